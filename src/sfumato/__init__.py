@@ -1,0 +1,1 @@
+"""Text diffusion: models that refine a whole canvas of tokens at once."""

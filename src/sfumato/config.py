@@ -1,0 +1,108 @@
+"""TOML recipes into frozen dataclasses.
+
+Every table becomes one dataclass, which validates its own ranges; this module only checks names and types, so that
+a misspelt key is an error that names the nearest one instead of a setting silently left at its default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfumato.errors import ConfigError, unknown
+
+Config = TypeVar("Config")
+
+
+def load_recipe(cls: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
+    """Read a TOML file into `cls`.
+
+    Args:
+        cls: a dataclass; nested tables are nested dataclasses.
+        path: the recipe.
+        overrides: `table.key=value` settings, value in TOML syntax (a bare word is taken as a string).
+
+    Raises:
+        ConfigError: if the file is missing or not TOML, or a key or value is not what `cls` allows.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} is not a TOML file: {error}") from None
+    for override in overrides:
+        _apply(table, override)
+    return from_table(cls, table)
+
+
+def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Config:
+    """Build the dataclass `cls` from plain values.
+
+    Args:
+        cls: a dataclass type.
+        table: names and values, as TOML or JSON gives them.
+        where: dotted path of the table, for messages.
+
+    Raises:
+        ConfigError: for an unknown or missing key, or a value of the wrong type.
+    """
+    hints = typing.get_type_hints(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in fields:
+            raise ConfigError(unknown("key", f"{where}{key}", [where + name for name in fields]))
+        values[key] = _convert(hints[key], value, f"{where}{key}")
+    for name, field in fields.items():
+        absent = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if name not in values and absent:
+            raise ConfigError(f"{where}{name} is missing; it has no default")
+    return cls(**values)
+
+
+def _convert(hint: Any, value: Any, name: str) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _convert(next(kind for kind in arguments if kind is not type(None)), value, name)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if isinstance(value, dict):
+            return from_table(hint, value, f"{name}.")
+    elif origin is typing.Literal:
+        if value in arguments:
+            return value
+        raise ConfigError(unknown(f"value of {name}", str(value), [str(choice) for choice in arguments]))
+    elif origin is tuple:
+        if isinstance(value, (list, tuple)):
+            return tuple(_convert(arguments[0], item, f"{name}[{i}]") for i, item in enumerate(value))
+    elif origin is dict:
+        if isinstance(value, dict):
+            return {key: _convert(arguments[1], item, f"{name}.{key}") for key, item in value.items()}
+    elif hint is float:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+    elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    wanted = getattr(hint, "__name__", str(hint))
+    raise ConfigError(f"{name} is {value!r}; allowed: a {wanted}")
+
+
+def _apply(table: dict[str, Any], override: str) -> None:
+    path, separator, text = override.partition("=")
+    if not separator:
+        raise ConfigError(f"override {override!r} has no '='; write table.key=value")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *parents, key = path.strip().split(".")
+    for parent in parents:
+        table = table.setdefault(parent, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"override {override!r}: {parent} is not a table")
+    table[key] = value

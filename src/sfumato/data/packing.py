@@ -1,0 +1,190 @@
+"""From documents to training rows.
+
+A row packs several documents. Each document is a clean half, read causally, and noisy canvases, each of which reads
+itself in both directions and the clean tokens before it. A document's clean half stops where its last canvas
+starts, unless the autoregressive loss wants the rest; with no canvases a row is plain autoregressive training data.
+
+A batch depends only on (source, seed, step), so a run resumes by knowing its step.
+"""
+
+# B rows, T positions of a row
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from sfumato.errors import ConfigError
+
+IGNORED = -100
+"""Target of a position that is not supervised (the value torch's cross_entropy ignores)."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Token ids of a prompt and of the response to be learned, which ends in the end token."""
+
+    prompt: Sequence[int]
+    response: Sequence[int]
+
+
+class Source(Protocol):
+    """Where documents come from: random access, so that nothing has to be remembered to resume."""
+
+    def document(self, seed: int) -> Document:
+        """The document that belongs to `seed`."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackingConfig:
+    """How documents become rows."""
+
+    rows: int = 32
+    """Rows of a batch."""
+    row_length: int = 256
+    """Positions of a row."""
+    canvas_lengths: tuple[int, ...] = (64,)
+    """Canvas lengths to train, drawn per document among those its response needs at least; empty: no canvases."""
+    canvas_copies: int = 1
+    """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
+    ar_share: float = 1.0
+    """Share of documents whose whole response also stands in the clean half, for the autoregressive loss."""
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "row_length", "canvas_copies"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
+        if any(length < 2 for length in self.canvas_lengths):
+            raise ConfigError(f"canvas_lengths is {self.canvas_lengths}; allowed: lengths of 2 or more")
+        if not 0.0 <= self.ar_share <= 1.0:
+            raise ConfigError(f"ar_share is {self.ar_share}; allowed: 0 to 1")
+        if not self.canvas_lengths and self.ar_share < 1.0:
+            raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
+
+
+@dataclass(frozen=True)
+class PackedBatch:
+    """Rows of clean halves and canvases, before corruption. All tensors are int64 [B, T]."""
+
+    tokens_BT: Tensor
+    """Clean tokens everywhere, also on the canvases."""
+    targets_BT: Tensor
+    """Next token on clean positions of a response, own token on canvases, IGNORED elsewhere."""
+    positions_BT: Tensor
+    """Rotary positions, counted from the document's start."""
+    documents_BT: Tensor
+    """Which document of the row a position belongs to; -1 is padding."""
+    canvases_BT: Tensor
+    """0 on clean positions; on a canvas its number within the row, from 1."""
+    starts_BT: Tensor
+    """On a canvas, the position it starts at; 0 on clean positions."""
+
+    @property
+    def num_tokens(self) -> int:
+        """Positions that are not padding."""
+        return int((self.documents_BT >= 0).sum())
+
+    def attention_mask(self) -> Tensor:
+        """Which key each query may read.
+
+        A clean position reads clean positions up to itself. A canvas position reads its whole canvas and the clean
+        positions strictly before the canvas. Nothing reads across documents. Padding reads itself alone.
+
+        Returns:
+            mask_B1TT: bool.
+        """
+        query, key = (slice(None), slice(None), None), (slice(None), None, slice(None))
+        same = self.documents_BT[query] == self.documents_BT[key]
+        clean_key = self.canvases_BT[key] == 0
+        clean_query = self.canvases_BT[query] == 0
+        causal = self.positions_BT[key] <= self.positions_BT[query]
+        before = self.positions_BT[key] < self.starts_BT[query]
+        within = self.canvases_BT[query] == self.canvases_BT[key]
+        mask = same & torch.where(clean_query, clean_key & causal, within | (clean_key & before))
+        return mask[:, None]
+
+
+@dataclass
+class _Row:
+    length: int
+    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(6)])
+    num_documents: int = 0
+    num_canvases: int = 0
+
+    @property
+    def room(self) -> int:
+        return self.length - len(self.columns[0])
+
+    def extend(self, tokens: Sequence[int], targets: Sequence[int], first: int, canvas: int) -> None:
+        count = len(tokens)
+        constant = (self.num_documents, canvas, first if canvas else 0)
+        columns = (tokens, targets, range(first, first + count), *([value] * count for value in constant))
+        for column, values in zip(self.columns, columns, strict=True):
+            column.extend(values)
+
+
+def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int) -> PackedBatch:
+    """Draw documents and pack them into one batch.
+
+    Args:
+        source: gives documents by seed.
+        config: sizes and canvas lengths.
+        seed: of the run.
+        step: of the batch; with `seed` it decides everything.
+        end_id: the end token, which fills what a response leaves free of its last canvas.
+
+    Raises:
+        ConfigError: if a document cannot fit into an empty row.
+    """
+    rng = random.Random(f"pack {seed} {step}")
+    rows = [_Row(config.row_length) for _ in range(config.rows)]
+    while True:
+        document = source.document(rng.getrandbits(62))
+        pieces = _layout(document, config, rng, end_id)
+        size = sum(len(tokens) for tokens, *_ in pieces)
+        if size > config.row_length:
+            raise ConfigError(f"a document needs {size} positions; row_length is {config.row_length}, make it larger")
+        row = next((row for row in rows if row.room >= size), None)
+        if row is None:
+            break
+        for tokens, targets, first, noisy in pieces:
+            row.num_canvases += noisy
+            row.extend(tokens, targets, first, row.num_canvases if noisy else 0)
+        row.num_documents += 1
+    fill = (end_id, IGNORED, 0, -1, 0, 0)
+    columns = [
+        torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)
+    ]
+    return PackedBatch(*columns)
+
+
+_Piece = tuple[Sequence[int], Sequence[int], int, bool]
+
+
+def _layout(document: Document, config: PackingConfig, rng: random.Random, end_id: int) -> list[_Piece]:
+    """The clean half, then every copy of every canvas, as (tokens, targets, first position, noisy)."""
+    prompt, response = list(document.prompt), list(document.response)
+    with_response = rng.random() < config.ar_share
+    canvases: list[list[int]] = []
+    if config.canvas_lengths:
+        enough = [n for n in config.canvas_lengths if n >= len(response)] or [max(config.canvas_lengths)]
+        length = rng.choice(enough)
+        filled = response + [end_id] * (-len(response) % length)
+        canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
+    clean = prompt + (response if with_response else [token for canvas in canvases[:-1] for token in canvas])
+    targets = [IGNORED] * len(clean)
+    if with_response:
+        targets[len(prompt) - 1 : -1] = response
+    pieces: list[_Piece] = [(clean, targets, 0, False)]
+    for _ in range(config.canvas_copies):
+        first = len(prompt)
+        for canvas in canvases:
+            pieces.append((canvas, canvas, first, True))
+            first += len(canvas)
+    return pieces

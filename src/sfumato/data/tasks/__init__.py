@@ -1,0 +1,53 @@
+"""Procedural tasks by name."""
+
+from __future__ import annotations
+
+from sfumato.data.tasks.arithmetic import Arithmetic
+from sfumato.data.tasks.base import TEST_SHARE, Item, Split, Task, draw, items, problem_key, split_of, stream
+from sfumato.data.tasks.countdown import Countdown
+from sfumato.data.tasks.recall import fizzbuzz, pi
+from sfumato.data.tasks.sudoku import Sudoku4, Sudoku9
+from sfumato.errors import ConfigError, unknown
+
+__all__ = [
+    "TASKS",
+    "TEST_SHARE",
+    "Arithmetic",
+    "Item",
+    "Split",
+    "Task",
+    "draw",
+    "find_task",
+    "items",
+    "problem_key",
+    "split_of",
+    "stream",
+]
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Arithmetic(answer_first=True),
+        Arithmetic(answer_first=False),
+        Sudoku4(),
+        Sudoku9(),
+        Countdown(),
+        pi(),
+        fizzbuzz(),
+    )
+}
+"""Every task of our own, by name."""
+
+
+def find_task(name: str) -> Task:
+    """The task of a name.
+
+    Args:
+        name: a key of `TASKS`.
+
+    Raises:
+        ConfigError: if there is no such task.
+    """
+    if name not in TASKS:
+        raise ConfigError(unknown("task", name, TASKS))
+    return TASKS[name]

@@ -1,0 +1,78 @@
+"""Texts to know by heart: how few steps a canvas needs when nothing has to be worked out."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sfumato.data.tasks.base import Item, Task
+
+_FIZZBUZZ = """\
+for i in range(1, 101):
+    if i % 15 == 0:
+        print("FizzBuzz")
+    elif i % 3 == 0:
+        print("Fizz")
+    elif i % 5 == 0:
+        print("Buzz")
+    else:
+        print(i)"""
+
+
+def pi_digits(num_digits: int) -> str:
+    """The first digits of pi, with the point after the 3.
+
+    Args:
+        num_digits: how many, 2 or more, the 3 included; truncated, not rounded.
+
+    Returns:
+        Such as "3.14" for 3.
+
+    Source: Machin 1706, pi = 16 arctan(1/5) - 4 arctan(1/239).
+    """
+    # Ten guard digits absorb the truncation of each term.
+    unit = 10 ** (num_digits + 9)
+
+    def arctan_inverse(n: int) -> int:
+        power, total, k = unit // n, 0, 0
+        while power:
+            total += (-power if k % 2 else power) // (2 * k + 1)
+            power //= n * n
+            k += 1
+        return total
+
+    digits = str((16 * arctan_inverse(5) - 4 * arctan_inverse(239)) // 10**10)
+    return f"{digits[0]}.{digits[1:]}"
+
+
+class Recall(Task):
+    """One prompt, one text.
+
+    Args:
+        name: the task's name.
+        prompt: what asks for the text.
+        text: the text, judged without the whitespace around it.
+    """
+
+    fixed: ClassVar[bool] = True
+
+    def __init__(self, name: str, prompt: str, text: str) -> None:
+        self.name = name
+        self._item = Item(prompt=prompt, response=text)
+
+    def generate(self, seed: int) -> Item:
+        """The one item, whatever the seed."""
+        return self._item
+
+    def check(self, item: Item, response: str) -> bool:
+        """True if the text is the gold one, whitespace around it aside."""
+        return response.strip() == item.response.strip()
+
+
+def pi() -> Recall:
+    """The first 100 digits of pi."""
+    return Recall("pi", "first 100 digits of pi", pi_digits(100))
+
+
+def fizzbuzz() -> Recall:
+    """FizzBuzz to 100 in Python."""
+    return Recall("fizzbuzz", "fizzbuzz in python", _FIZZBUZZ)

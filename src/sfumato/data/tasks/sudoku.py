@@ -1,0 +1,204 @@
+"""Sudoku of side 4 and 9: a grid with blanks that can be filled in one way only."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from sfumato.data.tasks.base import Item, Task
+
+# A grid is its cells in row order, 1..side, 0 for a blank.
+Grid = list[int]
+
+
+def _text(grid: Grid, side: int) -> str:
+    rows = (grid[start : start + side] for start in range(0, side * side, side))
+    return "\n".join("".join(str(digit) if digit else "." for digit in row) for row in rows)
+
+
+@cache
+def _units(side: int) -> tuple[tuple[int, ...], ...]:
+    """Rows, columns and boxes as tuples of cells."""
+    box = 2 if side == 4 else 3
+    cells = range(side * side)
+    rows = [tuple(c for c in cells if c // side == i) for i in range(side)]
+    columns = [tuple(c for c in cells if c % side == i) for i in range(side)]
+    boxes = [tuple(c for c in cells if c // side // box * box + c % side // box == i) for i in range(side)]
+    return (*rows, *columns, *boxes)
+
+
+@cache
+def _units_of(side: int) -> tuple[tuple[int, int, int], ...]:
+    """The row, column and box of each cell, as indices into `_units`."""
+    units = _units(side)
+    found = [[i for i, unit in enumerate(units) if cell in unit] for cell in range(side * side)]
+    return tuple((row, column, box) for row, column, box in found)
+
+
+def _valid(grid: Grid, side: int) -> bool:
+    digits = set(range(1, side + 1))
+    return all({grid[cell] for cell in unit} == digits for unit in _units(side))
+
+
+def _solve(grid: Grid, side: int, limit: int) -> list[Grid]:
+    """Up to `limit` ways to fill the blanks: depth-first search on the blank with the fewest candidates."""
+    units_of = _units_of(side)
+    used = [0] * (3 * side)
+    for cell, digit in enumerate(grid):
+        if digit:
+            for unit in units_of[cell]:
+                if used[unit] >> digit & 1:
+                    return []
+                used[unit] |= 1 << digit
+    every = (1 << side + 1) - 2
+    blanks = [cell for cell, digit in enumerate(grid) if not digit]
+    filled = list(grid)
+    found: list[Grid] = []
+
+    def search() -> None:
+        if not blanks:
+            found.append(list(filled))
+            return
+        best, best_count, best_mask = -1, side + 1, 0
+        for index, cell in enumerate(blanks):
+            row, column, box = units_of[cell]
+            mask = every & ~(used[row] | used[column] | used[box])
+            count = mask.bit_count()
+            if count < best_count:
+                best, best_count, best_mask = index, count, mask
+                if count <= 1:
+                    break
+        if not best_count:
+            return
+        cell = blanks.pop(best)
+        row, column, box = units_of[cell]
+        while best_mask and len(found) < limit:
+            bit = best_mask & -best_mask
+            best_mask ^= bit
+            used[row] |= bit
+            used[column] |= bit
+            used[box] |= bit
+            filled[cell] = bit.bit_length() - 1
+            search()
+            used[row] ^= bit
+            used[column] ^= bit
+            used[box] ^= bit
+        blanks.insert(best, cell)
+
+    search()
+    return found
+
+
+class _Sudoku(Task):
+    side: int
+
+    def _item(self, puzzle: Grid, solution: Grid) -> Item:
+        return Item(
+            prompt=f"sudoku:\n{_text(puzzle, self.side)}",
+            response=_text(solution, self.side),
+            meta={"num_blanks": puzzle.count(0)},
+        )
+
+    def check(self, item: Item, response: str) -> bool:
+        """True for a grid in which every row, column and box holds each digit once and the givens stand."""
+        rows = response.strip().split("\n")
+        digits = "123456789"[: self.side]
+        if len(rows) != self.side or any(len(row) != self.side or set(row) - set(digits) for row in rows):
+            return False
+        text = "".join(rows)
+        givens = "".join(item.prompt.split("\n")[1:])
+        agrees = all(given in (".", digit) for given, digit in zip(givens, text, strict=True))
+        return agrees and _valid([int(digit) for digit in text], self.side)
+
+
+@cache
+def _grids4() -> tuple[Grid, ...]:
+    """All 288 valid grids of side 4 (OEIS A107739)."""
+    return tuple(_solve([0] * 16, 4, 1000))
+
+
+@cache
+def _grids4_with() -> tuple[tuple[int, ...], ...]:
+    """For each cell and digit, the set of grids that have it there, as bits."""
+    grids = _grids4()
+    return tuple(
+        tuple(sum(1 << i for i, grid in enumerate(grids) if grid[cell] == digit) for digit in range(5))
+        for cell in range(16)
+    )
+
+
+class Sudoku4(_Sudoku):
+    """Side 4, 6 to 11 blanks. Only 288 grids exist: test puzzles are unseen as puzzles, not as solutions."""
+
+    name = "sudoku4"
+    side = 4
+
+    def generate(self, seed: int) -> Item:
+        """A grid drawn uniformly from all of them, less as many cells as were drawn to be blank."""
+        random = Random(seed)
+        grids, grids_with = _grids4(), _grids4_with()
+        solution = random.choice(grids)
+        num_blanks = random.randint(6, 11)
+        while True:
+            cells = random.sample(range(16), 16 - num_blanks)
+            fitting = -1
+            for cell in cells:
+                fitting &= grids_with[cell][solution[cell]]
+            if fitting.bit_count() == 1:
+                break
+        puzzle = [digit if cell in cells else 0 for cell, digit in enumerate(solution)]
+        return self._item(puzzle, solution)
+
+
+class Sudoku9(_Sudoku):
+    """Side 9, 30 to 45 blanks."""
+
+    name = "sudoku9"
+    side = 9
+
+    def generate(self, seed: int) -> Item:
+        """A shuffled grid, less cells that the rest determine."""
+        random = Random(seed)
+        solution = _shuffled_grid9(random)
+        num_blanks = random.randint(30, 45)
+        puzzle = list(solution)
+        units_of = _units_of(9)
+        used = [0b1111111110] * 27
+        left = num_blanks
+        for cell in random.sample(range(81), 81):
+            digit = solution[cell]
+            row, column, box = units_of[cell]
+            candidates = ~((used[row] | used[column] | used[box]) & ~(1 << digit)) & 0b1111111110
+            puzzle[cell] = 0
+            if candidates.bit_count() > 1 and self._has_other(puzzle, cell, candidates & ~(1 << digit)):
+                puzzle[cell] = digit
+                continue
+            for unit in (row, column, box):
+                used[unit] &= ~(1 << digit)
+            left -= 1
+            if not left:
+                break
+        return self._item(puzzle, solution)
+
+    def _has_other(self, puzzle: Grid, cell: int, candidates: int) -> bool:
+        """True if the puzzle has a solution with one of the candidates in the cell."""
+        for digit in range(1, 10):
+            if candidates >> digit & 1:
+                trial = list(puzzle)
+                trial[cell] = digit
+                if _solve(trial, 9, 1):
+                    return True
+        return False
+
+
+def _shuffled_grid9(random: Random) -> Grid:
+    """A valid grid: a fixed one with digits renamed, lines permuted within and as bands, and mirrored."""
+
+    def lines() -> list[int]:
+        return [3 * band + line for band in random.sample(range(3), 3) for line in random.sample(range(3), 3)]
+
+    names = random.sample(range(1, 10), 9)
+    rows, columns = lines(), lines()
+    if random.random() < 0.5:
+        return [names[(3 * (r % 3) + r // 3 + c) % 9] for c in columns for r in rows]
+    return [names[(3 * (r % 3) + r // 3 + c) % 9] for r in rows for c in columns]

@@ -1,0 +1,1 @@
+"""Noise processes over tokens and the losses that go with them: pure maths, no models."""

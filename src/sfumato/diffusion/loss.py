@@ -1,0 +1,196 @@
+"""Losses over tokens: flat cross-entropy, and upper bounds on the negative log-likelihood for every process.
+
+The bounds are integrands. With t uniform on (0, 1] and x_t from ``process.corrupt``, the expectation of the
+sum over
+positions bounds -log p(x_0) from above in nats. Of the full bound two terms are absent because they are zero
+here: the prior term, since at t = 1 no trace of x_0 is left, and the reconstruction term, since at t = 0
+nothing is noised. Drawing t from [t_min, 1] instead leaves out the integral over (0, t_min): multiply the
+mean by 1 - t_min, and take t_min small enough for what is left out not to matter in the digits reported, or
+the number is no bound.
+
+The logits play the part of x_0 in ``process.posterior``, so they stand for what is believed of a token
+without its own noisy observation. Minimising a bound trains such a leave-one-out prediction; minimising
+cross-entropy trains a
+denoiser that does look. Under uniform noise the two differ, and ``loo_from_denoiser`` converts (LOO, arXiv
+2605.22765): bounding the likelihood of a cross-entropy-trained model without the conversion gives a valid but
+loose figure.
+"""
+
+# R rows, L canvas, K vocabulary. Tokens have shape RL, logits RLK; other leading shapes work as well.
+# Noise levels have the leading dimensions of the tokens: R, RL or none. Arguments keep the papers' names.
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sfumato.diffusion.process import Process, align
+
+# The integrands have finite limits at t = 1 but are 0/0 there, and can diverge at t = 0.
+T_EDGE = 1e-6
+
+
+def flat_cross_entropy(
+    logits: Tensor, targets: Tensor, weight: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Cross-entropy over all tokens, corrupted and clean alike, with no weight that depends on t.
+
+    Args:
+        logits: floats, K in the last dimension; accumulated in float32 or wider.
+        targets: int64 clean tokens, one dimension less.
+        weight: weight per token, >= 0, of the shape of targets; bool for a mask. None counts every token
+        once.
+
+    Returns:
+        sum: weighted nats, a scalar; tokens of weight zero add nothing, whatever their logits.
+        count: total weight, a scalar. Sum both over micro-batches and ranks before dividing.
+
+    Source: the objective of DiffusionGemma (google-deepmind/gemma, hackable_diffusion_adapter).
+    """
+    logits = _widen(logits)
+    nats_RL = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
+    if weight is None:
+        return nats_RL.sum(), nats_RL.new_tensor(targets.numel())
+    weight = weight.to(nats_RL.dtype)
+    return (nats_RL.masked_fill(weight == 0, 0.0) * weight).sum(), weight.sum()
+
+
+def nelbo(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
+    """Integrand of the continuous-time bound on -log p(x_0), by whichever form suits the process.
+
+    Args:
+        process: the process that drew xt.
+        logits: floats, K in the last dimension; the mask's logit is taken as -inf.
+        x0: int64 clean tokens, never the mask.
+        xt: int64 tokens at t.
+        t: noise levels in (0, 1]; evaluated no closer than 1e-6 to either end.
+
+    Returns:
+        Nats per token, >= 0, of the shape of x0, float32 or wider. Averaged over t and x_t and summed over
+        positions it bounds -log p(x_0).
+
+    Source: GIDD, arXiv 2503.04482, section 3.
+    """
+    return (nelbo_hybrid if process.has_uniform else nelbo_mask)(process, logits, x0, xt, t)
+
+
+def nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
+    """Weighted cross-entropy of the masked tokens: the limit of ``nelbo_hybrid`` as uniform noise vanishes.
+
+    Visible tokens are certain and cost nothing. The sum over the vocabulary drops out, which leaves
+    -alpha' / (1 - alpha) = 1/t times the cross-entropy.
+
+    Arguments and result are those of ``nelbo``.
+
+    Raises:
+        ValueError: if the process has uniform noise.
+
+    Source: MDLM, arXiv 2406.07524, the continuous-time bound; also LLaDA, arXiv 2502.09992, eq. 3.
+    """
+    if process.mask_id is None or process.has_uniform:
+        raise ValueError(
+            f"{type(process).__name__} has uniform noise; nelbo_mask allows mask noise only: use nelbo"
+        )
+    t = _widen(align(t, x0)).clamp(T_EDGE, 1.0 - T_EDGE)
+    weight = process.flow(t).mask / process.mixture(t).mask
+    log_p_x0 = _log_probs(process, logits).gather(-1, x0.unsqueeze(-1)).squeeze(-1)
+    # Filled before the product: 0 · inf, where a visible token has no probability, would spoil the gradient.
+    return weight * -log_p_x0.masked_fill(xt != process.mask_id, 0.0)
+
+
+def nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
+    """The bound for any process with uniform noise, mask noise beside it or not.
+
+    With z = x_t, q = q(x_t | x_0), q̂ = q(x_t | x̂) for the prediction x̂, and r = q(z) / q̂(z):
+
+        w [KL(q ‖ q̂) + r - log r - 1],     w = flow_z / (alpha q(z)).
+
+    The bracket with w is what Campbell et al.'s bound for continuous-time chains, sum over k ≠ z of
+    rate(z→k) under x̂ - rate under x_0 + rate under x_0 · log of their ratio, becomes when tokens jump to z
+    at a rate that does not depend on where they come from. For uniform noise it equals UDLM's formula.
+
+    Everything is expressed by rho = alpha / (uniform noise per token) and log1p(rho · x̂_k) = log q̂_k +
+    const, which keeps full relative precision when x̂ is tiny, and when rho is huge (t near 0) or tiny (t
+    near 1).
+
+    Arguments and result are those of ``nelbo``.
+
+    Raises:
+        ValueError: if the process has no uniform noise.
+
+    Source: GIDD, arXiv 2503.04482, section 3, and Campbell et al. 2022, arXiv 2205.14987; UDLM, arXiv
+    2412.10193.
+    """
+    if not process.has_uniform:
+        raise ValueError(
+            f"{type(process).__name__} has no uniform noise, which nelbo_hybrid needs: use nelbo"
+        )
+    t = _widen(align(t, x0)).clamp(T_EDGE, 1.0 - T_EDGE)
+    mixture = process.mixture(t)
+    alpha = mixture.keep
+    noise = mixture.uniform / process.num_ordinary
+    rho = alpha / noise
+
+    # The mask has x̂ = 0, hence log1p = 0: being as likely under q as under q̂, it falls out of KL and r.
+    log1p_RLK = torch.log1p(rho.unsqueeze(-1) * _log_probs(process, logits).exp())
+    at_x0 = log1p_RLK.gather(-1, x0.unsqueeze(-1)).squeeze(-1)
+    at_xt = log1p_RLK.gather(-1, xt.unsqueeze(-1)).squeeze(-1)
+    log1p_rho = torch.log1p(rho)
+    kl = (alpha + noise) * (log1p_rho - at_x0) - noise * (log1p_RLK.sum(-1) - at_x0)
+
+    log_r = torch.where(xt == x0, log1p_rho, 0.0) - at_xt
+    q_z = process.noise_mass(mixture, xt) + torch.where(xt == x0, alpha, 0.0)
+    weight = process.noise_mass(process.flow(t), xt) / (alpha * q_z)
+    return weight * (kl + torch.expm1(log_r) - log_r)
+
+
+# Uniform noise is the case without a mask.
+nelbo_uniform = nelbo_hybrid
+
+
+def loo_from_denoiser(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
+    """Take a token's own observation out of a denoiser's prediction, under uniform noise.
+
+    By Bayes' rule p(x_0 | x_t) is proportional to p(x_0 | x_t elsewhere) times q(x_t here | x_0), and the
+    latter is 1 + K alpha / (1 - alpha) times larger for x_0 = x_t than for any other token.
+
+    Args:
+        logits: floats of a denoiser p(x_0 | x_t), K in the last dimension.
+        xt: int64 observed tokens, one dimension less.
+        alpha: share of tokens kept, in [0, 1); its dimensions are the leading ones of xt.
+
+    Returns:
+        Logits of the leave-one-out posterior, up to a constant per token, of the shape of logits.
+
+    Source: LOO, arXiv 2605.22765.
+    """
+    return _add_at(logits, xt, -_evidence(logits, xt, alpha))
+
+
+def denoiser_from_loo(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
+    """Put a token's own observation back: the inverse of ``loo_from_denoiser``, with the same arguments."""
+    return _add_at(logits, xt, _evidence(logits, xt, alpha))
+
+
+def _evidence(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
+    """Log-likelihood ratio, in nats, of the observed token against any other."""
+    alpha = align(alpha, xt)
+    return torch.log1p(logits.shape[-1] * alpha / (1.0 - alpha))
+
+
+def _add_at(logits: Tensor, xt: Tensor, value: Tensor) -> Tensor:
+    value = value.to(logits.dtype).expand(xt.shape)
+    return logits.scatter_add(-1, xt.unsqueeze(-1), value.unsqueeze(-1))
+
+
+def _log_probs(process: Process, logits: Tensor) -> Tensor:
+    logits = _widen(logits)
+    if process.mask_id is not None:
+        mask = torch.arange(logits.shape[-1], device=logits.device) == process.mask_id
+        logits = logits.masked_fill(mask, float("-inf"))
+    return logits.log_softmax(-1)
+
+
+def _widen(x: Tensor) -> Tensor:
+    return x.to(torch.promote_types(x.dtype, torch.float32))

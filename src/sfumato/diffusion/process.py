@@ -1,0 +1,372 @@
+"""Noise processes: what a token turns into, and the way back.
+
+Every process here interpolates between the data and a noise that is part mask, part uniform (GIDD, arXiv
+2503.04482, section 3):
+
+    q(x_t | x_0) = keep_t x_0 + mask_t m + uniform_t u,     keep_t + mask_t + uniform_t = 1,
+
+with m the one-hot mask and u uniform over the vocabulary without the mask. Three scalars per noise level are
+therefore all that a process defines; corruption, marginals, transitions and posteriors are written once, from
+these scalars, and no vector over the vocabulary is built except the result. The instances are
+
+    mask     keep = alpha, mask = 1 - alpha                  MDLM, arXiv 2406.07524
+    uniform  keep = alpha, uniform = 1 - alpha, no mask id   UDLM, arXiv 2412.10193; Duo, arXiv 2506.10892
+    hybrid   keep = (1-t)/C, mask = t/C, uniform = c/C       GIDD, section 4
+
+Losses live in loss.py. How many tokens a sampler accepts or puts back to noise is not decided here.
+"""
+
+# R rows, L canvas, K vocabulary. Tokens have shape RL, probabilities RLK; other leading shapes work as well.
+# Noise levels have the leading dimensions of the tokens: R, RL or none. Arguments keep the papers' names.
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.schedule import HybridSchedule, LogLinear, Schedule
+from sfumato.errors import ConfigError, unknown
+
+
+class Mixture(NamedTuple):
+    """Weights of one interpolation keep·x + mask·m + uniform·u; each >= 0, together 1."""
+
+    keep: Tensor
+    """Share of tokens left as they are."""
+    mask: Tensor
+    """Share of tokens turned into the mask."""
+    uniform: Tensor
+    """Share of tokens drawn again, uniformly over the vocabulary without the mask."""
+
+
+class Flow(NamedTuple):
+    """alpha² d/dt(noise / alpha), split like the noise; >= 0. Divided by alpha it is the rate of jumping."""
+
+    mask: Tensor
+    """Flow into the mask, per unit of t."""
+    uniform: Tensor
+    """Flow into all uniform noise together, per unit of t."""
+
+
+def align(t: Tensor, tokens: Tensor) -> Tensor:
+    """Give t the trailing dimensions it lacks, so that t_R stands for every position of its row of tokens."""
+    return t.reshape(t.shape + (1,) * (tokens.ndim - t.ndim))
+
+
+class Process(ABC):
+    """A noise process; the subclasses give the weights of its mixture."""
+
+    vocab_size: int
+    """K, the mask included where there is one."""
+    mask_id: int | None
+    """Token id of the mask; None where every token of the vocabulary is an ordinary one."""
+    schedule: Schedule
+    """alpha(t), the share kept."""
+    has_uniform: bool
+    """False if no token ever turns into another ordinary token, so that visible tokens are certain."""
+
+    def __init__(self, vocab_size: int, mask_id: int | None, schedule: Schedule, has_uniform: bool) -> None:
+        smallest = 1 if mask_id is None else 2
+        if vocab_size < smallest:
+            raise ConfigError(f"vocab_size is {vocab_size}; allowed: {smallest} or more")
+        if mask_id is not None and not 0 <= mask_id < vocab_size:
+            raise ConfigError(
+                f"mask_id is {mask_id}; allowed: 0 to {vocab_size - 1} (vocab_size is {vocab_size})"
+            )
+        self.vocab_size = vocab_size
+        self.mask_id = mask_id
+        self.schedule = schedule
+        self.has_uniform = has_uniform
+
+    @property
+    def num_ordinary(self) -> int:
+        """Number of tokens that uniform noise draws from: all but the mask."""
+        return self.vocab_size - (self.mask_id is not None)
+
+    @abstractmethod
+    def mixture(self, t: Tensor) -> Mixture:
+        """Weights of q(x_t | x_0); t in [0, 1], each weight of its shape."""
+
+    @abstractmethod
+    def flow(self, t: Tensor) -> Flow:
+        """How fast noise flows in at t in (0, 1]; each part has the shape of t.
+
+        A token other than z jumps to z at the rate d/dt(noise_z) - (alpha' / alpha) noise_z = flow_z / alpha.
+        The factor alpha keeps the flow finite at t = 1, where every token must have jumped.
+
+        Source: GIDD, arXiv 2503.04482, section 3, the forward rate of the continuous-time chain.
+        """
+
+    @abstractmethod
+    def noise(self, u: Tensor, t: Tensor) -> Tensor:
+        """Draw noise tokens by inverting the distribution function of the noise pi_t.
+
+        Args:
+            u: floats in [0, 1), any shape. float32 resolves 2^-24, ample for a vocabulary of 2^18.
+            t: noise levels; its dimensions are the leading ones of u.
+
+        Returns:
+            int64 tokens of the shape of u.
+        """
+
+    def alpha(self, t: Tensor) -> Tensor:
+        """Share of tokens kept at t, in [0, 1]; the shape of t."""
+        return self.schedule.alpha(t)
+
+    def prior(
+        self,
+        shape: tuple[int, ...],
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+    ) -> Tensor:
+        """Draw tokens of pure noise: x_1.
+
+        Args:
+            shape: shape of the result.
+            generator: source of randomness, on ``device``; None takes torch's default.
+            device: where the result lives; None follows the generator.
+
+        Returns:
+            int64 tokens.
+        """
+        if device is None:
+            device = generator.device if generator is not None else torch.device("cpu")
+        u = torch.rand(shape, generator=generator, device=device)
+        return self.noise(u, torch.ones((), device=device))
+
+    def corrupt(self, x0: Tensor, t: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Draw x_t from q(x_t | x_0), each position on its own.
+
+        Args:
+            x0: int64 clean tokens.
+            t: noise levels in [0, 1]; t_R for a level per row, t_RL for one per position. 0 changes nothing.
+            generator: source of randomness, on the device of x0; None takes torch's default.
+
+        Returns:
+            int64 tokens of the shape of x0.
+        """
+        t = align(t, x0)
+        kept_RL = torch.rand(x0.shape, generator=generator, device=x0.device) < self.alpha(t)
+        u_RL = torch.rand(x0.shape, generator=generator, device=x0.device)
+        return torch.where(kept_RL, x0, self.noise(u_RL, t))
+
+    def marginal(self, x0_probs: Tensor, t: Tensor) -> Tensor:
+        """q(x_t) for x_0 distributed as x0_probs.
+
+        Args:
+            x0_probs: probabilities over the last dimension, K; one-hot for a known token.
+            t: noise levels in [0, 1]; its dimensions are the leading ones of the tokens.
+
+        Returns:
+            Probabilities of the shape of x0_probs.
+        """
+        return self._blend(self.mixture(align(t, x0_probs[..., 0])), x0_probs)
+
+    def transition(self, s: Tensor, t: Tensor) -> Mixture:
+        """Weights of q(x_t | x_s) for s <= t: what composes with the mixture at s into the mixture at t.
+
+        Args:
+            s: earlier noise levels, in [0, 1).
+            t: later noise levels, >= s, of a shape that broadcasts with s.
+
+        Returns:
+            keep = alpha_t / alpha_s, and noise = noise_t - keep · noise_s for mask and uniform alike.
+
+        Source: GIDD, arXiv 2503.04482, the conditional transitions (their pi_t may change with t).
+        """
+        early, late = self.mixture(s), self.mixture(t)
+        keep = late.keep / early.keep.clamp_min(torch.finfo(early.keep.dtype).tiny)
+        # The differences are >= 0 up to rounding, which for s close to t can have either sign.
+        mask = (late.mask - keep * early.mask).clamp_min(0.0)
+        uniform = (late.uniform - keep * early.uniform).clamp_min(0.0)
+        return Mixture(keep, mask, uniform)
+
+    def posterior(self, xt: Tensor, x0_probs: Tensor, s: Tensor, t: Tensor) -> Tensor:
+        """q(x_s | x_t, x_0) with a distribution plugged in for x_0.
+
+        For one-hot x0_probs this is Bayes' rule. A soft x0_probs takes the place of the one-hot vector in
+        numerator and denominator, q(x_t | x_s) q(x_s | x0_probs) / q(x_t | x0_probs): the plug-in of UDLM and
+        GIDD, which the bounds of loss.py belong to. It reads x0_probs as what is believed of x_0 *before*
+        looking at x_t at this position. A denoiser trained by cross-entropy has looked, so under uniform
+        noise its output is to be converted first (``loss.loo_from_denoiser``); the result then equals D3PM's
+        mixture of exact posteriors, sum_k p(x_0 = k | x_t) q(x_s | x_t, x_0 = k). Under mask noise plug-in
+        and mixture are the same.
+
+        Args:
+            xt: int64 tokens at t.
+            x0_probs: float probabilities over K, one dimension more than xt; no mass on the mask.
+            s: noise levels to step to, >= 0 and < t; its dimensions are the leading ones of xt.
+            t: noise levels of xt, <= 1, likewise.
+
+        Returns:
+            Probabilities of x_s, of the shape of x0_probs. Where x0_probs rules xt out (under mask noise, a
+            visible token to which it gives no mass) the result is xt itself, MDLM's carry-over.
+
+        Source: D3PM, arXiv 2107.03006, eq. 3; UDLM, arXiv 2412.10193; GIDD, arXiv 2503.04482, section 3; for
+            the two readings of a soft x_0, LOO, arXiv 2605.22765.
+        """
+        s, t = align(s, xt), align(t, xt)
+        step = self.transition(s, t)
+        at_s_RLK = self._blend(self.mixture(s), x0_probs)
+        index_RL1 = xt.unsqueeze(-1)
+        # q(x_t | x_s = k) is the noise that lands on x_t, whatever k is, plus `keep` for k = x_t.
+        stayed_RL1 = step.keep.unsqueeze(-1) * at_s_RLK.gather(-1, index_RL1)
+        joint_RLK = self.noise_mass(step, xt).unsqueeze(-1) * at_s_RLK
+        joint_RLK = joint_RLK.scatter_add(-1, index_RL1, stayed_RL1)
+        total_RL1 = joint_RLK.sum(-1, keepdim=True)
+        impossible_RL1 = (total_RL1 == 0).to(total_RL1.dtype)
+        return joint_RLK.scatter_add(-1, index_RL1, impossible_RL1) / (total_RL1 + impossible_RL1)
+
+    def noise_mass(self, mixture: Mixture | Flow, tokens: Tensor) -> Tensor:
+        """The part of a mixture or flow that lands on each given token as noise; the shape of tokens."""
+        ordinary = mixture.uniform / self.num_ordinary
+        if self.mask_id is None:
+            return ordinary.expand(tokens.shape)
+        return torch.where(tokens == self.mask_id, mixture.mask, ordinary)
+
+    def _blend(self, mixture: Mixture, probs: Tensor) -> Tensor:
+        keep, mask, uniform = (weight.unsqueeze(-1) for weight in mixture)
+        ordinary = uniform / self.num_ordinary
+        blended = keep * probs + ordinary
+        if self.mask_id is not None:
+            blended[..., self.mask_id : self.mask_id + 1] += mask - ordinary
+        return blended
+
+
+class MaskProcess(Process):
+    """Tokens turn into the mask and stay there.
+
+    Source: MDLM, arXiv 2406.07524; D3PM with an absorbing state, arXiv 2107.03006.
+    """
+
+    mask_id: int
+
+    def __init__(self, vocab_size: int, mask_id: int, schedule: Schedule | None = None) -> None:
+        super().__init__(vocab_size, mask_id, schedule or LogLinear(), has_uniform=False)
+
+    def mixture(self, t: Tensor) -> Mixture:
+        alpha = self.alpha(t)
+        return Mixture(alpha, 1.0 - alpha, torch.zeros_like(alpha))
+
+    def flow(self, t: Tensor) -> Flow:
+        flow = -self.schedule.alpha_prime(t)
+        return Flow(flow, torch.zeros_like(flow))
+
+    def noise(self, u: Tensor, t: Tensor) -> Tensor:
+        return torch.full_like(u, self.mask_id, dtype=torch.int64)
+
+
+class UniformProcess(Process):
+    """Tokens turn into tokens drawn uniformly from the whole vocabulary (perhaps the same one again).
+
+    Source: UDLM, arXiv 2412.10193; Duo, arXiv 2506.10892; D3PM uniform, arXiv 2107.03006.
+    """
+
+    def __init__(self, vocab_size: int, schedule: Schedule | None = None) -> None:
+        super().__init__(vocab_size, None, schedule or LogLinear(), has_uniform=True)
+
+    def mixture(self, t: Tensor) -> Mixture:
+        alpha = self.alpha(t)
+        return Mixture(alpha, torch.zeros_like(alpha), 1.0 - alpha)
+
+    def flow(self, t: Tensor) -> Flow:
+        flow = -self.schedule.alpha_prime(t)
+        return Flow(torch.zeros_like(flow), flow)
+
+    def noise(self, u: Tensor, t: Tensor) -> Tensor:
+        # The product can round up to K.
+        return (u * self.vocab_size).long().clamp_max(self.vocab_size - 1)
+
+
+class HybridProcess(Process):
+    """Mostly mask noise, with uniform noise on the way: peaking at t = 1/2, none at either end.
+
+    u is uniform over the vocabulary without the mask, as in GIDD; at t = 1 the canvas is all mask.
+
+    Args:
+        vocab_size: K, the mask included.
+        mask_id: token id of the mask.
+        p_uniform: share of all tokens that are uniform noise at t = 1/2, in [0, 1); 0 is mask noise.
+        gamma: sharpness of that peak, in (0, 2].
+
+    Source: GIDD, arXiv 2503.04482, section 4.
+    """
+
+    mask_id: int
+    schedule: HybridSchedule
+
+    def __init__(self, vocab_size: int, mask_id: int, p_uniform: float, gamma: float = 1.0) -> None:
+        super().__init__(vocab_size, mask_id, HybridSchedule(p_uniform, gamma), has_uniform=p_uniform > 0.0)
+
+    def mixture(self, t: Tensor) -> Mixture:
+        c = self.schedule.uniform_ratio(t)
+        total = 1.0 + c
+        return Mixture((1.0 - t) / total, t / total, c / total)
+
+    def flow(self, t: Tensor) -> Flow:
+        # noise / alpha is t/(1-t) for the mask and c/(1-t) for uniform noise.
+        c = self.schedule.uniform_ratio(t)
+        gamma = self.schedule.gamma
+        total_squared = (1.0 + c).square()
+        return Flow(1.0 / total_squared, c * (1.0 - gamma + gamma / (2.0 * t)) / total_squared)
+
+    def noise(self, u: Tensor, t: Tensor) -> Tensor:
+        tiny = torch.finfo(t.dtype).tiny
+        # At t = 0 there is no noise to take shares of; the limit from above is meant.
+        _, mask, uniform = self.mixture(align(t, u).clamp_min(tiny))
+        mask_share = mask / (mask + uniform)
+        rest = (u - mask_share) / (1.0 - mask_share).clamp_min(tiny)
+        ordinary = (rest.clamp(0.0, 1.0) * self.num_ordinary).long().clamp_max(self.num_ordinary - 1)
+        ordinary = ordinary + (ordinary >= self.mask_id)
+        # At t = 1 the share is 1 and u is below it, so every token is the mask.
+        return torch.where(u < mask_share, self.mask_id, ordinary)
+
+
+def make_process(
+    noise: str,
+    vocab_size: int,
+    mask_id: int | None = None,
+    *,
+    schedule: Schedule | None = None,
+    p_uniform: float | None = None,
+    gamma: float | None = None,
+) -> Process:
+    """Build the process that a GenerationSpec names.
+
+    Args:
+        noise: "mask", "uniform" or "hybrid".
+        vocab_size: K, the mask included.
+        mask_id: token id of the mask; needed for mask and hybrid noise, not used by uniform noise.
+        schedule: alpha(t) of mask or uniform noise; None is log-linear. Hybrid noise has its own.
+        p_uniform: hybrid noise only; None is 0.2, the value with which GIDD reports self-correction.
+        gamma: hybrid noise only; None is 1.
+
+    Returns:
+        The process.
+
+    Raises:
+        ConfigError: for an unknown noise, a missing mask id, or an option that this noise does not have.
+    """
+    allowed = {"mask": {"schedule"}, "uniform": {"schedule"}, "hybrid": {"p_uniform", "gamma"}}
+    if noise not in allowed:
+        raise ConfigError(unknown("noise", noise, allowed))
+    given = {"schedule": schedule, "p_uniform": p_uniform, "gamma": gamma}
+    for name, value in given.items():
+        if value is not None and name not in allowed[noise]:
+            names = ", ".join(sorted(allowed[noise]))
+            raise ConfigError(f"noise {noise!r} takes no {name} (given: {value}); allowed: {names}")
+    if noise == "uniform":
+        return UniformProcess(vocab_size, schedule)
+    if mask_id is None:
+        raise ConfigError(f"noise {noise!r} needs mask_id; it is not set")
+    if noise == "mask":
+        return MaskProcess(vocab_size, mask_id, schedule)
+    return HybridProcess(
+        vocab_size,
+        mask_id,
+        p_uniform=0.2 if p_uniform is None else p_uniform,
+        gamma=1.0 if gamma is None else gamma,
+    )

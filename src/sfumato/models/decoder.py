@@ -1,0 +1,259 @@
+"""One Llama- or Qwen-shaped transformer, used three ways.
+
+As a causal prefill it writes a KV cache; as a canvas it reads that cache and itself in both directions; as a plain
+autoregressive model it is a canvas of one. The difference is entirely in the `AttentionSpec` and in `canvas`, so
+there is one forward. It knows nothing of noise levels, samplers or tokens' meanings.
+"""
+
+# R rows, Q positions, D model, H heads, G key-value heads, E head dimension, V vocabulary
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sfumato.errors import ConfigError
+from sfumato.models.attention import AttentionSpec, KVCache, attend
+from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, SelfConditioning, rotate
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderConfig:
+    """Sizes and switches of a decoder, under the names Hugging Face configs use."""
+
+    vocab_size: int
+    """Rows of the embedding."""
+    hidden_size: int
+    """Width D of the residual stream."""
+    intermediate_size: int
+    """Inner width of the gated MLP."""
+    num_hidden_layers: int
+    """Transformer blocks."""
+    num_attention_heads: int
+    """Query heads H."""
+    num_key_value_heads: int
+    """Key-value heads G; divides num_attention_heads."""
+    head_dim: int
+    """Width E of one head; even."""
+    max_position_embeddings: int = 2048
+    """Longest prefix plus canvas, in positions."""
+    rms_norm_eps: float = 1e-6
+    """Added to the mean square before the root."""
+    rope_theta: float = 10000.0
+    """Base of the rotary frequencies."""
+    attention_bias: bool = False
+    """Biases on the query, key and value projections (Qwen2)."""
+    qk_norm: bool = False
+    """RMSNorm on every query and key head (Qwen3)."""
+    tie_word_embeddings: bool = True
+    """Share the embedding with the output head."""
+    canvas_embedding: bool = False
+    """A learned vector added at canvas positions, so that shared weights know which mode they are in."""
+    self_conditioning: bool = False
+    """A gated MLP that reads the soft embedding of the model's own last prediction."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type in ("int", "float") and value <= 0:
+                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
+        if self.num_attention_heads % self.num_key_value_heads:
+            raise ConfigError(
+                f"num_key_value_heads is {self.num_key_value_heads}; allowed: a divisor of "
+                f"num_attention_heads = {self.num_attention_heads}"
+            )
+        if self.head_dim % 2:
+            raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return dataclasses.asdict(self)
+
+
+class Attention(nn.Module):
+    """Grouped-query attention with rotary positions and, optionally, normalised queries and keys."""
+
+    def __init__(self, config: DecoderConfig, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.head_dim = config.head_dim
+        queries, keys = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
+        self.q_proj = nn.Linear(config.hidden_size, queries, bias=config.attention_bias)
+        self.k_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
+        self.v_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
+        self.o_proj = nn.Linear(queries, config.hidden_size, bias=False)
+        if config.qk_norm:
+            self.q_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
+            self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
+        self.qk_norm = config.qk_norm
+
+    def forward(
+        self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
+    ) -> Tensor:
+        num_rows, num_queries, _ = x_RQD.shape
+        heads = (num_rows, num_queries, -1, self.head_dim)
+        queries_RQHE = self.q_proj(x_RQD).view(heads)
+        keys_RQGE = self.k_proj(x_RQD).view(heads)
+        values_RQGE = self.v_proj(x_RQD).view(heads)
+        if self.qk_norm:
+            queries_RQHE, keys_RQGE = self.q_norm(queries_RQHE), self.k_norm(keys_RQGE)
+        queries_RQHE, keys_RQGE = rotate(queries_RQHE, *rotary), rotate(keys_RQGE, *rotary)
+        if cache is not None:
+            keys_RQGE, values_RQGE = cache.extend(self.layer, keys_RQGE, values_RQGE)
+        out_RQHE = attend(queries_RQHE, keys_RQGE, values_RQGE, spec)
+        out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
+        return out
+
+
+class DecoderLayer(nn.Module):
+    """Pre-norm attention and MLP, each added to the residual stream."""
+
+    def __init__(self, config: DecoderConfig, layer: int) -> None:
+        super().__init__()
+        self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.self_attn = Attention(config, layer)
+        self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.mlp = MLP(config.hidden_size, config.intermediate_size)
+
+    def forward(
+        self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
+    ) -> Tensor:
+        x_RQD = x_RQD + self.self_attn(self.input_layernorm(x_RQD), rotary, spec, cache)
+        out: Tensor = x_RQD + self.mlp(self.post_attention_layernorm(x_RQD))
+        return out
+
+
+class Backbone(nn.Module):
+    """Everything between token ids and the hidden states that the head reads."""
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(DecoderLayer(config, layer) for layer in range(config.num_hidden_layers))
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.rotary = RotaryEmbedding(config.head_dim, config.rope_theta)
+        self.canvas_embed: nn.Embedding | None = None
+        self.self_conditioning: SelfConditioning | None = None
+        if config.canvas_embedding:
+            self.canvas_embed = nn.Embedding(1, config.hidden_size)
+            nn.init.zeros_(self.canvas_embed.weight)
+        if config.self_conditioning:
+            self.self_conditioning = SelfConditioning(
+                config.hidden_size, config.intermediate_size, config.rms_norm_eps
+            )
+
+    def forward(
+        self,
+        tokens_RQ: Tensor,
+        positions_RQ: Tensor,
+        attention: AttentionSpec,
+        cache: KVCache | None,
+        canvas_RQ: Tensor | None,
+        soft_RQD: Tensor | None,
+    ) -> Tensor:
+        x_RQD = self.embed_tokens(tokens_RQ)
+        if canvas_RQ is not None and self.canvas_embed is not None:
+            x_RQD = x_RQD + canvas_RQ[:, :, None] * self.canvas_embed.weight
+        if soft_RQD is not None and self.self_conditioning is not None:
+            x_RQD = x_RQD + self.self_conditioning(soft_RQD)
+        cos, sin = self.rotary(positions_RQ)
+        rotary = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
+        for layer in self.layers:
+            x_RQD = layer(x_RQD, rotary, attention, cache)
+        hidden: Tensor = self.norm(x_RQD)
+        return hidden
+
+
+class Decoder(nn.Module):
+    """The transformer with its output head."""
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.model = Backbone(config)
+        self.lm_head: nn.Linear | None = None
+        if not config.tie_word_embeddings:
+            self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+
+    @property
+    def embedding_VD(self) -> Tensor:
+        """The input embedding matrix."""
+        return self.model.embed_tokens.weight
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding_VD.device
+
+    @property
+    def num_parameters(self) -> int:
+        """Weights, the shared embedding counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def initialize(self, seed: int) -> None:
+        """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
+
+        What starts at zero (the canvas embedding, the output of self-conditioning) stays there.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        depth_scale = (2 * self.config.num_hidden_layers) ** -0.5
+        for name, parameter in self.named_parameters():
+            if parameter.dim() < 2 or "canvas_embed" in name or "self_conditioning.mlp.down_proj" in name:
+                continue
+            std = 0.02 if "embed_tokens" in name else parameter.shape[1] ** -0.5
+            if "o_proj" in name or "down_proj" in name:
+                std *= depth_scale
+            with torch.no_grad():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * std)
+
+    def forward(
+        self,
+        tokens_RQ: Tensor,
+        positions_RQ: Tensor,
+        attention: AttentionSpec,
+        *,
+        cache: KVCache | None = None,
+        canvas_RQ: Tensor | None = None,
+        soft_RQD: Tensor | None = None,
+    ) -> Tensor:
+        """Hidden states after the final norm.
+
+        Args:
+            tokens_RQ: int64.
+            positions_RQ: int64, rotary positions.
+            attention: what each query may read; with a cache, over prefix and queries together.
+            cache: where keys and values are written and read; None attends among the queries alone.
+            canvas_RQ: bool, True at canvas positions; None if there are none.
+            soft_RQD: soft embedding of the last prediction, zero where there is none.
+
+        Returns:
+            hidden_RQD.
+        """
+        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, cache, canvas_RQ, soft_RQD)
+        return hidden
+
+    def logits(self, hidden_RQD: Tensor) -> Tensor:
+        """Token logits, float32, of hidden states of any leading shape."""
+        head = self.embedding_VD if self.lm_head is None else self.lm_head.weight
+        return functional.linear(hidden_RQD, head).float()
+
+    def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
+        """Mean embedding [R, Q, D] under token probabilities."""
+        return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD
+
+    def new_cache(self, num_rows: int, num_slots: int) -> KVCache:
+        """An empty cache for this model."""
+        config = self.config
+        return KVCache(
+            config.num_hidden_layers,
+            num_rows,
+            num_slots,
+            config.num_key_value_heads,
+            config.head_dim,
+            dtype=self.embedding_VD.dtype,
+            device=self.device,
+        )

@@ -1,0 +1,72 @@
+"""GenerationSpec: how one checkpoint family generates.
+
+Everything that differs between families is a field here, and code branches on these fields, never on a model's name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_type_hints
+
+from sfumato.errors import ConfigError, unknown
+
+Noise = Literal["mask", "uniform", "hybrid"]
+PrefixAttention = Literal["causal", "full", "block"]
+Commit = Literal["reencode", "in_place"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationSpec:
+    """How a checkpoint turns noise into text.
+
+    Raises:
+        ConfigError: if a field is outside what is allowed; the message names field, value and range.
+    """
+
+    noise: Noise = "uniform"
+    """What the canvas starts from and what positions that are not accepted go back to."""
+    mask_id: int | None = None
+    """Token id of the mask; required for mask and hybrid noise."""
+    canvas_length: int = 64
+    """Positions denoised together unless the request says otherwise; 1 makes the model autoregressive."""
+    prefix_attention: PrefixAttention = "causal"
+    """How the committed prefix attends to itself."""
+    logit_shift: bool = False
+    """True if the logits at position i predict position i + 1."""
+    self_conditioning: bool = False
+    """True if the model reads the soft embedding of its own last prediction."""
+    commit: Commit = "reencode"
+    """Whether a finished canvas is encoded again for the cache, or its last keys and values are kept."""
+
+    def __post_init__(self) -> None:
+        for field, allowed in (
+            ("noise", get_args(Noise)),
+            ("prefix_attention", get_args(PrefixAttention)),
+            ("commit", get_args(Commit)),
+        ):
+            value = getattr(self, field)
+            if value not in allowed:
+                raise ConfigError(unknown(field, str(value), allowed))
+        if self.canvas_length < 1:
+            raise ConfigError(f"canvas_length is {self.canvas_length}; allowed: 1 or more")
+        if self.noise != "uniform" and self.canvas_length > 1 and self.mask_id is None:
+            raise ConfigError(f"noise {self.noise!r} needs mask_id; it is not set")
+
+    @property
+    def autoregressive(self) -> bool:
+        """True for a canvas of one position, predicted from the prefix alone."""
+        return self.canvas_length == 1
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> GenerationSpec:
+        """Build a spec from plain values; an unknown key is a ConfigError naming the nearest field."""
+        fields = get_type_hints(cls).keys() & {field.name for field in dataclasses.fields(cls)}
+        for key in values:
+            if key not in fields:
+                raise ConfigError(unknown("generation spec field", key, fields))
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, for config.json."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,32 @@
+"""Files that are never half written, and tensors read with messages a person can act on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sfumato.errors import CheckpointError
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file, or leave it as it was.
+
+    Args:
+        path: the file; its directory is made if need be.
+        content: all of it.
+
+    Raises:
+        CheckpointError: if it cannot be written (disk full, no permission); the previous file survives.
+    """
+    temporary = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        if temporary.is_file():
+            temporary.unlink()
+        raise CheckpointError(f"cannot write {path}: {error.strerror}; what stood there is unchanged") from error

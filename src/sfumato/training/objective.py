@@ -1,0 +1,180 @@
+"""What a training step minimises: one pass over packed rows, however the model is meant to generate.
+
+Canvas positions carry DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted and clean, unweighted), the
+clean half an autoregressive cross-entropy. Without canvases the second term is all there is, which makes the
+autoregressive twin the same program on the same documents.
+"""
+
+# B rows, T positions of a row, D model, V vocabulary
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sfumato.data.packing import IGNORED, PackedBatch
+from sfumato.diffusion.loss import flat_cross_entropy
+from sfumato.diffusion.process import Process
+from sfumato.diffusion.schedule import sample_t
+from sfumato.errors import ConfigError
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveConfig:
+    """Terms of the loss and how canvases are corrupted."""
+
+    canvas_weight: float = 1.0
+    """Weight of the cross-entropy on canvas positions."""
+    ar_weight: float = 1.0
+    """Weight of the next-token cross-entropy on the clean half of responses."""
+    t_min: float = 1e-3
+    """Lowest noise level drawn."""
+    t_max: float = 1.0
+    """Highest noise level drawn."""
+    noised_only: bool = False
+    """Supervise only positions whose token was changed, instead of the whole canvas."""
+    mask_until: float = 0.0
+    """Share of the run over which canvases take mask instead of the process's own noise with a probability falling
+    from 1 to 0; 0 never does. Needs a mask token."""
+    self_conditioning_from: float = 0.0
+    """Share of the run after which self-conditioning is trained (models that have it)."""
+    self_conditioning_share: float = 0.5
+    """Share of batches whose canvases read the soft embedding of a first, gradient-free pass."""
+
+    def __post_init__(self) -> None:
+        for name in ("t_min", "t_max", "mask_until", "self_conditioning_from", "self_conditioning_share"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
+        if self.t_min >= self.t_max:
+            raise ConfigError(f"t_min is {self.t_min}; allowed: below t_max = {self.t_max}")
+
+
+@dataclass(frozen=True)
+class TrainingBatch:
+    """A corrupted batch, ready for the model."""
+
+    tokens_BT: Tensor
+    """int64, noise on the canvases."""
+    positions_BT: Tensor
+    """int64 rotary positions."""
+    attention: AttentionSpec
+    """See `PackedBatch.attention_mask`."""
+    targets_BT: Tensor
+    """int64, IGNORED where nothing is supervised."""
+    canvas_BT: Tensor
+    """bool, True on canvases."""
+    on_canvas_BT: Tensor
+    """bool, the supervised canvas positions."""
+    on_clean_BT: Tensor
+    """bool, the supervised positions of clean halves."""
+    self_conditioned: bool
+    """True if the canvases read a first pass's soft embedding."""
+
+
+def corrupt(
+    batch: PackedBatch, process: Process, config: ObjectiveConfig, share_done: float, generator: torch.Generator
+) -> Tensor:
+    """Put noise on the canvases of a batch, each at a level of its own.
+
+    Args:
+        batch: clean rows.
+        process: the noise.
+        config: range of levels, share of mask noise.
+        share_done: share of the run that is done, in [0, 1].
+        generator: source of every draw.
+
+    Returns:
+        tokens_BT: int64; clean halves unchanged.
+    """
+    num_rows = batch.tokens_BT.shape[0]
+    most = int(batch.canvases_BT.max())
+    levels = sample_t(max(1, num_rows * most), generator, config.t_min, config.t_max).view(num_rows, -1)
+    t_BT = torch.cat((torch.zeros(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
+    noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
+    if share_done < config.mask_until:
+        if process.mask_id is None:
+            raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
+        share = 1.0 - share_done / config.mask_until
+        chosen = torch.rand((num_rows, most + 1), generator=generator) < share
+        kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
+        masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
+        noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
+    return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT)
+
+
+def prepare(
+    batch: PackedBatch,
+    process: Process,
+    config: ObjectiveConfig,
+    *,
+    share_done: float,
+    generator: torch.Generator,
+    device: torch.device,
+) -> TrainingBatch:
+    """Corrupt a batch and decide what is supervised.
+
+    Args:
+        batch: clean rows.
+        process: the noise.
+        config: levels and terms.
+        share_done: share of the run that is done, in [0, 1].
+        generator: CPU generator that decides all randomness.
+        device: where the result goes.
+    """
+    tokens_BT = corrupt(batch, process, config, share_done, generator)
+    canvas_BT = batch.canvases_BT > 0
+    supervised_BT = batch.targets_BT != IGNORED
+    on_canvas_BT = supervised_BT & canvas_BT
+    if config.noised_only:
+        on_canvas_BT &= tokens_BT != batch.tokens_BT
+    draw = float(torch.rand((), generator=generator))
+    return TrainingBatch(
+        tokens_BT=tokens_BT.to(device),
+        positions_BT=batch.positions_BT.to(device),
+        attention=AttentionSpec(mask=batch.attention_mask().to(device)),
+        targets_BT=batch.targets_BT.to(device),
+        canvas_BT=canvas_BT.to(device),
+        on_canvas_BT=on_canvas_BT.to(device),
+        on_clean_BT=(supervised_BT & ~canvas_BT).to(device),
+        self_conditioned=share_done >= config.self_conditioning_from
+        and draw < config.self_conditioning_share
+        and bool(canvas_BT.any()),
+    )
+
+
+def losses(
+    model: Decoder, batch: TrainingBatch, *, forward: Callable[..., Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Summed cross-entropies of one batch, in nats.
+
+    Args:
+        model: the decoder in training.
+        batch: from `prepare`.
+        forward: a compiled form of the model's forward; None calls the model.
+
+    Returns:
+        canvas_sum: over `on_canvas_BT`, own token.
+        clean_sum: over `on_clean_BT`, next token.
+    """
+    forward = forward or model
+    soft_BTD = None
+    if model.config.self_conditioning and batch.self_conditioned:
+        with torch.no_grad():
+            hidden_BTD = forward(
+                batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None
+            )
+            probs_BTV = model.logits(hidden_BTD).softmax(-1)
+            soft_BTD = model.soft_embedding(probs_BTV) * batch.canvas_BT[:, :, None]
+    hidden_BTD = forward(
+        batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD
+    )
+    sums = []
+    for chosen_BT in (batch.on_canvas_BT, batch.on_clean_BT):
+        logits_NV = model.logits(hidden_BTD[chosen_BT])
+        sums.append(flat_cross_entropy(logits_NV, batch.targets_BT[chosen_BT])[0])
+    return sums[0], sums[1]

@@ -1,0 +1,168 @@
+"""A recipe: one TOML file that says everything about a run, and the trainer it describes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sfumato.data.packing import PackingConfig
+from sfumato.data.sources import make_source
+from sfumato.data.tasks import draw, find_task
+from sfumato.data.tokenizer import Tokenizer, train_tokenizer
+from sfumato.diffusion.process import make_process
+from sfumato.errors import ConfigError
+from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.spec import GenerationSpec
+from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.trainer import Record, TrainConfig, Trainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """What is trained on."""
+
+    tasks: dict[str, float] = field(default_factory=dict)
+    """Weight by procedural task; items of the test split are never drawn."""
+    files: dict[str, float] = field(default_factory=dict)
+    """Weight by path of a text or .jsonl file, relative to the working directory."""
+    tokenizer: str = ""
+    """Directory of a tokenizer to use; empty trains one of model.vocab_size on the tasks."""
+    tokenizer_items: int = 2000
+    """Items of each task that a new tokenizer is trained on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationConfig:
+    """What is measured while training, on the averaged weights."""
+
+    tasks: tuple[str, ...] = ()
+    """Tasks to score."""
+    n: int = 100
+    """Items of each."""
+    steps: int = 0
+    """Cap on denoising steps a canvas; 0 takes the generation defaults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Everything about a run; one table a field."""
+
+    model: DecoderConfig
+    """Shape of the model; vocab_size is also that of a tokenizer trained here."""
+    data: DataConfig
+    """Sources and tokenizer."""
+    train: TrainConfig
+    """The loop."""
+    generation_spec: GenerationSpec = GenerationSpec()
+    """How the model will generate; its noise is the training noise."""
+    generation: dict[str, object] = field(default_factory=dict)
+    """Sampling defaults written to generation_config.json."""
+    packing: PackingConfig = PackingConfig()
+    """Rows and canvases."""
+    objective: ObjectiveConfig = ObjectiveConfig()
+    """Loss terms."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """Scores while training."""
+    init_from: str = ""
+    """Checkpoint directory whose weights to start from; parts of the model that it lacks start fresh."""
+
+
+class Run:
+    """A recipe with its directory: tokenizer, trainer, and the checkpoint that comes out.
+
+    Args:
+        recipe: what to do.
+        directory: of the run.
+        evaluate: see `Trainer`.
+        on_record: see `Trainer`.
+
+    Raises:
+        ConfigError: if the parts of the recipe do not fit together.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        directory: Path,
+        *,
+        evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
+        on_record: Callable[[Record], None] | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.directory = directory
+        self.tokenizer = self._tokenizer()
+        window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
+        self.trainer = Trainer(
+            self._model(),
+            make_process(
+                recipe.generation_spec.noise, recipe.model.vocab_size, recipe.generation_spec.mask_id
+            ),
+            make_source(recipe.data.tasks, recipe.data.files, self.tokenizer, window),
+            end_id=self.tokenizer.eos_ids[0],
+            packing=recipe.packing,
+            objective=recipe.objective,
+            config=recipe.train,
+            directory=directory,
+            evaluate=evaluate,
+            on_record=on_record,
+        )
+
+    @property
+    def checkpoint_directory(self) -> Path:
+        return self.directory / "checkpoint"
+
+    def save_checkpoint(self) -> None:
+        """Write the averaged weights as a checkpoint directory, tokenizer included."""
+        save_checkpoint(
+            self.checkpoint_directory,
+            self.trainer.model,
+            self.recipe.generation_spec,
+            generation=self.recipe.generation,
+            tensors=self.trainer.average,
+        )
+        self.tokenizer.save(self.checkpoint_directory)
+
+    def _tokenizer(self) -> Tokenizer:
+        data = self.recipe.data
+        own = self.directory / "tokenizer"
+        given = Path(data.tokenizer) if data.tokenizer else own
+        if data.tokenizer or (own / "tokenizer.json").exists():
+            tokenizer = Tokenizer.load(given)
+        else:
+            tokenizer = train_tokenizer(_texts(data), self.recipe.model.vocab_size)
+            tokenizer.save(own)
+        if tokenizer.vocab_size > self.recipe.model.vocab_size:
+            raise ConfigError(
+                f"model.vocab_size is {self.recipe.model.vocab_size}; allowed: at least {tokenizer.vocab_size}, "
+                f"the size of the tokenizer in {given}"
+            )
+        return tokenizer
+
+    def _model(self) -> Decoder:
+        model = Decoder(self.recipe.model)
+        model.initialize(self.recipe.train.seed)
+        if self.recipe.init_from:
+            start = load_checkpoint(Path(self.recipe.init_from)).model.state_dict()
+            own = model.state_dict()
+            alien = [name for name in start if name not in own or start[name].shape != own[name].shape]
+            if alien:
+                raise ConfigError(
+                    f"init_from is {self.recipe.init_from}; its tensors do not fit this model: {alien[:8]}"
+                )
+            model.load_state_dict(own | start)
+        return model
+
+
+def _texts(data: DataConfig) -> Iterator[str]:
+    rng = random.Random("tokenizer")
+    for name in data.tasks:
+        task = find_task(name)
+        for _ in range(data.tokenizer_items):
+            item = draw(task, "train", rng.getrandbits(62))
+            yield item.prompt
+            yield item.response
+    for path in data.files:
+        yield Path(path).read_text(encoding="utf-8")

@@ -1,0 +1,301 @@
+"""The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe.
+
+All randomness of a step comes from (seed, step), so resuming needs nothing but the state of `state.py`. The loop
+knows nothing of tasks' scores or terminals: evaluation and reporting are callables it is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sfumato.data.packing import PackingConfig, Source, pack
+from sfumato.diffusion.process import Process
+from sfumato.errors import ConfigError, SfumatoError
+from sfumato.models.decoder import Decoder
+from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
+from sfumato.training.state import Progress, load_state, save_state
+
+Record = dict[str, Any]
+MOST_REFUSED_IN_A_ROW = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """The loop's own settings."""
+
+    steps: int
+    """Optimizer steps of the whole run."""
+    lr: float = 1e-3
+    """Peak learning rate of AdamW: embeddings, norms, biases and, without Muon, everything."""
+    muon_lr: float = 0.0
+    """Peak learning rate of Muon for matrices inside the blocks; 0 leaves them to AdamW."""
+    warmup: int = 100
+    """Steps of linear warmup."""
+    final_lr: float = 0.05
+    """Learning rate at the end of the cosine, as a share of the peak."""
+    weight_decay: float = 0.01
+    """Decoupled decay of matrices."""
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+    average: float = 0.999
+    """Decay of the moving average of the weights, which is what is evaluated and shipped; 0 keeps the weights."""
+    accumulation: int = 1
+    """Packed batches of one optimizer step."""
+    seed: int = 0
+    """Of weights, data order and noise."""
+    eval_every: int = 0
+    """Steps between evaluations; 0 evaluates only at the end."""
+    save_every_s: float = 120.0
+    """Seconds between saved states."""
+    threads: int = 0
+    """CPU threads; 0 leaves torch's choice."""
+    compile: bool = False
+    """Compile the model's forward and backward (a minute at the start of every sitting)."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("steps", 1), ("accumulation", 1), ("warmup", 0), ("eval_every", 0), ("threads", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
+        for name in ("lr", "clip"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
+        if not 0.0 <= self.average < 1.0:
+            raise ConfigError(f"average is {self.average}; allowed: 0 <= average < 1")
+
+    def lr_scale(self, step: int) -> float:
+        """Linear warmup, then a cosine down to `final_lr`; a factor on every peak rate."""
+        warm = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
+        done = max(0, step - self.warmup) / max(1, self.steps - self.warmup)
+        return warm * (self.final_lr + (1.0 - self.final_lr) * 0.5 * (1.0 + math.cos(math.pi * done)))
+
+
+class Trainer:
+    """One run in one directory: `state.safetensors` to resume from and `log.jsonl` with a record a step.
+
+    Args:
+        model: weights already drawn or copied; trained in place.
+        process: the noise put on canvases.
+        source: gives documents.
+        end_id: end token, which fills canvases.
+        packing, objective, config: see their classes.
+        directory: of the run; made if need be.
+        evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
+        on_record: called with every record.
+    """
+
+    def __init__(
+        self,
+        model: Decoder,
+        process: Process,
+        source: Source,
+        *,
+        end_id: int,
+        packing: PackingConfig,
+        objective: ObjectiveConfig,
+        config: TrainConfig,
+        directory: Path,
+        evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
+        on_record: Callable[[Record], None] | None = None,
+    ) -> None:
+        self.model = model
+        self.progress = Progress()
+        self.config = config
+        self.directory = directory
+        self._process = process
+        self._source = source
+        self._end_id = end_id
+        self._packing = packing
+        self._objective = objective
+        self._evaluate = evaluate
+        self._on_record = on_record
+        self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        self.optimizers = make_optimizers(model, config)
+        self._forward = torch.compile(model) if config.compile else model
+
+    @property
+    def state_path(self) -> Path:
+        return self.directory / "state.safetensors"
+
+    @property
+    def log_path(self) -> Path:
+        return self.directory / "log.jsonl"
+
+    def resume(self) -> None:
+        """Go back to the last saved state, and drop the log's records of steps that came after it."""
+        self.progress = load_state(self.state_path, self.model, self.average, self.optimizers)
+        if self.log_path.exists():
+            lines = self.log_path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if _step_of(line) <= self.progress.step]
+            self.log_path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+    def save(self) -> None:
+        """Write the state; the previous one survives if that fails."""
+        save_state(self.state_path, self.progress, self.model, self.average, self.optimizers)
+
+    def run(self) -> None:
+        """Train to the last step, saving as it goes; an interrupt saves and is passed on.
+
+        Raises:
+            SfumatoError: if the loss or gradient stayed non-finite; the last good state is kept.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if self.config.threads:
+            torch.set_num_threads(self.config.threads)
+        saved_at = time.monotonic()
+        refused_in_a_row = 0
+        with self.log_path.open("a", encoding="utf-8") as log:
+            try:
+                while self.progress.step < self.config.steps:
+                    record = self._step()
+                    refused_in_a_row = refused_in_a_row + 1 if record["refused"] else 0
+                    if refused_in_a_row == MOST_REFUSED_IN_A_ROW:
+                        raise SfumatoError(
+                            f"loss or gradient was not finite for {MOST_REFUSED_IN_A_ROW} steps up to step "
+                            f"{self.progress.step}; the weights are those from before. Lower lr or muon_lr"
+                        )
+                    record |= self._evaluation()
+                    log.write(json.dumps(record) + "\n")
+                    log.flush()
+                    if self._on_record:
+                        self._on_record(record)
+                    if time.monotonic() - saved_at > self.config.save_every_s:
+                        self.save()
+                        saved_at = time.monotonic()
+            finally:
+                self.save()
+
+    def _step(self) -> Record:
+        started = time.monotonic()
+        step, config = self.progress.step, self.config
+        share_done = step / config.steps
+        generator = torch.Generator().manual_seed(_mix(config.seed, step))
+        batches, num_tokens = self._batches(step, share_done, generator)
+        canvas_count = max(1, sum(int(batch.on_canvas_BT.sum()) for batch in batches))
+        clean_count = max(1, sum(int(batch.on_clean_BT.sum()) for batch in batches))
+
+        self.model.train()
+        canvas_loss = ar_loss = 0.0
+        for batch in batches:
+            canvas_sum, clean_sum = losses(self.model, batch, forward=self._forward)
+            canvas, clean = canvas_sum / canvas_count, clean_sum / clean_count
+            (self._objective.canvas_weight * canvas + self._objective.ar_weight * clean).backward()  # type: ignore[no-untyped-call]
+            canvas_loss, ar_loss = canvas_loss + canvas.item(), ar_loss + clean.item()
+        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip))
+        refused = not math.isfinite(norm + canvas_loss + ar_loss)
+        scale = config.lr_scale(step)
+        for optimizer in self.optimizers.values():
+            if not refused:
+                for group in optimizer.param_groups:
+                    group["lr"] = group["peak_lr"] * scale
+                optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if not refused:
+            self._update_average(step)
+
+        seconds = time.monotonic() - started
+        self.progress = replace(
+            self.progress,
+            step=step + 1,
+            num_tokens=self.progress.num_tokens + num_tokens,
+            num_refused=self.progress.num_refused + refused,
+            seconds=self.progress.seconds + seconds,
+        )
+        return {
+            "step": step + 1,
+            "loss": self._objective.canvas_weight * canvas_loss + self._objective.ar_weight * ar_loss,
+            "canvas_loss": canvas_loss,
+            "ar_loss": ar_loss,
+            "gradient_norm": norm,
+            "lr_scale": scale,
+            "refused": refused,
+            "num_tokens": self.progress.num_tokens,
+            "tokens_per_s": num_tokens / seconds,
+        }
+
+    def _batches(
+        self, step: int, share_done: float, generator: torch.Generator
+    ) -> tuple[list[TrainingBatch], int]:
+        batches, num_tokens = [], 0
+        for part in range(self.config.accumulation):
+            index = step * self.config.accumulation + part
+            packed = pack(self._source, self._packing, seed=self.config.seed, step=index, end_id=self._end_id)
+            num_tokens += packed.num_tokens
+            batches.append(
+                prepare(
+                    packed,
+                    self._process,
+                    self._objective,
+                    share_done=share_done,
+                    generator=generator,
+                    device=self.model.device,
+                )
+            )
+        return batches, num_tokens
+
+    def _update_average(self, step: int) -> None:
+        # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
+        decay = min(self.config.average, (1 + step) / (10 + step))
+        parameters: list[Tensor] = [parameter.detach() for parameter in self.model.parameters()]
+        torch._foreach_lerp_(list(self.average.values()), parameters, 1.0 - decay)
+
+    def _evaluation(self) -> Record:
+        step, every = self.progress.step, self.config.eval_every
+        due = step == self.config.steps or (every > 0 and step % every == 0)
+        if self._evaluate is None or not due:
+            return {}
+        trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
+        self.model.load_state_dict(self.average)
+        self.model.eval()
+        try:
+            return dict(self._evaluate(self.model, step))
+        finally:
+            self.model.load_state_dict(trained)
+
+
+def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
+    """AdamW, and Muon for the matrices inside the blocks if it has a learning rate.
+
+    Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
+    """
+    inside = [parameter for name, parameter in model.named_parameters() if ".layers." in name and parameter.dim() == 2]
+    muon = inside if config.muon_lr > 0 else []
+    taken = {id(parameter) for parameter in muon}
+    rest = [parameter for parameter in model.parameters() if id(parameter) not in taken]
+    groups = [
+        {"params": [p for p in rest if p.dim() >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    optimizers: dict[str, torch.optim.Optimizer] = {
+        "adamw": torch.optim.AdamW([group for group in groups if group["params"]], lr=config.lr, betas=(0.9, 0.95))
+    }
+    if muon:
+        optimizers["muon"] = torch.optim.Muon(
+            muon, lr=config.muon_lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
+        )
+    for optimizer in optimizers.values():
+        for group in optimizer.param_groups:
+            group["peak_lr"] = group["lr"]
+    return optimizers
+
+
+def _mix(seed: int, step: int) -> int:
+    digest = hashlib.sha256(f"noise {seed} {step}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def _step_of(line: str) -> int:
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        # A kill can cut the last record short.
+        return 2**62
