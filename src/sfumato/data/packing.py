@@ -50,7 +50,8 @@ class PackingConfig:
     row_length: int = 256
     """Positions of a row."""
     canvas_lengths: tuple[int, ...] = (64,)
-    """Canvas lengths to train, drawn per document among those its response needs at least; empty: no canvases."""
+    """Canvas lengths to train. A document takes the smallest that holds its response with probability 1/2, the next
+    with 1/4, and so on; a response longer than all is cut into the largest. Empty: no canvases."""
     canvas_copies: int = 1
     """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
     ar_share: float = 1.0
@@ -65,7 +66,9 @@ class PackingConfig:
         if not 0.0 <= self.ar_share <= 1.0:
             raise ConfigError(f"ar_share is {self.ar_share}; allowed: 0 to 1")
         if not self.canvas_lengths and self.ar_share < 1.0:
-            raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
+            raise ConfigError(
+                "ar_share is below 1 with no canvas_lengths; those documents would train nothing"
+            )
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,9 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
         pieces = _layout(document, config, rng, end_id)
         size = sum(len(tokens) for tokens, *_ in pieces)
         if size > config.row_length:
-            raise ConfigError(f"a document needs {size} positions; row_length is {config.row_length}, make it larger")
+            raise ConfigError(
+                f"a document needs {size} positions; row_length is {config.row_length}, make it larger"
+            )
         row = next((row for row in rows if row.room >= size), None)
         if row is None:
             break
@@ -173,8 +178,10 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
     if config.canvas_lengths:
-        enough = [n for n in config.canvas_lengths if n >= len(response)] or [max(config.canvas_lengths)]
-        length = rng.choice(enough)
+        enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [
+            max(config.canvas_lengths)
+        ]
+        length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
         filled = response + [end_id] * (-len(response) % length)
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
     clean = prompt + (response if with_response else [token for canvas in canvases[:-1] for token in canvas])

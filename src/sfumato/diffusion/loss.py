@@ -1,19 +1,17 @@
 """Losses over tokens: flat cross-entropy, and upper bounds on the negative log-likelihood for every process.
 
 The bounds are integrands. With t uniform on (0, 1] and x_t from ``process.corrupt``, the expectation of the
-sum over
-positions bounds -log p(x_0) from above in nats. Of the full bound two terms are absent because they are zero
-here: the prior term, since at t = 1 no trace of x_0 is left, and the reconstruction term, since at t = 0
-nothing is noised. Drawing t from [t_min, 1] instead leaves out the integral over (0, t_min): multiply the
-mean by 1 - t_min, and take t_min small enough for what is left out not to matter in the digits reported, or
-the number is no bound.
+sum over positions bounds -log p(x_0) from above, in nats. Of the full bound two terms are absent because they
+are zero here: the prior term, since at t = 1 no trace of x_0 is left, and the reconstruction term, since at t
+= 0 nothing is noised. Drawing t from [t_min, 1] leaves out the integral over (0, t_min): multiply the mean by
+1 - t_min, and take t_min so small that what is left out does not reach the digits reported, or the number is
+no bound.
 
 The logits play the part of x_0 in ``process.posterior``, so they stand for what is believed of a token
 without its own noisy observation. Minimising a bound trains such a leave-one-out prediction; minimising
-cross-entropy trains a
-denoiser that does look. Under uniform noise the two differ, and ``loo_from_denoiser`` converts (LOO, arXiv
-2605.22765): bounding the likelihood of a cross-entropy-trained model without the conversion gives a valid but
-loose figure.
+cross-entropy trains a denoiser, which does look. Under uniform noise the two differ, and
+``loo_from_denoiser`` converts (LOO, arXiv 2605.22765): without the conversion, the bound of a model trained
+by cross-entropy is valid but loose.
 """
 
 # R rows, L canvas, K vocabulary. Tokens have shape RL, logits RLK; other leading shapes work as well.
@@ -25,10 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sfumato.diffusion.process import Process, align
-
-# The integrands have finite limits at t = 1 but are 0/0 there, and can diverge at t = 0.
-T_EDGE = 1e-6
+from sfumato.diffusion.process import Mixture, Process, align
 
 
 def flat_cross_entropy(
@@ -39,8 +34,7 @@ def flat_cross_entropy(
     Args:
         logits: floats, K in the last dimension; accumulated in float32 or wider.
         targets: int64 clean tokens, one dimension less.
-        weight: weight per token, >= 0, of the shape of targets; bool for a mask. None counts every token
-        once.
+        weight: weight per token, >= 0, of the shape of targets; bool for a mask. None counts each token once.
 
     Returns:
         sum: weighted nats, a scalar; tokens of weight zero add nothing, whatever their logits.
@@ -64,7 +58,7 @@ def nelbo(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -
         logits: floats, K in the last dimension; the mask's logit is taken as -inf.
         x0: int64 clean tokens, never the mask.
         xt: int64 tokens at t.
-        t: noise levels in (0, 1]; evaluated no closer than 1e-6 to either end.
+        t: noise levels in (0, 1].
 
     Returns:
         Nats per token, >= 0, of the shape of x0, float32 or wider. Averaged over t and x_t and summed over
@@ -92,8 +86,8 @@ def nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tens
         raise ValueError(
             f"{type(process).__name__} has uniform noise; nelbo_mask allows mask noise only: use nelbo"
         )
-    t = _widen(align(t, x0)).clamp(T_EDGE, 1.0 - T_EDGE)
-    weight = process.flow(t).mask / process.mixture(t).mask
+    t = _widen(align(t, x0))
+    weight = process.flow(t).mask / _resolved(process.mixture(t).mask)
     log_p_x0 = _log_probs(process, logits).gather(-1, x0.unsqueeze(-1)).squeeze(-1)
     # Filled before the product: 0 · inf, where a visible token has no probability, would spoil the gradient.
     return weight * -log_p_x0.masked_fill(xt != process.mask_id, 0.0)
@@ -106,28 +100,28 @@ def nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Te
 
         w [KL(q ‖ q̂) + r - log r - 1],     w = flow_z / (alpha q(z)).
 
-    The bracket with w is what Campbell et al.'s bound for continuous-time chains, sum over k ≠ z of
-    rate(z→k) under x̂ - rate under x_0 + rate under x_0 · log of their ratio, becomes when tokens jump to z
-    at a rate that does not depend on where they come from. For uniform noise it equals UDLM's formula.
+    It is the bound for continuous-time chains, the sum over k ≠ z of R̂(k) - R(k) + R(k) log(R(k) / R̂(k))
+    with R and R̂ the backward rates z→k under x_0 and x̂, for tokens that jump to z at a rate that does not
+    depend on where they come from. For uniform noise it equals UDLM's formula.
 
     Everything is expressed by rho = alpha / (uniform noise per token) and log1p(rho · x̂_k) = log q̂_k +
-    const, which keeps full relative precision when x̂ is tiny, and when rho is huge (t near 0) or tiny (t
-    near 1).
+    const, which keeps relative precision where x̂ is tiny, and where rho is huge (t near 0) or tiny (t near
+    1).
 
     Arguments and result are those of ``nelbo``.
 
     Raises:
         ValueError: if the process has no uniform noise.
 
-    Source: GIDD, arXiv 2503.04482, section 3, and Campbell et al. 2022, arXiv 2205.14987; UDLM, arXiv
-    2412.10193.
+    Source: GIDD, arXiv 2503.04482, section 3; UDLM, arXiv 2412.10193; for chains in general, Campbell et al.
+    2022, arXiv 2205.14987.
     """
     if not process.has_uniform:
         raise ValueError(
             f"{type(process).__name__} has no uniform noise, which nelbo_hybrid needs: use nelbo"
         )
-    t = _widen(align(t, x0)).clamp(T_EDGE, 1.0 - T_EDGE)
-    mixture = process.mixture(t)
+    t = _widen(align(t, x0))
+    mixture = Mixture(*map(_resolved, process.mixture(t)))
     alpha = mixture.keep
     noise = mixture.uniform / process.num_ordinary
     rho = alpha / noise
@@ -158,7 +152,7 @@ def loo_from_denoiser(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
     Args:
         logits: floats of a denoiser p(x_0 | x_t), K in the last dimension.
         xt: int64 observed tokens, one dimension less.
-        alpha: share of tokens kept, in [0, 1); its dimensions are the leading ones of xt.
+        alpha: share of tokens kept, in [0, 1]; its dimensions are the leading ones of xt.
 
     Returns:
         Logits of the leave-one-out posterior, up to a constant per token, of the shape of logits.
@@ -175,8 +169,8 @@ def denoiser_from_loo(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
 
 def _evidence(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
     """Log-likelihood ratio, in nats, of the observed token against any other."""
-    alpha = align(alpha, xt)
-    return torch.log1p(logits.shape[-1] * alpha / (1.0 - alpha))
+    alpha = _widen(align(alpha, xt))
+    return torch.log1p(logits.shape[-1] * alpha / _resolved(1.0 - alpha))
 
 
 def _add_at(logits: Tensor, xt: Tensor, value: Tensor) -> Tensor:
@@ -190,6 +184,11 @@ def _log_probs(process: Process, logits: Tensor) -> Tensor:
         mask = torch.arange(logits.shape[-1], device=logits.device) == process.mask_id
         logits = logits.masked_fill(mask, float("-inf"))
     return logits.log_softmax(-1)
+
+
+def _resolved(share: Tensor) -> Tensor:
+    # Shares below what 1 - alpha resolves count as that, which keeps their ratios finite at both ends of t.
+    return share.clamp_min(torch.finfo(share.dtype).eps)
 
 
 def _widen(x: Tensor) -> Tensor:

@@ -277,7 +277,7 @@ class UniformProcess(Process):
         return Flow(torch.zeros_like(flow), flow)
 
     def noise(self, u: Tensor, t: Tensor) -> Tensor:
-        # The product can round up to K.
+        # Clamped for a u that was rounded up to 1 on its way here.
         return (u * self.vocab_size).long().clamp_max(self.vocab_size - 1)
 
 

@@ -10,6 +10,7 @@ step overwrites.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -59,22 +60,27 @@ class KVCache:
         starts_R1 = torch.tensor(self.lengths, device=self.keys.device)[:, None]
         return starts_R1 + torch.arange(num_queries, device=self.keys.device)
 
-    def attention(self, num_queries: int, *, causal: bool) -> AttentionSpec:
+    def attention(
+        self, num_queries: int, *, causal: bool, widths: Sequence[int] | None = None
+    ) -> AttentionSpec:
         """What a forward over `num_queries` positions behind each prefix may read.
 
         Args:
             num_queries: Q.
             causal: True for prefill and commit, False for a canvas that reads itself in both directions.
+            widths: how many of the Q positions of each row are no padding; None means all.
         """
-        level = min(self.lengths) == max(self.lengths)
+        level = min(self.lengths) == max(self.lengths) and (widths is None or min(widths) == num_queries)
         if level and (not causal or num_queries == 1):
             return AttentionSpec()
         if level and self.lengths[0] == 0:
             return AttentionSpec(causal=True)
-        slots_S = torch.arange(max(self.lengths) + num_queries, device=self.keys.device)
+        device = self.keys.device
+        slots_S = torch.arange(max(self.lengths) + num_queries, device=device)
         last_RQ = self.positions(num_queries)
         if not causal:
-            last_RQ = last_RQ[:, -1:].expand(-1, num_queries)
+            counts_R = torch.tensor(widths or [num_queries] * len(self.lengths), device=device)
+            last_RQ = (last_RQ[:, 0] + counts_R - 1)[:, None].expand(-1, num_queries)
         return AttentionSpec(mask=(slots_S <= last_RQ[:, :, None])[:, None])
 
     def extend(self, layer: int, keys_RQGE: Tensor, values_RQGE: Tensor) -> tuple[Tensor, Tensor]:
@@ -100,17 +106,31 @@ class KVCache:
         self.lengths = [length + count for length, count in zip(self.lengths, num_positions, strict=True)]
         assert max(self.lengths) <= self.num_slots
 
-    def select(self, rows: list[int], num_slots: int | None = None) -> KVCache:
-        """A new cache holding a copy of the given rows (a row may be named several times)."""
-        new = object.__new__(KVCache)
-        slots = self.num_slots if num_slots is None else num_slots
-        used = min(slots, self.num_slots)
-        shape = (self.keys.shape[0], len(rows), slots, *self.keys.shape[3:])
-        new.keys = self.keys.new_zeros(shape)
-        new.values = self.values.new_zeros(shape)
-        new.keys[:, :, :used] = self.keys[:, rows, :used]
-        new.values[:, :, :used] = self.values[:, rows, :used]
-        new.lengths = [self.lengths[row] for row in rows]
+    def select(self, rows: Sequence[int], num_slots: int | None = None) -> KVCache:
+        """A new cache with a copy of the given rows; a row may be named several times.
+
+        Args:
+            rows: indices into this cache.
+            num_slots: room of the new cache; None keeps this one's.
+        """
+        return KVCache.gather([(self, row) for row in rows], num_slots or self.num_slots)
+
+    @staticmethod
+    def gather(rows: Sequence[tuple[KVCache, int]], num_slots: int) -> KVCache:
+        """A new cache with a copy of rows of other caches of the same model.
+
+        Args:
+            rows: a cache and the index of a row in it, for each row wanted.
+            num_slots: room of the new cache.
+        """
+        like = rows[0][0].keys
+        layers, _, _, heads, size = like.shape
+        new = KVCache(layers, len(rows), num_slots, heads, size, dtype=like.dtype, device=like.device)
+        for i, (cache, row) in enumerate(rows):
+            used = cache.lengths[row]
+            new.keys[:, i, :used] = cache.keys[:, row, :used]
+            new.values[:, i, :used] = cache.values[:, row, :used]
+            new.lengths[i] = used
         return new
 
 

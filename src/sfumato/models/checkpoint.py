@@ -116,7 +116,9 @@ def read_tensors(path: Path, expected: Mapping[str, torch.Size]) -> dict[str, Te
                 if found[name].shape != expected[name]
             ),
         ),
-        *_listing("not finite", (name for name, tensor in found.items() if not bool(tensor.isfinite().all()))),
+        *_listing(
+            "not finite", (name for name, tensor in found.items() if not bool(tensor.isfinite().all()))
+        ),
     ]
     if problems:
         raise CheckpointError(f"{path} does not hold this model: " + "; ".join(problems))
@@ -150,4 +152,3 @@ def _listing(kind: str, names: Iterable[str]) -> list[str]:
 
 def _json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=2) + "\n").encode()
-

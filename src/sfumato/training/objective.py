@@ -36,6 +36,9 @@ class ObjectiveConfig:
     """Lowest noise level drawn."""
     t_max: float = 1.0
     """Highest noise level drawn."""
+    span_share: float = 0.0
+    """Share of canvases whose noise covers one random interval at the level drawn, over a second, lower level
+    outside it: the states that samplers and infilling meet, which independent noise hardly ever shows."""
     noised_only: bool = False
     """Supervise only positions whose token was changed, instead of the whole canvas."""
     mask_until: float = 0.0
@@ -47,7 +50,14 @@ class ObjectiveConfig:
     """Share of batches whose canvases read the soft embedding of a first, gradient-free pass."""
 
     def __post_init__(self) -> None:
-        for name in ("t_min", "t_max", "mask_until", "self_conditioning_from", "self_conditioning_share"):
+        for name in (
+            "t_min",
+            "t_max",
+            "span_share",
+            "mask_until",
+            "self_conditioning_from",
+            "self_conditioning_share",
+        ):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
         if self.t_min >= self.t_max:
@@ -77,7 +87,11 @@ class TrainingBatch:
 
 
 def corrupt(
-    batch: PackedBatch, process: Process, config: ObjectiveConfig, share_done: float, generator: torch.Generator
+    batch: PackedBatch,
+    process: Process,
+    config: ObjectiveConfig,
+    share_done: float,
+    generator: torch.Generator,
 ) -> Tensor:
     """Put noise on the canvases of a batch, each at a level of its own.
 
@@ -92,19 +106,39 @@ def corrupt(
         tokens_BT: int64; clean halves unchanged.
     """
     num_rows = batch.tokens_BT.shape[0]
-    most = int(batch.canvases_BT.max())
-    levels = sample_t(max(1, num_rows * most), generator, config.t_min, config.t_max).view(num_rows, -1)
+    most = max(1, int(batch.canvases_BT.max()))
+    levels = sample_t(num_rows * most, generator, config.t_min, config.t_max).view(num_rows, -1)
     t_BT = torch.cat((torch.zeros(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
+    if config.span_share > 0.0:
+        t_BT = torch.where(_outside_span(batch, most, config.span_share, generator), t_BT * t_BT, t_BT)
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
     if share_done < config.mask_until:
         if process.mask_id is None:
-            raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
+            raise ConfigError(
+                f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)"
+            )
         share = 1.0 - share_done / config.mask_until
         chosen = torch.rand((num_rows, most + 1), generator=generator) < share
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
         masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
         noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
     return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT)
+
+
+def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.Generator) -> Tensor:
+    """bool_BT: positions of canvases chosen for span noise that lie outside their random interval."""
+    num_rows = batch.tokens_BT.shape[0]
+    chosen = torch.rand((num_rows, most + 1), generator=generator) < share
+    ends = torch.rand((2, num_rows, most + 1), generator=generator).sort(dim=0).values
+    # One draw in two reaches to the end of the canvas: the text so far is settled, the rest is noise.
+    ends[1] = torch.where(torch.rand((num_rows, most + 1), generator=generator) < 0.5, 1.0, ends[1])
+    lengths = torch.zeros((num_rows, most + 1)).scatter_add_(
+        1, batch.canvases_BT, torch.ones_like(batch.tokens_BT, dtype=torch.float32)
+    )
+    canvas = batch.canvases_BT
+    place_BT = (batch.positions_BT - batch.starts_BT + 0.5) / lengths.gather(1, canvas)
+    inside_BT = (place_BT >= ends[0].gather(1, canvas)) & (place_BT < ends[1].gather(1, canvas))
+    return chosen.gather(1, canvas) & ~inside_BT & (canvas > 0)
 
 
 def prepare(

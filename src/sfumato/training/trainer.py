@@ -63,7 +63,13 @@ class TrainConfig:
     """Compile the model's forward and backward (a minute at the start of every sitting)."""
 
     def __post_init__(self) -> None:
-        for name, least in (("steps", 1), ("accumulation", 1), ("warmup", 0), ("eval_every", 0), ("threads", 0)):
+        for name, least in (
+            ("steps", 1),
+            ("accumulation", 1),
+            ("warmup", 0),
+            ("eval_every", 0),
+            ("threads", 0),
+        ):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
         for name in ("lr", "clip"):
@@ -267,7 +273,11 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
 
     Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
     """
-    inside = [parameter for name, parameter in model.named_parameters() if ".layers." in name and parameter.dim() == 2]
+    inside = [
+        parameter
+        for name, parameter in model.named_parameters()
+        if ".layers." in name and parameter.dim() == 2
+    ]
     muon = inside if config.muon_lr > 0 else []
     taken = {id(parameter) for parameter in muon}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in taken]
@@ -276,7 +286,9 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
         {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
     ]
     optimizers: dict[str, torch.optim.Optimizer] = {
-        "adamw": torch.optim.AdamW([group for group in groups if group["params"]], lr=config.lr, betas=(0.9, 0.95))
+        "adamw": torch.optim.AdamW(
+            [group for group in groups if group["params"]], lr=config.lr, betas=(0.9, 0.95)
+        )
     }
     if muon:
         optimizers["muon"] = torch.optim.Muon(

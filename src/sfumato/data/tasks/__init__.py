@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from sfumato.data.tasks.arithmetic import Arithmetic
 from sfumato.data.tasks.base import TEST_SHARE, Item, Split, Task, draw, items, problem_key, split_of, stream
+from sfumato.data.tasks.bugfix import Bugfix
 from sfumato.data.tasks.countdown import Countdown
+from sfumato.data.tasks.gym import PREFIX, Gym
+from sfumato.data.tasks.middle import Middle
 from sfumato.data.tasks.recall import fizzbuzz, pi
+from sfumato.data.tasks.records import Json
 from sfumato.data.tasks.sudoku import Sudoku4, Sudoku9
 from sfumato.errors import ConfigError, unknown
 
@@ -34,6 +38,9 @@ TASKS: dict[str, Task] = {
         Countdown(),
         pi(),
         fizzbuzz(),
+        Bugfix(),
+        Middle(),
+        Json(),
     )
 }
 """Every task of our own, by name."""
@@ -43,11 +50,13 @@ def find_task(name: str) -> Task:
     """The task of a name.
 
     Args:
-        name: a key of `TASKS`.
+        name: a key of `TASKS`, or "gym:" and the name of a reasoning-gym generator.
 
     Raises:
-        ConfigError: if there is no such task.
+        ConfigError: if there is no such task, or reasoning-gym is needed and not installed.
     """
+    if name.startswith(PREFIX):
+        return Gym(name.removeprefix(PREFIX))
     if name not in TASKS:
-        raise ConfigError(unknown("task", name, TASKS))
+        raise ConfigError(unknown("task", name, [*TASKS, f"{PREFIX}<name>"]))
     return TASKS[name]

@@ -1,14 +1,15 @@
 """Expressions whose answer is asked for before, or after, the derivation that shows it.
 
 The answer-first order is the task of interest: a model that only ever moves forward has to guess the answer,
-one that revises can go back once the derivation below it stands. Running totals have two digits from the second
-term on, so an answer can be replaced without moving a single position of the text under it.
+one that revises can go back once the derivation below it stands. Running totals have two digits from the
+second term on, so an answer can be replaced without moving a single position of the text under it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from math import gcd
 from random import Random
 
@@ -108,6 +109,17 @@ class Arithmetic(Task):
                 signs.append(sign)
                 total = after
         return self.item(terms, signs)
+
+    def answer_last(self, item: Item) -> Item | None:
+        """The item with its answer line moved under the derivation."""
+        if not self.answer_first:
+            return None
+        answer, *derivation = item.response.split("\n")
+        return replace(
+            item,
+            prompt=f"derive, then answer: {item.meta['expression']}",
+            response="\n".join([*derivation, answer]),
+        )
 
     def check(self, item: Item, response: str) -> bool:
         """True if the answer line states the true value; the derivation is not judged here."""

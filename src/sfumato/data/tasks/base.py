@@ -1,7 +1,7 @@
 """Items, tasks, and the split of a task's items into train and test.
 
-A task is a generator without end and a checker. The split is a property of the problem, not of a file: a hash of
-what is asked decides it, so every stream, on any machine and with any seed, agrees on what was held out.
+A task is a generator without end and a checker. The split is a property of the problem, not of a file: a hash
+of what is asked decides it, so every stream, on any machine and with any seed, agrees on what was held out.
 """
 
 from __future__ import annotations
@@ -57,12 +57,16 @@ class Task(ABC):
         """The answer that a text states on its answer line; None without one, or for a task that has none."""
         return None
 
+    def answer_last(self, item: Item) -> Item | None:
+        """The same problem asked for its answer after the derivation; None for a task without that form."""
+        return None
+
 
 def problem_key(prompt: str) -> str:
     """What a prompt asks, less the instruction and the order of its words.
 
     Prompts with one key pose the same problem: an expression asked answer first or last, countdown numbers in
-    any order. Prompts that merely share their words fall together too, which costs nothing: they share a split.
+    any order. Prompts that merely share their words fall together too; that costs nothing.
 
     Args:
         prompt: an item's prompt; an instruction is lower-case words up to a first colon.

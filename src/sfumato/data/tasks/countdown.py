@@ -58,7 +58,7 @@ class Countdown(Task):
         return steps
 
     def check(self, item: Item, response: str) -> bool:
-        """True if each step is right and takes numbers that are there, all are used, and the target is reached."""
+        """True if all steps are right, use up the numbers that are there, and end in the target."""
         pool = list(item.meta["numbers"])
         for line in response.strip().split("\n"):
             match = _STEP.fullmatch(line.strip())

@@ -1,0 +1,74 @@
+"""Any reasoning-gym generator as a task (optional package ``reasoning-gym``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.data.tasks.base import Item, Task
+from sfumato.errors import ConfigError, unknown
+
+PREFIX = "gym:"
+# pool_matrix refuses larger seeds; the others take any.
+_NUM_SEEDS = 2**32
+
+
+class Gym(Task):
+    """One generator with its default settings and its own scorer.
+
+    The scorers are the package's. Many give a part of it for an answer inside a sentence; `check` does not.
+
+    Args:
+        generator: reasoning-gym's name for it, such as "basic_arithmetic".
+
+    Raises:
+        ConfigError: if the package is not installed, or has no generator of that name.
+    """
+
+    def __init__(self, generator: str) -> None:
+        try:
+            from reasoning_gym import factory
+        except ImportError as error:
+            raise ConfigError(
+                f"task {PREFIX + generator!r} needs the package reasoning-gym, which is not installed; "
+                "install sfumato[train]"
+            ) from error
+        # A composite is made of other generators and has no defaults of its own.
+        names = factory.DATASETS.keys() - {"composite"}
+        if generator not in names:
+            raise ConfigError(unknown("reasoning-gym task", generator, names))
+        self.name = PREFIX + generator
+        self._generator = generator
+        self._create = factory.create_dataset
+
+    def generate(self, seed: int) -> Item:
+        """The first entry of the generator's data set with this seed, modulo 2**32.
+
+        A generator without a gold answer gives an empty response: score with it, do not train on it.
+        """
+        # One data set per seed: some compute all their entries at once, so a large one to index is no option.
+        dataset = self._create(self._generator, seed=seed % _NUM_SEEDS, size=1)
+        entry = dataset[0]
+        gold = entry["answer"]
+        return Item(
+            prompt=entry["question"],
+            response=gold if isinstance(gold, str) else "",
+            answer=gold if isinstance(gold, str) else None,
+            meta={"entry": entry, "score": dataset.score_answer},
+        )
+
+    def score(self, item: Item, response: str) -> float:
+        """The package's own score in 0..1; 0 for a response that its scorer cannot read."""
+        entry: dict[str, Any] = item.meta["entry"]
+        try:
+            return float(item.meta["score"](response.strip(), entry))
+        except Exception:
+            # Scorers parse the response and let whatever goes wrong in parsing escape.
+            return 0.0
+
+    def check(self, item: Item, response: str) -> bool:
+        """True at full score."""
+        return self.score(item, response) >= 1.0
+
+    def answer(self, response: str) -> str | None:
+        """The whole response: these tasks ask for nothing but the answer."""
+        return response.strip() or None

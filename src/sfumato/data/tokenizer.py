@@ -1,0 +1,336 @@
+"""Text to tokens and back: encoding, chat, and text that can be shown while tokens still arrive.
+
+Text is never searched for special tokens. They come into a sequence through the chat template alone, so a
+user who types "<|end|>" gets its characters and ends nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+from sfumato.data.chat import ChatTemplate, Message, cover
+from sfumato.errors import CheckpointError, ConfigError, RequestError
+
+SPECIAL_TOKENS = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|mask|>")
+_PAD, _END, _USER, _ASSISTANT, _MASK = SPECIAL_TOKENS
+
+_CHAT_TEMPLATE = """\
+{%- for message in messages -%}
+{%- if message.content is not string -%}
+{{- raise_exception("the content of a message must be a string") -}}
+{%- elif message.role == "user" -%}
+{{- "<|user|>" + message.content -}}
+{%- elif message.role == "assistant" -%}
+{{- "<|assistant|>" + message.content + "<|end|>" -}}
+{%- else -%}
+{{- raise_exception("unknown role '" ~ message.role ~ "'; allowed: assistant, user") -}}
+{%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+{{- "<|assistant|>" -}}
+{%- endif -%}"""
+
+_REPLACEMENT = "\ufffd"
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
+class Tokenizer:
+    """A Hugging Face tokenizer with its chat template.
+
+    Args:
+        tokenizer: the tokenizer proper; this object takes it over.
+        config: what tokenizer_config.json holds.
+        eos_ids: ids that end a text besides the config's own eos_token.
+
+    Raises:
+        CheckpointError: if the config names a token that the tokenizer lacks, or no token that ends a text.
+    """
+
+    def __init__(
+        self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any], eos_ids: Sequence[int] = ()
+    ) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True
+        self._tokenizer = tokenizer
+        self._config = dict(config)
+        self._special_ids = {
+            token.content: id_ for id_, token in tokenizer.get_added_tokens_decoder().items() if token.special
+        }
+        named = ((key, _token_text(value)) for key, value in config.items() if key.endswith("_token"))
+        self._named = {key: text for key, text in named if text is not None}
+        self._chat = ChatTemplate(config.get("chat_template"), self._named)
+        self.special_ids: frozenset[int] = frozenset(self._special_ids.values())
+        """Ids of the special tokens: those that no text encodes to."""
+        own_eos = self._id_of("eos_token")
+        ids = ([] if own_eos is None else [own_eos]) + list(eos_ids)
+        if not ids:
+            raise CheckpointError("the tokenizer's config has no eos_token; name the token that ends a text")
+        self.eos_ids: tuple[int, ...] = tuple(dict.fromkeys(ids))
+        """Ids that end a text, the tokenizer's own first."""
+        pad_id = self._id_of("pad_token")
+        self.pad_id: int = self.eos_ids[0] if pad_id is None else pad_id
+        """Id that fills rows up; the first of `eos_ids` where the checkpoint names none."""
+        self.mask_id: int | None = self._id_of("mask_token")
+        """Id of the mask, if the tokenizer has one."""
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Tokenizer:
+        """Read tokenizer.json and tokenizer_config.json; generation_config.json may name further eos tokens.
+
+        Raises:
+            CheckpointError: if one of the two is missing or cannot be read.
+        """
+        directory = Path(directory)
+        path = directory / "tokenizer.json"
+        if not path.is_file():
+            raise CheckpointError(f"no tokenizer at {path}; give a directory that holds tokenizer.json")
+        try:
+            # The library raises bare Exception for whatever it cannot parse.
+            tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        except Exception as error:
+            raise CheckpointError(f"{path} is not a tokenizer: {error}") from error
+        config = _read_json(directory / "tokenizer_config.json")
+        template_path = directory / "chat_template.jinja"
+        if template_path.is_file():
+            config["chat_template"] = template_path.read_text(encoding="utf-8")
+        eos_ids: int | list[int] | None = None
+        if (directory / "generation_config.json").is_file():
+            eos_ids = _read_json(directory / "generation_config.json").get("eos_token_id")
+        if eos_ids is None:
+            eos_ids = []
+        return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids)
+
+    def save(self, directory: str | Path) -> None:
+        """Write tokenizer.json and tokenizer_config.json, which transformers reads too; makes the directory.
+
+        Eos ids that came from generation_config.json are the model's and are not written.
+        """
+        directory = Path(directory)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "tokenizer.json").write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
+            text = json.dumps(self._config, ensure_ascii=False, indent=2) + "\n"
+            (directory / "tokenizer_config.json").write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CheckpointError(f"cannot write the tokenizer to {directory}: {error}") from error
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, added ones included."""
+        return self._tokenizer.get_vocab_size(with_added_tokens=True)
+
+    @cached_property
+    def unstable_ids(self) -> frozenset[int]:
+        """Ids of single bytes that a decoder with byte fallback reads together with their neighbours."""
+        if '"ByteFallback"' not in self._tokenizer.to_str():
+            return frozenset()
+        tokens = (f"<0x{byte:02X}>" for byte in range(256))
+        return frozenset(id_ for token in tokens if (id_ := self._tokenizer.token_to_id(token)) is not None)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text; no special token is added, and none is read out of the text.
+
+        Raises:
+            RequestError: if the text holds half of a surrogate pair, which is no character.
+        """
+        half = _HALF_PAIR.search(text)
+        if half:
+            given = half[0].encode("ascii", "backslashreplace").decode()
+            raise RequestError(f"the text has {given} at {half.start()}; allowed: Unicode characters")
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
+        """The text of tokens; bytes that form no character read as U+FFFD.
+
+        Args:
+            ids: token ids; one that the tokenizer does not know adds nothing.
+            skip_special: whether special tokens are left out.
+        """
+        return self._tokenizer.decode([int(id_) for id_ in ids], skip_special_tokens=skip_special)
+
+    def token_id(self, token: str) -> int:
+        """The id of a token given as it stands in the vocabulary, such as "<|user|>".
+
+        Raises:
+            CheckpointError: if the tokenizer has no such token.
+        """
+        id_ = self._tokenizer.token_to_id(token)
+        if id_ is None:
+            raise CheckpointError(f"the tokenizer has no token {token!r}")
+        return id_
+
+    def render(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
+        """The conversation as one text, the way the chat template writes it.
+
+        For reading: `encode` would take the template's special tokens for plain text as well. `encode_chat`
+        tells what the template wrote from what users wrote.
+
+        Args:
+            messages: dicts with at least "role" and "content".
+            add_generation_prompt: whether to open the assistant's next turn.
+
+        Raises:
+            RequestError: if there are no messages, no template, or the template refuses them.
+            CheckpointError: if the template itself is broken.
+        """
+        return self._chat.render(messages, add_generation_prompt)
+
+    def encode_chat(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> list[int]:
+        """The tokens of a conversation; special tokens come from the chat template alone.
+
+        Args:
+            messages: as for `render`.
+            add_generation_prompt: as for `render`.
+
+        Raises:
+            RequestError, CheckpointError: as for `render` and `encode`.
+        """
+        covered, covers = cover(messages, self._special_ids)
+        rendered = self.render(covered, add_generation_prompt)
+        uncover = str.maketrans(covers)
+        ids: list[int] = []
+        for text, special_id in self._split_at_specials(rendered):
+            ids += self.encode(text.translate(uncover)) if special_id is None else [special_id]
+        return ids
+
+    def _split_at_specials(self, text: str) -> Iterator[tuple[str, int | None]]:
+        """The special tokens in a text, each with its id, and the stretches of text between them."""
+        added = self._tokenizer.get_added_tokens_decoder()
+        present = sorted((token for token in self._special_ids if token in text), key=len, reverse=True)
+        alternatives = []
+        for token in present:
+            flags = added[self._special_ids[token]]
+            before, after = (r"\s*" if strip else "" for strip in (flags.lstrip, flags.rstrip))
+            alternatives.append(f"{before}({re.escape(token)}){after}")
+        start = 0
+        for match in re.finditer("|".join(alternatives), text) if present else ():
+            if match.start() > start:
+                yield text[start : match.start()], None
+            assert match.lastindex is not None
+            yield match[0], self._special_ids[present[match.lastindex - 1]]
+            start = match.end()
+        if start < len(text):
+            yield text[start:], None
+
+    def _id_of(self, key: str) -> int | None:
+        text = self._named.get(key)
+        if text is None:
+            return None
+        id_ = self._tokenizer.token_to_id(text)
+        if id_ is None:
+            raise CheckpointError(
+                f"{key} is {text!r} in the tokenizer's config, but the tokenizer has no such token"
+            )
+        return id_
+
+
+class Detokenizer:
+    """Turns tokens into text as they arrive, holding back what a later token could still change.
+
+    Args:
+        tokenizer: the tokenizer that the tokens are from.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        # Tokens whose text is not settled, after one that is: some decoders treat a first token differently.
+        self._window: list[int] = []
+        self._num_shown = 0
+
+    def push(self, ids: Iterable[int]) -> str:
+        """Take further tokens and give the text that they settle; special tokens have none."""
+        new = [int(id_) for id_ in ids]
+        self._window += [id_ for id_ in new if id_ not in self._tokenizer.special_ids]
+        end = len(self._window)
+        while end and self._window[end - 1] in self._tokenizer.unstable_ids:
+            end -= 1
+        text = self._tokenizer.decode(self._window[:end])
+        # A character whose bytes are not all there decodes to one U+FFFD at the end.
+        settled = text.removesuffix(_REPLACEMENT)
+        shown = settled[self._num_shown :]
+        if end and len(settled) == len(text):
+            self._num_shown = len(self._tokenizer.decode(self._window[end - 1 : end]))
+            self._window = self._window[end - 1 :]
+        else:
+            self._num_shown = max(self._num_shown, len(settled))
+        return shown
+
+    def finish(self) -> str:
+        """Give the text held back, incomplete bytes as U+FFFD, and start afresh."""
+        text = self._tokenizer.decode(self._window)[self._num_shown :]
+        self._window, self._num_shown = [], 0
+        return text
+
+
+def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+    """Train a byte-level BPE in which every digit is a token of its own.
+
+    Merges stop at digits and line ends only, not at words: a small vocabulary on terse tasks then has pieces
+    such as "sqrt(", ")^", " = " and "    return ", and a canvas has fewer positions to fill.
+
+    Args:
+        texts: prompts and responses, without chat markup.
+        vocab_size: tokens wanted, special ones and all 256 bytes included: 261 or more.
+
+    Returns:
+        A tokenizer with the tokens of `SPECIAL_TOKENS` and a chat template. It has fewer tokens than were
+        wanted if no further pair of pieces occurs twice.
+
+    Raises:
+        ConfigError: if vocab_size is too small.
+    """
+    smallest = 256 + len(SPECIAL_TOKENS)
+    if vocab_size < smallest:
+        raise ConfigError(f"vocab_size is {vocab_size}; allowed: {smallest} or more (bytes, special tokens)")
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split("\n", "isolated"),
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        min_frequency=2,
+        special_tokens=list(SPECIAL_TOKENS),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "pad_token": _PAD,
+        "eos_token": _END,
+        "mask_token": _MASK,
+        "additional_special_tokens": [_USER, _ASSISTANT],
+        "chat_template": _CHAT_TEMPLATE,
+    }
+    return Tokenizer(tokenizer, config)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"cannot read {path}: {error}") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path} holds a {type(values).__name__}; allowed: an object")
+    return values
+
+
+def _token_text(value: Any) -> str | None:
+    """The text of a token in tokenizer_config.json: plain, or an object with its flags, or null."""
+    text = value.get("content") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else None

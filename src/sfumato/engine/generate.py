@@ -1,0 +1,264 @@
+"""The plain loop from requests to answers: canvas after canvas, all requests' canvases denoised together.
+
+It is the reference the engine is tested against. Rows wait for each other only between canvases.
+"""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from sfumato.data.tokenizer import Detokenizer, Tokenizer
+from sfumato.diffusion.process import Process
+from sfumato.engine.denoiser import PrefixedDenoiser
+from sfumato.engine.request import (
+    CanvasChanged,
+    Committed,
+    Event,
+    Finished,
+    FinishReason,
+    Request,
+    Result,
+    Usage,
+)
+from sfumato.errors import CapacityError
+from sfumato.models.decoder import Decoder
+from sfumato.sampling import CanvasBatch, StepResult, StopHead, denoising
+from sfumato.spec import GenerationSpec
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A decoder with everything that does not change from request to request."""
+
+    name: str
+    """For results."""
+    model: Decoder
+    """Weights."""
+    spec: GenerationSpec
+    """How it generates."""
+    process: Process
+    """Its noise."""
+    tokenizer: Tokenizer
+    """Its text."""
+    banned: torch.Tensor | None = None
+    """bool_V; tokens never to be written."""
+    stop_head: StopHead | None = None
+    """Learned stop rule."""
+
+
+@dataclass
+class _Answer:
+    """One answer in the making; a request has n."""
+
+    request: int
+    variation: int
+    seed: int
+    wanted: Request
+    detokenizer: Detokenizer
+    tokens: list[int] = field(default_factory=list)
+    text: str = ""
+    canvas: int = 0
+    usage: Usage = field(default_factory=Usage)
+    trace: list[CanvasChanged] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
+
+    @property
+    def next_length(self) -> int:
+        """Positions of the next canvas: the last one is cut to what max_tokens leaves."""
+        return min(self.wanted.canvas_length, self.wanted.max_tokens - len(self.tokens))
+
+
+def generate(
+    generator: Generator, requests: Sequence[Request], *, drafts: bool = False
+) -> Iterator[tuple[int, Event]]:
+    """Answer requests together.
+
+    Args:
+        generator: the model.
+        requests: any number; their answers are independent of each other.
+        drafts: yield `CanvasChanged` events too.
+
+    Yields:
+        (index of the request, event); each answer ends in one `Finished`.
+
+    Raises:
+        CapacityError: if a request needs more positions than the model has.
+    """
+    for request in requests:
+        check_capacity(generator.model, request)
+    if not requests:
+        return
+    with torch.inference_mode():
+        yield from _generate(generator, requests, drafts)
+
+
+def check_capacity(model: Decoder, request: Request) -> None:
+    """Refuse a request that the model's positions can never hold.
+
+    Raises:
+        CapacityError: with the numbers.
+    """
+    most = model.config.max_position_embeddings
+    if len(request.prompt) + request.max_tokens > most:
+        raise CapacityError(
+            f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "
+            f"this model holds {most} positions: shorten the prompt or ask for fewer tokens"
+        )
+
+
+def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -> Iterator[tuple[int, Event]]:
+    started = time.perf_counter()
+    answers = [
+        _Answer(index, i, request.seed + i, request, Detokenizer(generator.tokenizer))
+        for index, request in enumerate(requests)
+        for i in range(request.n)
+    ]
+    denoiser = PrefixedDenoiser(
+        generator.model,
+        generator.spec,
+        [request.prompt for request in requests],
+        [answer.request for answer in answers],
+        max(len(request.prompt) + request.max_tokens for request in requests)
+        + max(request.canvas_length for request in requests),
+    )
+    for answer in answers:
+        answer.usage.prompt_tokens = len(answer.wanted.prompt)
+        answer.usage.forward_passes += 1
+        answer.usage.positions_computed += len(answer.wanted.prompt)
+    while answers:
+        batch = CanvasBatch.from_noise(
+            generator.process,
+            [answer.next_length for answer in answers],
+            seeds=[answer.seed for answer in answers],
+            config=[answer.wanted.sampler for answer in answers],
+            canvas=[answer.canvas for answer in answers],
+            device=generator.model.device,
+        )
+        if drafts or any(answer.wanted.trace for answer in answers):
+            for i, answer in enumerate(answers):
+                yield from _show(generator, answer, batch, None, i, drafts)
+        steps = denoising(
+            batch,
+            denoiser,
+            generator.process,
+            self_conditioning=generator.spec.self_conditioning,
+            banned=generator.banned,
+            stop_head=generator.stop_head,
+        )
+        while True:
+            try:
+                result = next(steps)
+            except StopIteration as stop:
+                batch = stop.value.batch
+                break
+            if drafts or any(answer.wanted.trace for answer in answers):
+                for i, row in enumerate(result.batch.row_R.tolist()):
+                    yield from _show(generator, answers[row], result.batch, result, i, drafts)
+        yield from _commit(generator, answers, batch, started)
+        going = [i for i, answer in enumerate(answers) if answer.finish_reason is None]
+        if going:
+            _extend(denoiser, answers, going, batch)
+        answers = [answers[i] for i in going]
+
+
+def _commit(
+    generator: Generator, answers: Sequence[_Answer], batch: CanvasBatch, started: float
+) -> Iterator[tuple[int, Event]]:
+    """Take finished canvases into the answers."""
+    now = time.perf_counter() - started
+    columns = (batch.tokens_RL, batch.length_R, batch.step_R, batch.revisions_R, batch.failed_R)
+    for answer, tokens, length, steps, revisions, failed in zip(
+        answers, *(column.tolist() for column in columns), strict=True
+    ):
+        usage = answer.usage
+        usage.canvases += 1
+        usage.denoising_steps += steps
+        usage.forward_passes += steps
+        usage.positions_computed += steps * length
+        usage.revisions += revisions
+        usage.time_to_first_commit_s = usage.time_to_first_commit_s or now
+        written, ended = _until_end(tokens[:length], generator.tokenizer)
+        if failed:
+            answer.finish_reason, written = "error", []
+        elif ended:
+            answer.finish_reason = "stop"
+        answer.tokens += written
+        if answer.finish_reason is None and len(answer.tokens) >= answer.wanted.max_tokens:
+            answer.finish_reason = "length"
+        piece = answer.detokenizer.push(written)
+        if answer.finish_reason is not None:
+            piece += answer.detokenizer.finish()
+        answer.text += piece
+        yield answer.request, Committed(variation=answer.variation, canvas=answer.canvas, text=piece)
+        answer.canvas += 1
+        if answer.finish_reason is not None:
+            usage.completion_tokens = len(answer.tokens)
+            usage.total_s = time.perf_counter() - started
+            yield answer.request, Finished(variation=answer.variation, result=_result(generator, answer))
+
+
+def _extend(
+    denoiser: PrefixedDenoiser, answers: Sequence[_Answer], going: Sequence[int], batch: CanvasBatch
+) -> None:
+    """Write the canvases of answers that go on into the prefix; in one forward."""
+    canvases = [batch.tokens_RL[i, : int(batch.length_R[i])].tolist() for i in going]
+    in_place = denoiser.commit(going, canvases)
+    for i, canvas in zip(going, canvases, strict=True):
+        if not in_place:
+            answers[i].usage.forward_passes += 1
+            answers[i].usage.positions_computed += len(canvas)
+
+
+def _show(
+    generator: Generator,
+    answer: _Answer,
+    batch: CanvasBatch,
+    result: StepResult | None,
+    i: int,
+    drafts: bool,
+) -> Iterator[tuple[int, Event]]:
+    length = int(batch.length_R[i])
+    draft = batch.draft_RL[i, :length].tolist()
+    shown, _ = _until_end(draft, generator.tokenizer)
+    none = (False,) * length
+    event = CanvasChanged(
+        variation=answer.variation,
+        canvas=answer.canvas,
+        step=int(batch.step_R[i]),
+        steps=int(batch.steps_R[i]),
+        tokens=tuple(draft),
+        pieces=(*(generator.tokenizer.decode([token]) for token in shown), *[""] * (length - len(shown))),
+        text=generator.tokenizer.decode(shown),
+        accepted=tuple(batch.accepted_RL[i, :length].tolist()) if result else none,
+        revised=tuple(result.revised_RL[i, :length].tolist()) if result else none,
+        confidence=tuple(result.statistics.confidence_RL[i, :length].tolist()) if result else (0.0,) * length,
+    )
+    if answer.wanted.trace:
+        answer.trace.append(event)
+    if drafts:
+        yield answer.request, event
+
+
+def _until_end(tokens: Sequence[int], tokenizer: Tokenizer) -> tuple[list[int], bool]:
+    """The tokens before the first that ends a text, and whether there is one."""
+    ends = [i for i, token in enumerate(tokens) if token in tokenizer.eos_ids]
+    return (list(tokens[: ends[0]]), True) if ends else (list(tokens), False)
+
+
+def _result(generator: Generator, answer: _Answer) -> Result:
+    assert answer.finish_reason is not None
+    return Result(
+        text=answer.text,
+        tokens=tuple(answer.tokens),
+        finish_reason=answer.finish_reason,
+        seed=answer.seed,
+        model=generator.name,
+        usage=answer.usage,
+        trace=answer.trace,
+    )

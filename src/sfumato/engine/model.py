@@ -1,0 +1,226 @@
+"""TextModel: what `sfumato.load` gives. Text in, text out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import torch
+
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.diffusion.process import make_process
+from sfumato.engine.generate import Generator, check_capacity, generate
+from sfumato.engine.request import Event, Finished, Request, Result
+from sfumato.errors import CheckpointError, RequestError, unknown
+from sfumato.models.checkpoint import Checkpoint, load_checkpoint
+from sfumato.models.decoder import Decoder
+from sfumato.sampling import SamplerConfig
+from sfumato.spec import GenerationSpec
+
+Prompt = str | Sequence[Mapping[str, Any]]
+"""A user's message, or a conversation."""
+
+ASSETS = Path(__file__).parent.parent / "assets"
+MAX_TOKENS = 128
+_SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
+
+
+def load(name: str | Path) -> TextModel:
+    """Load a model.
+
+    Args:
+        name: an embedded model's name, such as "tiny", or a checkpoint directory.
+
+    Raises:
+        CheckpointError: if there is no such model, or its files are not what they should be.
+    """
+    embedded = sorted(path.parent.name for path in ASSETS.glob("*/config.json"))
+    directory = ASSETS / str(name) if str(name) in embedded else Path(name)
+    if not directory.is_dir():
+        raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory")
+    return TextModel(str(name), load_checkpoint(directory), Tokenizer.load(directory))
+
+
+class TextModel:
+    """A checkpoint with its tokenizer.
+
+    Args:
+        name: for results.
+        checkpoint: weights, spec and sampling defaults.
+        tokenizer: its tokenizer.
+
+    Raises:
+        CheckpointError: if the tokenizer has more tokens than the model, or the sampling defaults are wrong.
+    """
+
+    def __init__(self, name: str, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
+        config = checkpoint.model.config
+        if tokenizer.vocab_size > config.vocab_size:
+            raise CheckpointError(
+                f"the tokenizer of {name} has {tokenizer.vocab_size} tokens, the model {config.vocab_size}"
+            )
+        self.name = name
+        self.tokenizer = tokenizer
+        self.generation: dict[str, Any] = dict(checkpoint.generation)
+        """What generation_config.json holds."""
+        settings = {key: value for key, value in self.generation.items() if key in _SAMPLER_FIELDS}
+        try:
+            self.sampler_defaults = SamplerConfig(**settings)
+        except RequestError as error:
+            raise CheckpointError(f"generation_config.json of {name}: {error}") from None
+        self._generator = Generator(
+            name=name,
+            model=checkpoint.model,
+            spec=checkpoint.spec,
+            process=make_process(checkpoint.spec.noise, config.vocab_size, checkpoint.spec.mask_id),
+            tokenizer=tokenizer,
+            banned=self._banned(config.vocab_size),
+        )
+
+    @property
+    def decoder(self) -> Decoder:
+        """The weights."""
+        return self._generator.model
+
+    @property
+    def spec(self) -> GenerationSpec:
+        """How it generates."""
+        return self._generator.spec
+
+    @overload
+    def generate(self, prompt: Prompt, *, n: Literal[1] = 1, **settings: Any) -> Result: ...
+    @overload
+    def generate(self, prompt: Prompt, *, n: int, **settings: Any) -> Result | list[Result]: ...
+    def generate(self, prompt: Prompt, *, n: int = 1, **settings: Any) -> Result | list[Result]:
+        """Answer a prompt.
+
+        Args:
+            prompt: a user's message, or a conversation.
+            n: number of answers over one prefilled prompt; variation i uses seed + i.
+            **settings: see `request`.
+
+        Returns:
+            The answer, or a list of them for n > 1.
+
+        Raises:
+            RequestError: if a setting is not allowed.
+            CapacityError: if the model cannot hold prompt and answer.
+        """
+        results = self._results([self.request(prompt, n=n, **settings)])[0]
+        return results if n > 1 else results[0]
+
+    def stream(self, prompt: Prompt, **settings: Any) -> Iterator[Event]:
+        """Answer a prompt and tell of every step.
+
+        Args:
+            prompt: a user's message, or a conversation.
+            **settings: see `request`.
+
+        Yields:
+            `CanvasChanged` (its step 0 is the noise), `Committed`, and one `Finished` for each answer.
+        """
+        request = self.request(prompt, **settings)
+        return (event for _, event in generate(self._generator, [request], drafts=True))
+
+    def generate_batch(
+        self, prompts: Sequence[Prompt], *, seeds: Sequence[int] | None = None, **settings: Any
+    ) -> list[Result]:
+        """Answer several prompts together; each as if it were alone.
+
+        Args:
+            prompts: messages or conversations.
+            seeds: one per prompt; None uses the setting's seed for all.
+            **settings: see `request`; n is 1.
+        """
+        if seeds is not None and len(seeds) != len(prompts):
+            raise RequestError(
+                f"seeds has {len(seeds)} entries; allowed: one for each of {len(prompts)} prompts"
+            )
+        requests = [self.request(prompt, **settings) for prompt in prompts]
+        if seeds is not None:
+            pairs = zip(requests, seeds, strict=True)
+            requests = [dataclasses.replace(request, seed=seed) for request, seed in pairs]
+        return [results[0] for results in self._results(requests)]
+
+    def request(
+        self,
+        prompt: Prompt,
+        *,
+        max_tokens: int | None = None,
+        canvas_length: int | None = None,
+        seed: int = 0,
+        n: int = 1,
+        trace: bool = False,
+        sampler: str | None = None,
+        temperature: float | None = None,
+        **settings: Any,
+    ) -> Request:
+        """Check what is asked, once, and put it into the engine's terms.
+
+        Args:
+            prompt: a user's message, or a conversation of {"role", "content"} dicts.
+            max_tokens: most tokens of the answer; None takes the model's default.
+            canvas_length: positions denoised together; None takes the model's default.
+            seed: decides all randomness.
+            n: number of answers.
+            trace: record every draft.
+            sampler: name of the accept and renoise rule.
+            temperature: sets both ends of the temperature schedule.
+            **settings: any other field of `SamplerConfig`, such as steps or entropy_bound.
+
+        Raises:
+            RequestError: naming what is not allowed.
+            CapacityError: if the model cannot hold prompt and answer.
+        """
+        for key in settings:
+            if key not in _SAMPLER_FIELDS:
+                raise RequestError(unknown("setting", key, _SAMPLER_FIELDS - {"name"}))
+        if sampler is not None:
+            settings["name"] = sampler
+        if temperature is not None:
+            settings |= {"temperature_start": temperature, "temperature_end": temperature}
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+        if not messages or not str(messages[-1].get("content", "")).strip():
+            raise RequestError("the prompt is empty; give some text")
+        most = self.decoder.config.max_position_embeddings
+        length = self.spec.canvas_length if canvas_length is None else canvas_length
+        if self.spec.autoregressive and length != 1:
+            raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")
+        if length > most:
+            raise RequestError(
+                f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model"
+            )
+        config = dataclasses.replace(self.sampler_defaults, **settings)
+        config.check(self._generator.process)
+        tokens = tuple(self.tokenizer.encode_chat(messages))
+        if max_tokens is None:
+            # The default gives way to a long prompt; a stated number does not.
+            default = int(self.generation.get("max_tokens", MAX_TOKENS))
+            max_tokens = max(1, min(default, most - len(tokens)))
+        request = Request(
+            prompt=tokens,
+            sampler=config,
+            max_tokens=max_tokens,
+            canvas_length=length,
+            seed=seed,
+            n=n,
+            trace=trace,
+        )
+        check_capacity(self.decoder, request)
+        return request
+
+    def _results(self, requests: Sequence[Request]) -> list[list[Result]]:
+        found: list[dict[int, Result]] = [{} for _ in requests]
+        for index, event in generate(self._generator, requests):
+            if isinstance(event, Finished):
+                found[index][event.variation] = event.result
+        return [[results[i] for i in sorted(results)] for results in found]
+
+    def _banned(self, vocab_size: int) -> torch.Tensor:
+        """Tokens that no answer may hold: special ones that do not end it, and rows that are no token."""
+        banned_V = torch.zeros(vocab_size, dtype=torch.bool)
+        banned_V[self.tokenizer.vocab_size :] = True
+        banned_V[[id_ for id_ in self.tokenizer.special_ids if id_ not in self.tokenizer.eos_ids]] = True
+        return banned_V

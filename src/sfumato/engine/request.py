@@ -1,0 +1,167 @@
+"""What is asked of the engine and what comes back: requests, results, usage, events."""
+
+# L canvas
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sfumato.errors import RequestError
+from sfumato.sampling import SamplerConfig
+
+FinishReason = Literal["stop", "length", "error"]
+"""stop: the model ended its text; length: max_tokens was reached; error: the model gave NaN or infinite logits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One job: a prompt and how to answer it.
+
+    Raises:
+        RequestError: if a field is outside what is allowed; what depends on the model is checked when it is run.
+    """
+
+    prompt: tuple[int, ...]
+    """Token ids, rendered with the chat template."""
+    sampler: SamplerConfig = SamplerConfig()
+    """How each canvas is denoised."""
+    max_tokens: int = 128
+    """Most tokens of the answer."""
+    canvas_length: int = 64
+    """Positions denoised together; the last canvas of an answer is cut to what max_tokens leaves."""
+    seed: int = 0
+    """Decides all randomness, whatever else is in the batch; variation i uses seed + i."""
+    n: int = 1
+    """Number of answers over the same prefilled prompt."""
+    trace: bool = False
+    """Record every draft."""
+
+    def __post_init__(self) -> None:
+        if not self.prompt:
+            raise RequestError("the prompt is empty; give at least one token")
+        for name, most in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
+            value = getattr(self, name)
+            if not 1 <= value <= most:
+                raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
+        if not 0 <= self.seed < 2**62:
+            raise RequestError(f"seed is {self.seed}; allowed: 0 to 2^62 - 1")
+
+
+@dataclass(kw_only=True)
+class Usage:
+    """What an answer cost. Tokens alone do not say it for a model that computes canvases."""
+
+    prompt_tokens: int = 0
+    """Tokens of the prompt."""
+    completion_tokens: int = 0
+    """Tokens of the answer, without the end token."""
+    canvases: int = 0
+    """Canvases denoised."""
+    denoising_steps: int = 0
+    """Forward passes over a canvas."""
+    forward_passes: int = 0
+    """All passes through the weights: prefill, steps and commits. A prefill shared by n answers counts in each."""
+    positions_computed: int = 0
+    """Positions that went through the weights in those passes."""
+    revisions: int = 0
+    """How often the draft changed at a position that had been accepted before."""
+    time_to_first_commit_s: float = 0.0
+    """Seconds from the request to the first committed canvas."""
+    total_s: float = 0.0
+    """Seconds from the request to the end of the answer."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanvasChanged:
+    """A step was taken: the draft may read differently now."""
+
+    variation: int
+    """Which of the n answers."""
+    canvas: int
+    """Index of the canvas within the answer, from 0."""
+    step: int
+    """Steps taken on this canvas, from 1; 0 is the noise it starts from."""
+    steps: int
+    """Most steps this canvas may take."""
+    tokens: tuple[int, ...]
+    """The draft, one id a position."""
+    pieces: tuple[str, ...]
+    """The text of each position of the draft; end tokens and what follows them are empty."""
+    text: str
+    """The draft as text, up to its end token."""
+    accepted: tuple[bool, ...]
+    """Positions whose sampled token this step kept."""
+    revised: tuple[bool, ...]
+    """Positions accepted in an earlier step whose draft token this step changed."""
+    confidence: tuple[float, ...]
+    """Probability of the token drawn at each position."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as plain values, for a trace."""
+        values = dataclasses.asdict(self)
+        values["confidence"] = [round(value, 4) for value in self.confidence]
+        return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Committed:
+    """A canvas is final."""
+
+    variation: int
+    """Which of the n answers."""
+    canvas: int
+    """Index of the canvas within the answer."""
+    text: str
+    """Text that the canvas adds to the answer. Bytes of a character that the next canvas ends are held back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One answer."""
+
+    text: str
+    """The answer, without the end token."""
+    tokens: tuple[int, ...]
+    """Its token ids."""
+    finish_reason: FinishReason
+    """Why it ended."""
+    seed: int
+    """The seed that gives this answer again, with n = 1."""
+    model: str
+    """Name or path of the model."""
+    usage: Usage
+    """What it cost."""
+    trace: list[CanvasChanged] = field(default_factory=list)
+    """Every draft, if asked for."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that the command line prints: text, finish_reason, seed, model, usage, and a trace if any."""
+        values: dict[str, Any] = {
+            "text": self.text,
+            "finish_reason": self.finish_reason,
+            "seed": self.seed,
+            "model": self.model,
+            "usage": self.usage.to_dict(),
+        }
+        if self.trace:
+            values["trace"] = [event.to_dict() for event in self.trace]
+        return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """An answer is complete."""
+
+    variation: int
+    """Which of the n answers."""
+    result: Result
+    """The answer."""
+
+
+Event = CanvasChanged | Committed | Finished

@@ -1,0 +1,177 @@
+"""Scores on procedural tasks: how often it is right, in how many steps, and what revising did to the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sfumato.data.tasks import Item, Task, find_task, items
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import CanvasChanged, Result
+from sfumato.errors import RequestError
+
+ROWS = 32
+"""Items generated together; they do not influence each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinScore:
+    """The autoregressive twin on the same items."""
+
+    answer_first: float | None
+    """Share right in the task's own form."""
+    answer_last: float | None
+    """Share right when it may derive before it answers; None for a task without that form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskScore:
+    """One model on one task."""
+
+    task: str
+    """Name of the task."""
+    n: int
+    """Items of the test split that were asked; a recall task has one, asked with n seeds."""
+    seed: int
+    """Of items and of sampling."""
+    steps: int
+    """Most steps a canvas was allowed."""
+    score: float
+    """Share of right responses."""
+    mean_steps: float
+    """Denoising steps taken, over all canvases of an answer."""
+    mean_forward_passes: float
+    """Forward passes, prefill and commits included."""
+    revised: int | None
+    """Answers that read differently at the end than when every position of them had first been accepted; None for a
+    task without an answer line."""
+    wrong_to_right: int | None
+    """Revised answers that were wrong and ended right."""
+    right_to_wrong: int | None
+    """Revised answers that were right and ended wrong."""
+    twin: TwinScore | None
+    """The autoregressive twin, if there is one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `sfumato eval --json` prints."""
+        return asdict(self)
+
+
+def evaluate_task(
+    model: TextModel,
+    name: str,
+    *,
+    n: int = 100,
+    seed: int = 0,
+    steps: int | None = None,
+    twin: TextModel | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> TaskScore:
+    """Ask a model n items of a task's test split and check its responses.
+
+    Args:
+        model: the model.
+        name: of the task.
+        n: items, 1 or more.
+        seed: of items and of sampling.
+        steps: most steps a canvas may take; None takes the model's default.
+        twin: an autoregressive model to ask the same items.
+        on_progress: called with (items done, items of all).
+        **settings: further settings of `TextModel.request`.
+
+    Raises:
+        ConfigError: if the task is not known.
+        RequestError: if n or a setting is not allowed.
+    """
+    if n < 1:
+        raise RequestError(f"n is {n}; allowed: 1 or more")
+    task = find_task(name)
+    asked = items(task, "test", seed, n)
+    # A task with one text is asked again with other seeds.
+    asked = [asked[i % len(asked)] for i in range(n)]
+    has_answer = asked[0].answer is not None
+    if steps is not None:
+        settings["steps"] = steps
+    results: list[Result] = []
+    for start in range(0, n, ROWS):
+        results += _ask(model, asked, start, seed, trace=has_answer, **settings)
+        if on_progress:
+            on_progress(len(results), n)
+    right = [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
+    revised = wrong_to_right = right_to_wrong = None
+    if has_answer:
+        firsts = [first_accepted_answer(task, result) for result in results]
+        pairs = [
+            (first == item.answer, final)
+            for item, result, first, final in zip(asked, results, firsts, right, strict=True)
+            if first is not None and first != task.answer(result.text)
+        ]
+        revised = len(pairs)
+        wrong_to_right = sum(not before and after for before, after in pairs)
+        right_to_wrong = sum(before and not after for before, after in pairs)
+    return TaskScore(
+        task=name,
+        n=n,
+        seed=seed,
+        steps=steps or model.sampler_defaults.steps,
+        score=sum(right) / n,
+        mean_steps=sum(result.usage.denoising_steps for result in results) / n,
+        mean_forward_passes=sum(result.usage.forward_passes for result in results) / n,
+        revised=revised,
+        wrong_to_right=wrong_to_right,
+        right_to_wrong=right_to_wrong,
+        twin=_twin_score(twin, task, asked, seed) if twin else None,
+    )
+
+
+def first_accepted_answer(task: Task, result: Result) -> str | None:
+    """The answer line as it read when every position of it had first been accepted.
+
+    Args:
+        task: knows where an answer stands.
+        result: with its trace.
+
+    Returns:
+        The answer then; None if that never happened before the end or the line held no answer.
+    """
+    if not result.trace:
+        return None
+    accepted = [False] * len(result.trace[0].tokens)
+    for event in result.trace:
+        if event.canvas > 0:
+            break
+        accepted = [before or now for before, now in zip(accepted, event.accepted, strict=True)]
+        answer = task.answer(event.text)
+        if answer is not None and all(accepted[: _first_line(event)]):
+            return answer
+    return None
+
+
+def _first_line(event: CanvasChanged) -> int:
+    """Positions of the draft up to the end of its answer line, which stands first."""
+    for count, piece in enumerate(event.pieces, 1):
+        if "\n" in piece:
+            return count
+    return len(event.pieces)
+
+
+def _ask(model: TextModel, asked: Sequence[Item], start: int, seed: int, **settings: Any) -> list[Result]:
+    part = range(start, min(start + ROWS, len(asked)))
+    return model.generate_batch([asked[i].prompt for i in part], seeds=[seed + i for i in part], **settings)
+
+
+def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -> TwinScore:
+    """Ask the twin greedily, in the task's form and, where there is one, in the form that derives first."""
+
+    def score(form: Sequence[Item]) -> float:
+        right = 0
+        for start in range(0, len(form), ROWS):
+            results = _ask(twin, form, start, seed, temperature=0.0)
+            part = form[start : start + ROWS]
+            right += sum(task.check(item, result.text) for item, result in zip(part, results, strict=True))
+        return right / len(form)
+
+    last = [moved for item in asked if (moved := task.answer_last(item)) is not None]
+    return TwinScore(answer_first=score(asked), answer_last=score(last) if last else None)

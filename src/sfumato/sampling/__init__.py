@@ -1,0 +1,24 @@
+"""Samplers: what to accept, what to put back to noise, and when a canvas is finished. The denoiser is
+injected."""
+
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.policy import StopHead
+from sfumato.sampling.reading import Statistics
+from sfumato.sampling.sampler import Denoised, Denoiser, StepRecord, StepResult, denoise, denoising, step
+from sfumato.sampling.settings import SAMPLERS, RowSettings, SamplerConfig
+
+__all__ = [
+    "SAMPLERS",
+    "CanvasBatch",
+    "Denoised",
+    "Denoiser",
+    "RowSettings",
+    "SamplerConfig",
+    "Statistics",
+    "StepRecord",
+    "StepResult",
+    "StopHead",
+    "denoise",
+    "denoising",
+    "step",
+]

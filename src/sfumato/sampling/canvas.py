@@ -1,0 +1,264 @@
+"""CanvasBatch: the canvases being denoised together, and everything a step must know about each.
+
+Everything is a canvas. Generating starts from noise alone; infilling from noise between frozen ends; editing
+from a text put part of the way to noise; autoregression is a canvas of one position. They differ in what
+``from_tokens`` is given and in nothing after it.
+
+A batch is a value: a step returns a new one. Rows are independent of each other, may be of different lengths,
+at different steps and under different settings, and can be taken out or put together at any step.
+"""
+
+# R rows, L canvas (the longest row's length), D model
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import Process
+from sfumato.errors import RequestError
+from sfumato.sampling.random import Stream, uniform
+from sfumato.sampling.settings import RowSettings, SamplerConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanvasBatch:
+    """R canvases in the middle of being denoised."""
+
+    settings: RowSettings
+    """How each row is denoised."""
+    tokens_RL: Tensor
+    """int64; what the denoiser reads next. A finished row holds its committed tokens, here and in the
+    draft."""
+    frozen_RL: Tensor
+    """bool; positions the caller fixed."""
+    draft_RL: Tensor
+    """int64; the current best reading: the argmax, or a token that stays."""
+    accepted_RL: Tensor
+    """bool; positions whose sampled token the last step kept."""
+    ever_accepted_RL: Tensor
+    """bool; positions accepted in any step."""
+    length_R: Tensor
+    """int64; positions of a row past its length are padding: never read into a statistic, never changed."""
+    row_R: Tensor
+    """int64; which row of the caller's batch this is; stays with the row as others leave."""
+    seed_R: Tensor
+    """int64; the request's seed."""
+    canvas_R: Tensor
+    """int64; index of the canvas within the request."""
+    step_R: Tensor
+    """int64; steps taken."""
+    t_start_R: Tensor
+    """float32 in (0, 1]; noise level of the first step."""
+    stable_R: Tensor
+    """int64; steps in a row that left the draft unchanged."""
+    revisions_R: Tensor
+    """int64; how often the draft changed at a position that had been accepted before."""
+    done_R: Tensor
+    """bool; a further step leaves the row as it is."""
+    failed_R: Tensor
+    """bool; the denoiser gave a row NaN or infinite logits; it is done, and keeps what it held before that
+    step."""
+    soft_RLD: Tensor | None = None
+    """Soft embedding of the last prediction, zero before a row's first step; None before the first step of
+    all rows."""
+
+    @classmethod
+    def from_noise(
+        cls,
+        process: Process,
+        lengths: Sequence[int],
+        *,
+        seeds: Sequence[int],
+        config: SamplerConfig | Sequence[SamplerConfig],
+        canvas: int | Sequence[int] = 0,
+        device: torch.device | str | None = None,
+    ) -> CanvasBatch:
+        """Canvases of pure noise, one per length; see ``from_tokens``."""
+        blank = [[0] * length for length in lengths]
+        return cls.from_tokens(process, blank, seeds=seeds, config=config, canvas=canvas, device=device)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        process: Process,
+        tokens: Sequence[Sequence[int]],
+        *,
+        seeds: Sequence[int],
+        config: SamplerConfig | Sequence[SamplerConfig],
+        frozen: Sequence[Sequence[bool]] | None = None,
+        noise_level: float | Sequence[float] = 1.0,
+        canvas: int | Sequence[int] = 0,
+        device: torch.device | str | None = None,
+    ) -> CanvasBatch:
+        """Canvases that start from given tokens: frozen ones stay, the others are put to a noise level.
+
+        Args:
+            process: the noise the denoiser was trained on.
+            tokens: one canvas per row, of any lengths >= 1. What stands at free positions is lost at noise
+                level 1.
+            seeds: one per row, 0 to 2^63 - 1.
+            config: one for all rows, or one per row.
+            frozen: per row and position, True where the token must not change; None freezes nothing.
+            noise_level: t of the first step, in (0, 1], for all rows or per row: 1 generates, less edits.
+            canvas: index of the canvas within its request, for all rows or per row.
+            device: where the batch lives.
+
+        Returns:
+            The batch; rows without a free position are done.
+
+        Raises:
+            RequestError: naming the argument, the value and what is allowed.
+        """
+        num_rows = len(tokens)
+        configs = _per_row("config", config, num_rows)
+        levels = _per_row("noise_level", noise_level, num_rows)
+        indices = _per_row("canvas", canvas, num_rows)
+        seeds = _per_row("seeds", seeds, num_rows)
+        for one in set(configs):
+            one.check(process)
+        for level in levels:
+            if not 0.0 < level <= 1.0:
+                raise RequestError(f"noise_level is {level}; allowed: more than 0, at most 1")
+        for seed in seeds:
+            if not 0 <= seed < 2**63:
+                raise RequestError(f"seed is {seed}; allowed: 0 to 2^63 - 1")
+        frozen = frozen if frozen is not None else [[False] * len(row) for row in tokens]
+        for row, (row_tokens, row_frozen) in enumerate(zip(tokens, frozen, strict=True)):
+            if not row_tokens:
+                raise RequestError(f"canvas {row} has length 0; allowed: 1 or more")
+            if len(row_frozen) != len(row_tokens):
+                raise RequestError(
+                    f"frozen has {len(row_frozen)} entries for the {len(row_tokens)} of canvas {row}"
+                )
+            if min(row_tokens) < 0 or max(row_tokens) >= process.vocab_size:
+                worst = min(row_tokens) if min(row_tokens) < 0 else max(row_tokens)
+                raise RequestError(
+                    f"canvas {row} holds token {worst}; allowed: 0 to {process.vocab_size - 1}"
+                )
+        longest = max(map(len, tokens), default=0)
+        given_RL = torch.tensor([[*row, *[0] * (longest - len(row))] for row in tokens], dtype=torch.int64)
+        frozen_RL = torch.tensor(
+            [[*row, *[False] * (longest - len(row))] for row in frozen], dtype=torch.bool
+        )
+        length_R = torch.tensor([len(row) for row in tokens], dtype=torch.int64, device=device)
+        given_RL = given_RL.reshape(num_rows, longest).to(device)
+        frozen_RL = frozen_RL.reshape(num_rows, longest).to(device)
+        seed_R = torch.tensor(seeds, dtype=torch.int64, device=device)
+        canvas_R = torch.tensor(indices, dtype=torch.int64, device=device)
+        t_start_R = torch.tensor(levels, dtype=torch.float32, device=device)
+
+        position_L = torch.arange(longest, device=device)
+        zero_R = torch.zeros_like(length_R)
+        u_keep_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_KEEP)
+        u_noise_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_NOISE)
+        free_RL = ~frozen_RL & (position_L < length_R.unsqueeze(-1))
+        noised_RL = free_RL & (u_keep_RL >= process.schedule.alpha(t_start_R).unsqueeze(-1))
+        tokens_RL = torch.where(noised_RL, process.noise(u_noise_RL, t_start_R), given_RL)
+        none_RL = torch.zeros_like(frozen_RL)
+        return cls(
+            settings=RowSettings.from_configs(configs, device),
+            tokens_RL=tokens_RL,
+            frozen_RL=frozen_RL,
+            draft_RL=tokens_RL,
+            accepted_RL=none_RL,
+            ever_accepted_RL=none_RL,
+            length_R=length_R,
+            row_R=torch.arange(num_rows, device=device),
+            seed_R=seed_R,
+            canvas_R=canvas_R,
+            step_R=zero_R,
+            t_start_R=t_start_R,
+            stable_R=zero_R,
+            revisions_R=zero_R,
+            done_R=~free_RL.any(-1),
+            failed_R=torch.zeros_like(length_R, dtype=torch.bool),
+        )
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.tokens_RL.shape[0]
+
+    @property
+    def valid_RL(self) -> Tensor:
+        """bool; positions that are not padding."""
+        position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
+        return position_L < self.length_R.unsqueeze(-1)
+
+    @property
+    def free_RL(self) -> Tensor:
+        """bool; positions that are neither frozen nor padding."""
+        return self.valid_RL & ~self.frozen_RL
+
+    @property
+    def steps_R(self) -> Tensor:
+        """int64; most steps each row may take. The noise of a single position tells nothing, so one step
+        decides it."""
+        return torch.where(self.length_R == 1, 1, self.settings.steps_R)
+
+    def noise_level(self, step_R: Tensor) -> Tensor:
+        """t_R of a step: linear from t_start at step 0 to 0 after the last."""
+        return self.t_start_R * (1.0 - step_R / self.steps_R).clamp_min(0.0)
+
+    def uniforms(self, stream: Stream) -> Tensor:
+        """u_RL: this step's uniforms on one stream."""
+        position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
+        return uniform(self.seed_R, self.canvas_R, self.step_R, position_L, stream)
+
+    def select(self, rows: Sequence[int]) -> CanvasBatch:
+        """The batch of these rows only, in this order."""
+        index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
+        taken = {
+            name: value[index_R] if isinstance(value, Tensor) else value
+            for name, value in self._fields().items()
+            if name != "settings"
+        }
+        return CanvasBatch(settings=self.settings.select(rows, index_R), **taken)
+
+    def split_done(self) -> tuple[list[int], list[int]]:
+        """Indices of the rows still to be denoised, and of those done. Waits for the device."""
+        done = self.done_R.tolist()
+        return [i for i, d in enumerate(done) if not d], [i for i, d in enumerate(done) if d]
+
+    @staticmethod
+    def concatenate(batches: Sequence[CanvasBatch]) -> CanvasBatch:
+        """Put batches on one device together, padding to the longest canvas; rows are numbered anew."""
+        longest = max(batch.tokens_RL.shape[1] for batch in batches)
+        widths = {batch.soft_RLD.shape[-1] for batch in batches if batch.soft_RLD is not None}
+        columns: dict[str, list[Tensor]] = {}
+        for batch in batches:
+            for name, value in batch._fields().items():
+                if name == "soft_RLD" and value is None and widths:
+                    value = batch.t_start_R.new_zeros(*batch.tokens_RL.shape, *widths)
+                if isinstance(value, Tensor):
+                    columns.setdefault(name, []).append(_pad(value, longest) if "_RL" in name else value)
+        joined = {name: torch.cat(values) for name, values in columns.items()}
+        joined["row_R"] = torch.arange(sum(map(len, batches)), device=joined["row_R"].device)
+        settings = RowSettings.concatenate([batch.settings for batch in batches])
+        return CanvasBatch(settings=settings, **joined)
+
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
+def _per_row(name: str, value: T | Sequence[T], num_rows: int) -> list[T]:
+    values = list(value) if isinstance(value, Sequence) else [value] * num_rows
+    if len(values) != num_rows:
+        raise RequestError(f"{name} has {len(values)} entries; allowed: one per canvas, here {num_rows}")
+    return values
+
+
+def _pad(value: Tensor, longest: int) -> Tensor:
+    missing = longest - value.shape[1]
+    return (
+        torch.cat([value, value.new_zeros(value.shape[0], missing, *value.shape[2:])], dim=1)
+        if missing
+        else value
+    )

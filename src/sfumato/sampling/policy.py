@@ -1,0 +1,231 @@
+"""Which tokens a step accepts, which go back to noise, and when a canvas is finished.
+
+Every rule is a pure function of one step's statistics, batched over rows, with per-row settings as tensors
+and no branch on a tensor's value. A rule chooses among the *candidates* of a row: the free positions that can
+still be decided. Under noise with a uniform share those are all free positions, at every step, so nothing is
+final before the commit; under mask noise they are the positions that still hold the mask, so accepted tokens
+stay.
+
+What a step does with the choice is in sampler.py; the noise itself is in diffusion/process.py.
+"""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import Process
+from sfumato.sampling.reading import Statistics
+from sfumato.sampling.settings import RowSettings
+
+StopHead = Callable[[Statistics, Tensor], Tensor]
+"""A learned stop rule: (statistics, free_RL) -> prob_R, the probability that the draft is already what more
+steps would give. It must not let a position outside free_RL count. Source: Learn2PD, a small MLP on the
+confidences."""
+
+
+def accept(
+    settings: RowSettings,
+    statistics: Statistics,
+    free_RL: Tensor,
+    candidates_RL: Tensor,
+    step_R: Tensor,
+    steps_R: Tensor,
+) -> Tensor:
+    """Apply to each row its own accept rule; no position of a row whose sampler has none (REVERSE_SAMPLERS).
+
+    Args:
+        settings: per-row settings.
+        statistics: of this step.
+        free_RL: bool; positions that are not frozen and not past the row's length.
+        candidates_RL: bool; free positions that can still be decided.
+        step_R: int64; index of this step.
+        steps_R: int64; number of steps of the row.
+
+    Returns:
+        accepted_RL: bool; at least one True in every row with a candidate and an accept rule.
+    """
+    accepted_RL = torch.zeros_like(candidates_RL)
+    if settings.has("entropy"):
+        chosen_RL = accept_by_entropy(statistics.entropy_RL, candidates_RL, settings.entropy_bound_R)
+        accepted_RL = accepted_RL | (chosen_RL & settings.uses("entropy").unsqueeze(-1))
+    if settings.has("threshold"):
+        chosen_RL = accept_by_threshold(statistics.confidence_RL, candidates_RL, settings.threshold_R)
+        accepted_RL = accepted_RL | (chosen_RL & settings.uses("threshold").unsqueeze(-1))
+    if settings.has("margin"):
+        count_R = linear_budget(free_RL, candidates_RL, step_R, steps_R)
+        chosen_RL = pick_highest(statistics.margin_RL, candidates_RL, count_R)
+        accepted_RL = accepted_RL | (chosen_RL & settings.uses("margin").unsqueeze(-1))
+    return accepted_RL
+
+
+def accept_by_entropy(entropy_RL: Tensor, candidates_RL: Tensor, bound_R: Tensor) -> Tensor:
+    """Accept each row's lowest-entropy candidates while (cumulative entropy - own) <= bound.
+
+    The left side bounds the mutual information of the accepted tokens, given that they are drawn
+    independently.
+
+    Args:
+        entropy_RL: float32 nats, >= 0.
+        candidates_RL: bool.
+        bound_R: nats, >= 0; infinity accepts all candidates.
+
+    Returns:
+        accepted_RL: bool; at least one True in every row with a candidate, for nothing precedes the first.
+
+    Source: Ben-Hamu et al. 2025, arXiv 2505.24857, section 4; DiffusionGemma's sampler.
+    """
+    sorted_RL, order_RL = entropy_RL.masked_fill(~candidates_RL, torch.inf).sort(dim=-1, stable=True)
+    spent_RL = sorted_RL.masked_fill(sorted_RL == torch.inf, 0.0).cumsum(-1) - sorted_RL
+    within_RL = torch.zeros_like(candidates_RL).scatter(-1, order_RL, spent_RL <= bound_R.unsqueeze(-1))
+    return within_RL & candidates_RL
+
+
+def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold_R: Tensor) -> Tensor:
+    """Accept each row's candidates above a confidence, and its most confident one in any case.
+
+    Args:
+        confidence_RL: probability of the token that would be accepted.
+        candidates_RL: bool.
+        threshold_R: 0 to 1; 1 accepts one token a step.
+
+    Returns:
+        accepted_RL: bool.
+
+    Source: Fast-dLLM, Wu et al. 2025, arXiv 2505.22618, section 3.
+    """
+    above_RL = candidates_RL & (confidence_RL > threshold_R.unsqueeze(-1))
+    return above_RL | pick_highest(confidence_RL, candidates_RL, torch.ones_like(threshold_R))
+
+
+def linear_budget(free_RL: Tensor, candidates_RL: Tensor, step_R: Tensor, steps_R: Tensor) -> Tensor:
+    """Count how many candidates to accept so that decided positions grow linearly and the last step decides
+    all.
+
+    After step n of N, ceil(F (n+1) / N) of the F free positions are to be decided; those that are no longer
+    candidates are.
+
+    Returns:
+        count_R: int64, >= 1.
+    """
+    free_R = free_RL.sum(-1)
+    target_R = (free_R * (step_R + 1) + steps_R - 1) // steps_R
+    decided_R = free_R - candidates_RL.sum(-1)
+    return (target_R - decided_R).clamp_min(1)
+
+
+def pick_highest(score_RL: Tensor, candidates_RL: Tensor, count_R: Tensor) -> Tensor:
+    """Pick each row's count_R candidates with the highest score, fewer if it has fewer; the first of equals
+    wins.
+
+    With the margin as score this is top-probability margin: Kim et al. 2025, arXiv 2502.06768.
+    """
+    order_RL = score_RL.masked_fill(~candidates_RL, -torch.inf).argsort(dim=-1, descending=True, stable=True)
+    place_L = torch.arange(score_RL.shape[-1], device=score_RL.device)
+    within_RL = place_L < count_R.unsqueeze(-1)
+    return torch.zeros_like(candidates_RL).scatter(-1, order_RL, within_RL) & candidates_RL
+
+
+def draw_ancestral(
+    process: Process, xt_RL: Tensor, x0_RL: Tensor, s_R: Tensor, t_R: Tensor, u_RL: Tensor, noise_RL: Tensor
+) -> Tensor:
+    """Draw x_s from q(x_s | x_t, x_0) for a drawn x_0.
+
+    With x_0 ~ p(x_0 | x_t) this samples the mixture of exact posteriors, the right one for a denoiser that
+    has seen x_t (``Process.posterior`` explains the difference to plugging p in). The posterior of a known
+    x_0 is a choice of three, x_0, x_t or noise, so that it takes three weights per position and no vector
+    over the vocabulary.
+
+    Args:
+        process: noise process.
+        xt_RL: int64 tokens at t.
+        x0_RL: int64 drawn clean tokens.
+        s_R: noise levels to step to.
+        t_R: noise levels of xt_RL, > s_R.
+        u_RL: uniforms that make the choice.
+        noise_RL: int64 noise drawn at s.
+
+    Returns:
+        xs_RL: int64.
+
+    Source: D3PM, arXiv 2107.03006, eq. 3 and 4.
+    """
+    s_R1, t_R1 = s_R.unsqueeze(-1), t_R.unsqueeze(-1)
+    onward, at_s = process.transition(s_R1, t_R1), process.mixture(s_R1)
+    # q(x_t | x_s = k) is the noise that lands on x_t, whatever k is, plus `keep` for k = x_t.
+    landed_RL = process.noise_mass(onward, xt_RL)
+    clean_RL = at_s.keep * (landed_RL + onward.keep * (xt_RL == x0_RL))
+    fresh_RL = (1.0 - at_s.keep) * landed_RL
+    stayed_RL = onward.keep * process.noise_mass(at_s, xt_RL)
+    v_RL = u_RL * (clean_RL + fresh_RL + stayed_RL)
+    moved_RL = torch.where(v_RL < clean_RL + fresh_RL, noise_RL, xt_RL)
+    return torch.where(v_RL < clean_RL, x0_RL, moved_RL)
+
+
+def draw_remasking(
+    process: Process,
+    xt_RL: Tensor,
+    x0_RL: Tensor,
+    s_R: Tensor,
+    t_R: Tensor,
+    settings: RowSettings,
+    u_RL: Tensor,
+) -> Tensor:
+    """Draw x_s under mask noise when visible tokens go back to the mask with probability sigma.
+
+    A mask then becomes x_0 with probability (alpha_s - (1 - sigma) alpha_t) / (1 - alpha_t), which leaves the
+    marginals q(x_s | x_0) as they are for every sigma up to min(1, (1 - alpha_s) / alpha_t); sigma = 0 is the
+    ancestral step. At s = 0 that limit is 0 and the canvas comes out free of masks.
+
+    Args:
+        process: mask noise.
+        xt_RL: int64 tokens at t.
+        x0_RL: int64 drawn clean tokens.
+        s_R: noise levels to step to.
+        t_R: noise levels of xt_RL, > s_R.
+        settings: for the strength and schedule of remasking.
+        u_RL: uniforms.
+
+    Returns:
+        xs_RL: int64.
+
+    Source: ReMDM, Wang et al. 2025, arXiv 2503.00307, sections 3 and 4.1.
+    """
+    assert process.mask_id is not None, "SamplerConfig.check refuses remdm without a mask"
+    alpha_s_R, alpha_t_R = process.schedule.alpha(s_R), process.schedule.alpha(t_R)
+    limit_R = ((1.0 - alpha_s_R) / alpha_t_R.clamp_min(torch.finfo(alpha_t_R.dtype).tiny)).clamp_max(1.0)
+    capped_R = torch.minimum(settings.remask_R, limit_R)
+    sigma_R = torch.where(settings.rescale_R, settings.remask_R * limit_R, capped_R)
+    unmask_R = (alpha_s_R - (1.0 - sigma_R) * alpha_t_R) / (1.0 - alpha_t_R)
+    masked_RL = xt_RL == process.mask_id
+    changes_RL = u_RL < torch.where(masked_RL, unmask_R.unsqueeze(-1), sigma_R.unsqueeze(-1))
+    changed_RL = torch.where(masked_RL, x0_RL, process.mask_id)
+    return torch.where(changes_RL, changed_RL, xt_RL)
+
+
+def stop(
+    settings: RowSettings, stable_R: Tensor, statistics: Statistics, free_RL: Tensor, head: StopHead | None
+) -> Tensor:
+    """Tell which rows need no further step: the draft is stable and confident, or a learned head says so.
+
+    Args:
+        settings: per-row settings; rows that are not adaptive never stop here.
+        stable_R: int64; steps in a row that left the draft unchanged.
+        statistics: of this step.
+        free_RL: bool; the positions that count.
+        head: a learned stop rule, or None.
+
+    Returns:
+        stop_R: bool.
+
+    Source: DiffusionGemma's stable-and-confident rule; Learn2PD for the head.
+    """
+    entropy_R = (statistics.entropy_RL * free_RL).sum(-1) / free_RL.sum(-1).clamp_min(1)
+    stop_R = (stable_R >= settings.stable_steps_R) & (entropy_R < settings.stop_entropy_R)
+    if head is not None:
+        stop_R = stop_R | (head(statistics, free_RL) > settings.stop_probability_R)
+    return stop_R & settings.adaptive_R

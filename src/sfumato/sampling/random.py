@@ -1,0 +1,81 @@
+"""Counter-based uniforms: a draw is a pure function of (seed, canvas, step, position, stream).
+
+No generator is advanced, so a request draws the same numbers alone or in any batch, in any order of
+admission, on any device. Every key is absorbed by the finaliser of splitmix64, a bijection of 64 bits in
+which each input bit flips each output bit with probability close to one half.
+"""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+
+# Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", variant 13 of Stafford's
+# mixers; written as the signed 64-bit integers that torch computes with, modulo 2^64.
+_GOLDEN = 0x9E3779B97F4A7C15 - 2**64
+_MULTIPLIER_1 = 0xBF58476D1CE4E5B9 - 2**64
+_MULTIPLIER_2 = 0x94D049BB133111EB - 2**64
+
+# float32 has 24 bits of mantissa: more bits would round up to 1.
+_MANTISSA_BITS = 24
+
+
+class Stream(IntEnum):
+    """What a uniform is drawn for; draws of one position and step on different streams are independent."""
+
+    START_KEEP = 0
+    """Whether a token of a seed text survives on the first canvas."""
+    START_NOISE = 1
+    """The noise of the first canvas."""
+    SAMPLE = 2
+    """The token sampled from the denoiser's prediction."""
+    RENOISE = 3
+    """The noise that a position goes back to."""
+    MOVE = 4
+    """Which way an ancestral step takes."""
+    CORRECT_SAMPLE = 5
+    """The token that a corrector samples."""
+    CORRECT_KEEP = 6
+    """Whether that token or noise is taken."""
+    CORRECT_NOISE = 7
+    """The noise of a corrector."""
+
+
+def uniform(seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tensor, stream: int) -> Tensor:
+    """Draw one uniform per position.
+
+    Args:
+        seed_R: int64; the request's seed.
+        canvas_R: int64; index of the canvas within the request.
+        step_R: int64; index of the step within the canvas.
+        position_RL: int64 positions on the canvas, of shape L or RL.
+        stream: what the draw is for, one of Stream.
+
+    Returns:
+        u_RL: float32, multiples of 2^-24 in [0, 1).
+
+    Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", for the idea of counters as
+        keys.
+    """
+    state_R = _finalise(seed_R + _GOLDEN)
+    for key_R in (canvas_R, step_R):
+        state_R = _finalise(state_R + _GOLDEN + key_R)
+    state_R = _finalise(state_R + (_GOLDEN + stream))
+    bits_RL = _finalise(state_R.unsqueeze(-1) + _GOLDEN + position_RL)
+    top_RL = _shift_right(bits_RL, 64 - _MANTISSA_BITS)
+    return top_RL.to(torch.float32) * 2.0**-_MANTISSA_BITS
+
+
+def _finalise(state: Tensor) -> Tensor:
+    state = (state ^ _shift_right(state, 30)) * _MULTIPLIER_1
+    state = (state ^ _shift_right(state, 27)) * _MULTIPLIER_2
+    return state ^ _shift_right(state, 31)
+
+
+def _shift_right(state: Tensor, bits: int) -> Tensor:
+    """Logical shift: torch's own is arithmetic and would smear the sign bit."""
+    return (state >> bits) & ((1 << (64 - bits)) - 1)

@@ -1,0 +1,371 @@
+"""One step, and the plain loop around it.
+
+``step`` is one forward of an injected denoiser and one decision per row; the engine calls it, and so does
+``denoise``, the uncached reference loop that the engine is tested against. Nothing here knows a model, a
+tokenizer or a cache. ``step`` never waits for the device: it branches on shapes and settings, never on the
+value of a tensor.
+"""
+
+# R rows, L canvas, V vocab, D model
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Generator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.loss import loo_from_denoiser
+from sfumato.diffusion.process import Process
+from sfumato.sampling import policy
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.policy import StopHead
+from sfumato.sampling.random import Stream
+from sfumato.sampling.reading import Reader, Statistics
+from sfumato.sampling.settings import REVERSE_SAMPLERS
+
+
+class Denoiser(Protocol):
+    """A model with its prefixes, as the sampler sees it."""
+
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor
+    ) -> Tensor:
+        """Predict the clean canvas.
+
+        Args:
+            tokens_RL: int64; what stands on each canvas.
+            soft_RLD: soft embedding of the row's last prediction; zero stands for none yet, as does None.
+            rows_R: int64; which row of the batch given to ``denoise`` each of these is. Rows leave as they
+                finish, and whatever the denoiser keeps for a row, such as the KV of its prefix, is looked up
+                by this.
+            valid_RL: bool; False for padding, which no valid position may read.
+
+        Returns:
+            logits_RLV: float32 (any float works, and is widened tile by tile). A row's logits must depend on
+                nothing but
+            that row.
+        """
+        ...
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        """Probabilities times the embedding matrix, [R, L, D] for any R and L; for models with
+        self-conditioning only."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """What one step did. Rows that were done before it are unchanged and have nothing accepted or revised."""
+
+    batch: CanvasBatch
+    """The batch after the step; ``done_R``, ``draft_RL`` and ``accepted_RL`` are in it."""
+    statistics: Statistics
+    """What the denoiser said of the tokens that stood before the step."""
+    revised_RL: Tensor
+    """bool; positions accepted in an earlier step whose draft token this step changed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRecord:
+    """One step of one row, on the host and without padding."""
+
+    step: int
+    """Index of the step, from 0."""
+    tokens_L: Tensor
+    """int64; what the denoiser read."""
+    sampled_L: Tensor
+    """int64; what was drawn."""
+    draft_L: Tensor
+    """int64; the reading after the step."""
+    accepted_L: Tensor
+    """bool."""
+    revised_L: Tensor
+    """bool."""
+    confidence_L: Tensor
+    """float32; probability of the drawn token, so its logarithm is what policy gradients need."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denoised:
+    """Finished canvases."""
+
+    batch: CanvasBatch
+    """All rows, done, in the order they were given; ``tokens_RL`` is what to commit, ``step_R`` the forwards
+    of each."""
+    trace: dict[int, list[StepRecord]]
+    """The steps of the rows that were to be traced."""
+
+
+@torch.no_grad()
+def step(
+    batch: CanvasBatch,
+    denoiser: Denoiser,
+    process: Process,
+    *,
+    self_conditioning: bool = False,
+    banned: Tensor | None = None,
+    stop_head: StopHead | None = None,
+) -> StepResult:
+    """Take one step of every row: one forward, then accept, renoise and test for the end.
+
+    A finishing row commits the draft: the argmax, or the token that stays where noise is mask only. The
+    samplers that follow the reverse process (REVERSE_SAMPLERS) commit, at their last step, the sample itself,
+    which is x_s at s = 0; and so does a canvas of one position under any sampler, which is autoregression.
+    For these samplers a position counts as accepted when its new token is the drawn x_0.
+
+    A row whose logits are NaN or infinite at a position in question is marked failed and done; the others go
+    on.
+
+    Args:
+        batch: canvases, which may be at different steps and under different settings.
+        denoiser: gives the logits.
+        process: the noise the denoiser was trained on.
+        self_conditioning: carry the soft embedding of the tempered prediction to the next step.
+        banned: bool [V] or [R, V]; tokens never to be sampled or drafted. Frozen tokens are exempt.
+        stop_head: a learned stop rule.
+
+    Returns:
+        The batch after the step, with what was decided.
+    """
+    tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
+    candidates_RL = free_RL
+    if not process.has_uniform:
+        candidates_RL = free_RL & (tokens_RL == process.mask_id)
+    logits_RLV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL)
+    assert logits_RLV.shape == (*tokens_RL.shape, process.vocab_size), "the process has another vocabulary"
+    reader = Reader(
+        tokens_RL=tokens_RL,
+        known_RL=~candidates_RL,
+        temperature_R=batch.settings.temperature_at(batch.step_R, steps_R),
+        greedy_R=batch.step_R >= steps_R - batch.settings.greedy_tail_R,
+        top_p_R=batch.settings.top_p_R if batch.settings.nucleus else None,
+        mask_id=process.mask_id,
+        banned=banned,
+    )
+    soft_embedding = denoiser.soft_embedding if self_conditioning else None
+    statistics, soft_RLD = reader.read(logits_RLV, batch.uniforms(Stream.SAMPLE), soft_embedding)
+    accepted_RL, next_RL = _decide(batch, process, reader, logits_RLV, statistics, candidates_RL)
+    stop_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, stop_head)
+    next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
+
+    running_R = ~batch.done_R
+    failed_R = running_R & statistics.margin_RL.isnan().any(-1)
+    moving_R = running_R & ~failed_R
+    change_RL = moving_R.unsqueeze(-1) & free_RL
+    accepted_RL = accepted_RL & change_RL
+    draft_RL = torch.where(change_RL, draft_RL, batch.draft_RL)
+    revised_RL = batch.ever_accepted_RL & (draft_RL != batch.draft_RL)
+    if soft_RLD is not None:
+        before = torch.zeros_like(soft_RLD) if batch.soft_RLD is None else batch.soft_RLD
+        soft_RLD = torch.where(moving_R[:, None, None], soft_RLD, before)
+    after = dataclasses.replace(
+        batch,
+        tokens_RL=torch.where(change_RL, next_RL, tokens_RL),
+        draft_RL=draft_RL,
+        accepted_RL=accepted_RL,
+        ever_accepted_RL=batch.ever_accepted_RL | accepted_RL,
+        step_R=batch.step_R + running_R.long(),
+        stable_R=torch.where(moving_R, stable_R, batch.stable_R),
+        revisions_R=batch.revisions_R + revised_RL.sum(-1),
+        done_R=batch.done_R | failed_R | stop_R,
+        failed_R=batch.failed_R | failed_R,
+        soft_RLD=soft_RLD,
+    )
+    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL)
+
+
+def denoising(
+    batch: CanvasBatch,
+    denoiser: Denoiser,
+    process: Process,
+    *,
+    self_conditioning: bool = False,
+    banned: Tensor | None = None,
+    stop_head: StopHead | None = None,
+    trace: Collection[int] | bool = False,
+) -> Generator[StepResult, None, Denoised]:
+    """Step until every row is done: the plain loop. A finished row leaves at once.
+
+    Args:
+        batch: the canvases; their rows are numbered from 0 for ``rows_R``.
+        denoiser: gives the logits.
+        process: the noise the denoiser was trained on.
+        self_conditioning: see ``step``.
+        banned: see ``step``; rows as in ``batch``.
+        stop_head: see ``step``.
+        trace: rows to record step by step; True for all.
+
+    Yields:
+        What each step did; ``row_R`` of its batch tells which rows are left.
+
+    Returns:
+        The finished batch, in its original order, and the trace.
+    """
+    traced = set(range(len(batch))) if trace is True else set(trace or ())
+    records: dict[int, list[StepRecord]] = {row: [] for row in sorted(traced)}
+    active = dataclasses.replace(batch, row_R=torch.arange(len(batch), device=batch.row_R.device))
+    rows = list(range(len(batch)))
+    finished: list[CanvasBatch] = []
+    order: list[int] = []
+    while True:
+        left, done = active.split_done()
+        if done or not rows:
+            finished.append(dataclasses.replace(active.select(done), soft_RLD=None))
+            order.extend(rows[i] for i in done)
+            active, rows = active.select(left), [rows[i] for i in left]
+        if not rows:
+            break
+        result = step(
+            active,
+            denoiser,
+            process,
+            self_conditioning=self_conditioning,
+            banned=banned[active.row_R] if banned is not None and banned.ndim == 2 else banned,
+            stop_head=stop_head,
+        )
+        for i, row in enumerate(rows):
+            if row in traced:
+                records[row].append(_record(active, result, i))
+        yield result
+        active = result.batch
+    places = sorted(range(len(order)), key=order.__getitem__)
+    return Denoised(batch=CanvasBatch.concatenate(finished).select(places), trace=records)
+
+
+def denoise(
+    batch: CanvasBatch,
+    denoiser: Denoiser,
+    process: Process,
+    *,
+    self_conditioning: bool = False,
+    banned: Tensor | None = None,
+    stop_head: StopHead | None = None,
+    on_step: Callable[[StepResult], None] | None = None,
+    trace: Collection[int] | bool = False,
+) -> Denoised:
+    """``denoising`` to its end.
+
+    Args:
+        batch, denoiser, process, self_conditioning, banned, stop_head, trace: see ``denoising``.
+        on_step: called after each step.
+    """
+    steps = denoising(
+        batch,
+        denoiser,
+        process,
+        self_conditioning=self_conditioning,
+        banned=banned,
+        stop_head=stop_head,
+        trace=trace,
+    )
+    while True:
+        try:
+            result = next(steps)
+        except StopIteration as stop:
+            finished: Denoised = stop.value
+            return finished
+        if on_step is not None:
+            on_step(result)
+
+
+def _decide(
+    batch: CanvasBatch,
+    process: Process,
+    reader: Reader,
+    logits_RLV: Tensor,
+    statistics: Statistics,
+    candidates_RL: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Accept and renoise by each row's rule: accepted_RL, and the tokens that would be read next."""
+    settings, free_RL, sampled_RL = batch.settings, batch.free_RL, statistics.sampled_RL
+    t_R, s_R = batch.noise_level(batch.step_R), batch.noise_level(batch.step_R + 1)
+    accepted_RL = policy.accept(settings, statistics, free_RL, candidates_RL, batch.step_R, batch.steps_R)
+    # Noise of the level that the next step reads.
+    noise_RL = process.noise(batch.uniforms(Stream.RENOISE), s_R)
+    next_RL = torch.where(accepted_RL, sampled_RL, noise_RL)
+    next_RL = torch.where(candidates_RL, next_RL, batch.tokens_RL)
+    if settings.has(*REVERSE_SAMPLERS):
+        u_RL = batch.uniforms(Stream.MOVE)
+        moved_RL = policy.draw_ancestral(process, batch.tokens_RL, sampled_RL, s_R, t_R, u_RL, noise_RL)
+        if settings.has("remdm"):
+            remasked_RL = policy.draw_remasking(
+                process, batch.tokens_RL, sampled_RL, s_R, t_R, settings, u_RL
+            )
+            moved_RL = torch.where(settings.uses("remdm").unsqueeze(-1), remasked_RL, moved_RL)
+        if settings.has("predictor-corrector"):
+            corrected_RL = _correct(batch, process, reader, logits_RLV, moved_RL, s_R, t_R)
+            moved_RL = torch.where(settings.uses("predictor-corrector").unsqueeze(-1), corrected_RL, moved_RL)
+        reverse_R1 = settings.uses(*REVERSE_SAMPLERS).unsqueeze(-1)
+        next_RL = torch.where(reverse_R1, moved_RL, next_RL)
+        accepted_RL = torch.where(reverse_R1, candidates_RL & (moved_RL == sampled_RL), accepted_RL)
+    single_R1 = (batch.length_R == 1).unsqueeze(-1)
+    return accepted_RL | (single_R1 & free_RL), next_RL
+
+
+def _review(
+    batch: CanvasBatch,
+    process: Process,
+    statistics: Statistics,
+    next_RL: Tensor,
+    stop_head: StopHead | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Read the draft and test for the end: stop_R, stable_R, and draft_RL, what a stopping row commits."""
+    settings, free_RL = batch.settings, batch.free_RL
+    last_R = batch.step_R + 1 >= batch.steps_R
+    draft_RL = statistics.argmax_RL
+    if not process.has_uniform:
+        masked_RL = free_RL & (next_RL == process.mask_id)
+        draft_RL = torch.where(masked_RL, draft_RL, next_RL)
+    same_R = ((draft_RL == batch.draft_RL) | ~free_RL).all(-1) & (batch.step_R > 0)
+    stable_R = torch.where(same_R, batch.stable_R + 1, 0)
+    stop_R = last_R | policy.stop(settings, stable_R, statistics, free_RL, stop_head)
+    if not process.has_uniform:
+        # Remasking may still open what looks settled.
+        settled_R = ~masked_RL.any(-1) & ~settings.uses("remdm")
+        stop_R = stop_R | (settled_R & settings.adaptive_R)
+    sample_R = last_R & (settings.uses(*REVERSE_SAMPLERS) | (batch.length_R == 1))
+    return stop_R, stable_R, torch.where(sample_R.unsqueeze(-1), statistics.sampled_RL, draft_RL)
+
+
+def _correct(
+    batch: CanvasBatch,
+    process: Process,
+    reader: Reader,
+    logits_RLV: Tensor,
+    moved_RL: Tensor,
+    s_R: Tensor,
+    t_R: Tensor,
+) -> Tensor:
+    """Draw the positions of lowest margin again, from alpha_s x0_loo + (1 - alpha_s) / K.
+
+    x0_loo is the leave-one-out prediction at t, so this is the exact q(x_s here | x_t elsewhere): what the
+    position would have been given had its own token not been seen. It takes no further forward. Choosing by
+    margin makes it lean towards the model's preferences when there are several positions. The last step has
+    no corrector.
+
+    Source: arXiv 2605.22765; margins as in informed correctors, Zhao et al. 2024, arXiv 2407.21243.
+    """
+    loo_RLV = loo_from_denoiser(logits_RLV, batch.tokens_RL, process.schedule.alpha(t_R))
+    statistics, _ = reader.read(loo_RLV, batch.uniforms(Stream.CORRECT_SAMPLE))
+    k_R = torch.where(s_R > 0.0, batch.settings.corrector_k_R, 0)
+    chosen_RL = policy.pick_highest(-statistics.margin_RL, batch.free_RL, k_R)
+    noise_RL = process.noise(batch.uniforms(Stream.CORRECT_NOISE), s_R)
+    kept_RL = batch.uniforms(Stream.CORRECT_KEEP) < process.schedule.alpha(s_R).unsqueeze(-1)
+    return torch.where(chosen_RL, torch.where(kept_RL, statistics.sampled_RL, noise_RL), moved_RL)
+
+
+def _record(before: CanvasBatch, result: StepResult, i: int) -> StepRecord:
+    part = slice(0, int(before.length_R[i]))
+    return StepRecord(
+        step=int(before.step_R[i]),
+        tokens_L=before.tokens_RL[i, part].cpu(),
+        sampled_L=result.statistics.sampled_RL[i, part].cpu(),
+        draft_L=result.batch.draft_RL[i, part].cpu(),
+        accepted_L=result.batch.accepted_RL[i, part].cpu(),
+        revised_L=result.revised_RL[i, part].cpu(),
+        confidence_L=result.statistics.confidence_RL[i, part].cpu(),
+    )

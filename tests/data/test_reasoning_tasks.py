@@ -1,0 +1,279 @@
+"""Arithmetic, sudoku and countdown, each against an independent account of what is right."""
+
+import ast
+import operator
+from fractions import Fraction
+from itertools import permutations, product
+from math import isqrt
+
+import pytest
+
+from sfumato.data.tasks import TASKS, Arithmetic, Item
+
+FIRST, LAST = TASKS["arithmetic"], TASKS["arithmetic_last"]
+DEMO = FIRST.item([("81*(2/3)^2", 36), ("sqrt(9)", 3)], ["+"])
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: lambda base, exponent: base ** int(exponent),
+}
+
+
+def value_of(expression: str) -> Fraction:
+    """The exact value of an expression, by Python's own grammar."""
+
+    def walk(node: ast.expr) -> Fraction:
+        if isinstance(node, ast.BinOp):
+            return OPERATORS[type(node.op)](walk(node.left), walk(node.right))
+        if isinstance(node, ast.Call):
+            assert isinstance(node.func, ast.Name)
+            assert node.func.id == "sqrt"
+            number = walk(node.args[0])
+            root = isqrt(int(number))
+            assert root * root == number
+            return Fraction(root)
+        assert isinstance(node, ast.Constant)
+        return Fraction(node.value)
+
+    return walk(ast.parse(expression.replace("^", "**"), mode="eval").body)
+
+
+def test_demo_expression():
+    assert DEMO.prompt == "answer, then derive: 81*(2/3)^2+sqrt(9)"
+    assert DEMO.response == "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
+    assert DEMO.answer == "39"
+    last = LAST.item([("81*(2/3)^2", 36), ("sqrt(9)", 3)], ["+"])
+    assert last.prompt == "derive, then answer: 81*(2/3)^2+sqrt(9)"
+    assert last.response == "81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39\nanswer: 39"
+
+
+@pytest.mark.parametrize("task", [FIRST, LAST], ids=lambda task: task.name)
+def test_every_line_of_arithmetic_is_true(task: Arithmetic):
+    for seed in range(500):
+        item = task.generate(seed)
+        expression = item.prompt.split(": ")[1]
+        assert value_of(expression) == int(item.answer)
+        lines = item.response.split("\n")
+        assert lines.pop(0 if task.answer_first else -1) == f"answer: {item.answer}"
+        num_terms = item.meta["num_terms"]
+        assert len(lines) == 2 * num_terms - 1
+        values = []
+        for line in lines:
+            left, right = line.split(" = ")
+            assert value_of(left) == int(right)
+            values.append(int(right))
+        assert all(1 <= value <= 99 for value in values[:num_terms])
+        assert all(10 <= total <= 99 for total in values[num_terms:])
+        assert task.derivation_answer(item.response) == item.answer
+
+
+def test_arithmetic_reaches_its_forms():
+    expressions = [FIRST.generate(seed).meta["expression"] for seed in range(5000)]
+    text = " ".join(expressions)
+    for piece in ("81*(2/3)^2", "sqrt(144)", "sqrt(1)", "9*9", "9^2", "/9"):
+        assert piece in text
+    counts = [FIRST.generate(seed).meta["num_terms"] for seed in range(5000)]
+    # Weights 1/4, 1/2, 1/4; six standard deviations are 0.037 and 0.042.
+    for num_terms, share in ((2, 0.25), (3, 0.5), (4, 0.25)):
+        assert abs(counts.count(num_terms) / 5000 - share) < 0.043
+
+
+@pytest.mark.parametrize(
+    ("response", "right"),
+    [
+        ("answer: 39", True),
+        ("  answer: 39 \n36+3 = 39", True),
+        ("36+3 = 39\nanswer: 39", True),
+        ("answer: 39\nanswer: 39", True),
+        ("answer: 60\n36+3 = 39", False),
+        ("answer: 40\nanswer: 39", False),
+        ("answer: 039", True),
+        ("answer: 39.0", False),
+        ("the answer: 39", False),
+        ("answer: \u0663\u0669", False),
+        ("answer: " + "9" * 5000, False),
+        ("36+3 = 39", False),
+    ],
+)
+def test_only_the_answer_line_counts(response: str, right: bool):
+    assert FIRST.check(DEMO, response) is right
+
+
+def test_derivation_answer_shows_a_contradiction():
+    response = DEMO.response.replace("answer: 39", "answer: 42")
+    assert (FIRST.answer(response), FIRST.derivation_answer(response)) == ("42", "39")
+    assert FIRST.derivation_answer("answer: 42") is None
+    assert FIRST.answer("36+3 = 39") is None
+
+
+def blocks(side: int) -> list[tuple[int, ...]]:
+    box = isqrt(side)
+    rows = [tuple(row * side + column for column in range(side)) for row in range(side)]
+    columns = list(zip(*rows, strict=True))
+    boxes = [
+        tuple((top + row) * side + left + column for row in range(box) for column in range(box))
+        for top in range(0, side, box)
+        for left in range(0, side, box)
+    ]
+    return rows + columns + boxes
+
+
+def is_solution(puzzle: str, text: str, side: int) -> bool:
+    cells = text.replace("\n", "")
+    givens = puzzle.replace("\n", "")
+    return all(given in (".", cell) for given, cell in zip(givens, cells, strict=True)) and all(
+        len({cells[cell] for cell in block}) == side for block in blocks(side)
+    )
+
+
+def test_sudoku4_has_one_solution():
+    rows = ["".join(row) for row in permutations("1234")]
+    num_blanks = set()
+    for seed in range(60):
+        item = TASKS["sudoku4"].generate(seed)
+        puzzle = item.prompt.removeprefix("sudoku:\n")
+        fitting = [
+            [row for row in rows if all(g in (".", c) for g, c in zip(given, row, strict=True))]
+            for given in puzzle.split("\n")
+        ]
+        texts = ("\n".join(grid) for grid in product(*fitting))
+        assert [text for text in texts if is_solution(puzzle, text, 4)] == [item.response]
+        num_blanks.add(puzzle.count("."))
+    assert num_blanks == set(range(6, 12))
+
+
+def count_solutions(puzzle: str) -> int:
+    """Solutions of a grid of side 9, two at most, by exact cover (Knuth 2000, algorithm X)."""
+    cells = puzzle.replace("\n", "")
+    columns: dict[tuple, set] = {}
+    choices = {}
+    for cell, digit in product(range(81), "123456789"):
+        if cells[cell] in (".", digit):
+            row, column = divmod(cell, 9)
+            constraints = [
+                ("cell", cell), ("row", row, digit), ("column", column, digit),
+                ("box", row // 3, column // 3, digit),
+            ]  # fmt: skip
+            choices[cell, digit] = constraints
+            for constraint in constraints:
+                columns.setdefault(constraint, set()).add((cell, digit))
+
+    def search(open_columns: dict[tuple, set]) -> int:
+        if not open_columns:
+            return 1
+        best = min(open_columns, key=lambda constraint: len(open_columns[constraint]))
+        found = 0
+        for choice in open_columns[best]:
+            covered = set(choices[choice])
+            clashing = set().union(*(open_columns[constraint] for constraint in covered))
+            rest = {key: open_columns[key] - clashing for key in open_columns.keys() - covered}
+            found += search(rest)
+            if found > 1:
+                break
+        return found
+
+    return search(columns)
+
+
+def test_counting_solutions():
+    item = TASKS["sudoku9"].generate(0)
+    assert count_solutions(item.response) == 1
+    # With two digits gone everywhere, they can be exchanged.
+    assert count_solutions(item.response.replace("1", ".").replace("2", ".")) == 2
+
+
+def test_sudoku9_has_one_solution():
+    for seed in range(8):
+        item = TASKS["sudoku9"].generate(seed)
+        puzzle = item.prompt.removeprefix("sudoku:\n")
+        assert is_solution(puzzle, item.response, 9)
+        assert count_solutions(puzzle) == 1
+    assert {30 <= TASKS["sudoku9"].generate(seed).meta["num_blanks"] <= 45 for seed in range(50)} == {True}
+
+
+@pytest.mark.parametrize("name", ["sudoku4", "sudoku9"])
+def test_sudoku_check_refuses(name: str):
+    task = TASKS[name]
+    item = task.generate(0)
+    gold = item.response
+    assert task.check(item, f"\n{gold}\n")
+    renamed = gold.translate(str.maketrans("12", "21"))
+    assert is_solution(renamed, renamed, task.side)
+    assert not task.check(item, renamed)
+    lines = gold.split("\n")
+    for wrong in (
+        "\n".join(lines[:-1]),
+        "\n".join([*lines, lines[0]]),
+        gold.replace("\n", ""),
+        gold.replace("1", "."),
+        gold.replace("1", "0"),
+        gold.replace("1", "\u00b9"),
+        gold.replace("1", "2"),
+    ):
+        assert not task.check(item, wrong)
+
+
+COUNTDOWN = Item(
+    prompt="countdown: 3 7 25 = 96",
+    response="25+7 = 32\n32*3 = 96",
+    meta={"numbers": (3, 7, 25), "target": 96},
+)
+
+
+@pytest.mark.parametrize(
+    ("response", "right"),
+    [
+        ("25+7 = 32\n32*3 = 96", True),
+        ("7 + 25 = 32\n3 * 32 = 96\n", True),
+        ("25*3 = 75\n7*3 = 21\n75+21 = 96", False),  # uses the 3 twice
+        ("25+7 = 32\n32*3 = 95", False),
+        ("25+7 = 33\n33*3 = 96", False),
+        ("32*3 = 96", False),  # 32 is not there yet
+        ("25+7 = 32", False),
+        ("25+7 = 32\n32*3 = 96\nso 96", False),
+        ("25+7 = 32\n\n32*3 = 96", False),
+        ("25+71 = 96", False),
+        ("(25+7)*3 = 96", False),
+        ("", False),
+    ],
+)
+def test_countdown_check(response: str, right: bool):
+    assert TASKS["countdown"].check(COUNTDOWN, response) is right
+
+
+@pytest.mark.parametrize(
+    ("numbers", "target", "response", "right"),
+    [
+        ((2, 3, 4), 10, "3*2 = 6\n6+4 = 10", True),
+        ((2, 3, 4), 6, "4-3 = 1\n1/2 = 0\n", False),  # not whole
+        ((5, 5, 3), 3, "5-5 = 0\n3/0 = 3", False),
+        ((5, 5, 3), 3, "5-5 = 0\n3-0 = 3", True),
+        ((5, 5, 3), 3, "5/5 = 1\n3*1 = 3", True),
+        ((5, 3, 2), 4, "3-5 = 2\n2+2 = 4", False),  # negative
+        ((5, 5), 10, "5+5 = 10", True),
+        ((5, 4), 10, "5+5 = 10", False),
+        ((3, 4, 5), 12, "3*4 = 12", False),  # 5 is left
+        ((1, 2), 3, "1+2 = 000000000000003", False),
+    ],
+)
+def test_countdown_rules(numbers: tuple[int, ...], target: int, response: str, right: bool):
+    item = Item(prompt="", response="", meta={"numbers": numbers, "target": target})
+    assert TASKS["countdown"].check(item, response) is right
+
+
+def test_countdown_prompts():
+    lengths = set()
+    for seed in range(300):
+        item = TASKS["countdown"].generate(seed)
+        left, right = item.prompt.removeprefix("countdown: ").split(" = ")
+        numbers = [int(word) for word in left.split()]
+        assert (tuple(numbers), int(right)) == (item.meta["numbers"], item.meta["target"])
+        assert all(1 <= number <= 25 for number in numbers)
+        assert 1 <= int(right) <= 99
+        lengths.add(len(numbers))
+        for line in item.response.split("\n"):
+            expression, result = line.split(" = ")
+            assert value_of(expression) == int(result)
+    assert lengths == {3, 4}

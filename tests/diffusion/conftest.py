@@ -1,0 +1,48 @@
+"""The processes that the mathematics is checked on: a vocabulary small enough to enumerate."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
+
+
+class Cosine:
+    """A schedule with a slope that changes, so that nothing may rely on alpha' = -1."""
+
+    def alpha(self, t: Tensor) -> Tensor:
+        return torch.cos(0.5 * math.pi * t).clamp_min(0.0)
+
+    def alpha_prime(self, t: Tensor) -> Tensor:
+        return -0.5 * math.pi * torch.sin(0.5 * math.pi * t)
+
+
+# Three ordinary tokens each; the mask sits between them, so that an index that assumes it last goes wrong.
+PROCESSES = {
+    "mask": MaskProcess(4, 2),
+    "mask-cosine": MaskProcess(4, 2, Cosine()),
+    "uniform": UniformProcess(3),
+    "uniform-cosine": UniformProcess(3, Cosine()),
+    "hybrid": HybridProcess(4, 2, p_uniform=0.3),
+    "hybrid-sharp": HybridProcess(4, 2, p_uniform=0.6, gamma=2.0),
+}
+
+
+@pytest.fixture(params=PROCESSES)
+def process(request: pytest.FixtureRequest) -> Process:
+    return PROCESSES[request.param]
+
+
+@pytest.fixture
+def ordinary(process: Process) -> Tensor:
+    """Token ids that text may hold."""
+    return torch.tensor([k for k in range(process.vocab_size) if k != process.mask_id])
+
+
+@pytest.fixture
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sfumato.diffusion.schedule import HybridSchedule, LogLinear, Schedule, sample_t
+from sfumato.errors import ConfigError
+
+SCHEDULES = [
+    LogLinear(),
+    HybridSchedule(0.0),
+    HybridSchedule(0.2),
+    HybridSchedule(0.5, 0.5),
+    HybridSchedule(0.9, 2.0),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
+def test_alpha_falls_from_one_to_zero(schedule: Schedule) -> None:
+    alpha = schedule.alpha(torch.linspace(0, 1, 101, dtype=torch.float64))
+    assert alpha[0] == 1
+    assert alpha[-1] == 0
+    assert (alpha.diff() < 0).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
+def test_alpha_prime_is_the_derivative(schedule: Schedule) -> None:
+    t = torch.linspace(0.01, 0.99, 50, dtype=torch.float64, requires_grad=True)
+    (expected,) = torch.autograd.grad(schedule.alpha(t).sum(), t)
+    torch.testing.assert_close(schedule.alpha_prime(t.detach()), expected)
+
+
+@pytest.mark.parametrize(
+    ("p_uniform", "gamma"), [(-0.1, 1.0), (1.0, 1.0), (0.2, 0.0), (0.2, 2.1), (float("nan"), 1.0)]
+)
+def test_hybrid_schedule_names_what_is_out_of_range(p_uniform: float, gamma: float) -> None:
+    with pytest.raises(ConfigError, match=r"(p_uniform|gamma) is .*allowed"):
+        HybridSchedule(p_uniform, gamma)
+
+
+def test_sample_t_draws_one_level_per_stratum(generator: torch.Generator) -> None:
+    t_R = sample_t(64, generator, t_min=0.2, t_max=0.6)
+    assert t_R.dtype == torch.float32
+    stratum_R = ((t_R - 0.2) / 0.4 * 64).long()
+    assert sorted(stratum_R.tolist()) == list(range(64))
+
+
+def test_sample_t_gives_every_row_a_uniform_level(generator: torch.Generator) -> None:
+    first = torch.stack([sample_t(8, generator, t_min=0.0)[0] for _ in range(2000)])
+    # A uniform has mean 1/2, variance 1/12 and fourth central moment 1/80.
+    assert abs(first.mean() - 1 / 2) < 4 * (1 / 12 / 2000) ** 0.5
+    assert abs(first.var() - 1 / 12) < 4 * ((1 / 80 - 1 / 144) / 2000) ** 0.5
+
+
+def test_antithetic_levels_lower_the_variance_of_a_batch_mean(generator: torch.Generator) -> None:
+    def variance(antithetic: bool) -> torch.Tensor:
+        return torch.stack([sample_t(16, generator, antithetic=antithetic).mean() for _ in range(500)]).var()
+
+    # Var of the mean: 1/12 / 16 independently, 1/12 / 16^3 stratified.
+    assert variance(True) < variance(False) / 50
+
+
+def test_sample_t_repeats_with_its_generator() -> None:
+    one, two = (sample_t(5, torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("n", "t_min", "t_max"),
+    [(0, 0.0, 1.0), (4, -0.1, 1.0), (4, 0.5, 0.5), (4, 0.0, 1.1), (4, float("nan"), 1.0)],
+)
+def test_sample_t_refuses_an_impossible_range(n: int, t_min: float, t_max: float) -> None:
+    with pytest.raises(ValueError, match="allowed"):
+        sample_t(n, t_min=t_min, t_max=t_max)

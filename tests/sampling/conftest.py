@@ -1,0 +1,101 @@
+"""Denoisers that need no model: pure functions of a row, exact to the bit whatever the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
+
+# R rows, L canvas, V vocab, D model
+
+# Six ordinary tokens each; the mask stands among them, so that an index that assumes it last goes wrong.
+PROCESSES: dict[str, Process] = {
+    "mask": MaskProcess(7, 2),
+    "uniform": UniformProcess(6),
+    "hybrid": HybridProcess(7, 2, p_uniform=0.3),
+}
+
+
+class HashDenoiser:
+    """Logits scrambled from the row's valid tokens: any change of any of them changes all. Integer arithmetic."""
+
+    def __init__(self, vocab_size: int, scale: float = 6.0) -> None:
+        self.vocab_size = vocab_size
+        self.scale = scale
+
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        position_L = torch.arange(tokens_RL.shape[1])
+        context_R = ((tokens_RL + 1) * valid_RL * (position_L * 7919 + 31)).sum(-1)
+        if soft_RLD is not None:
+            context_R = context_R + ((soft_RLD * 64).round().long() * valid_RL.unsqueeze(-1)).sum((1, 2))
+        key_RLV = context_R[:, None, None] * 1_000_003 + position_L[:, None] * 8_191 + torch.arange(self.vocab_size)
+        return ((key_RLV * 2_654_435_761) >> 12).remainder(4096).float() / 4096 * self.scale
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        return probs_RLV[..., :2]
+
+
+class ScriptedDenoiser:
+    """The same answer for every row: the n-th call reads script[n], tokens by position, with the same certainty."""
+
+    def __init__(self, vocab_size: int, script: Sequence[Sequence[int]], certainty: float = 20.0) -> None:
+        self.vocab_size = vocab_size
+        self.script = script
+        self.certainty = certainty
+        self.calls = 0
+
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        answer_L = torch.tensor(self.script[min(self.calls, len(self.script) - 1)])
+        self.calls += 1
+        answer_LV = torch.nn.functional.one_hot(answer_L, self.vocab_size).float() * self.certainty
+        return answer_LV.expand(tokens_RL.shape[0], -1, -1)
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        raise AssertionError("no self-conditioning here")
+
+
+class FixedDenoiser:
+    """Always these logits, for every row and position."""
+
+    def __init__(self, logits_V: Tensor) -> None:
+        self.logits_V = logits_V
+
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        return self.logits_V.expand(*tokens_RL.shape, -1)
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        raise AssertionError("no self-conditioning here")
+
+
+@pytest.fixture(params=PROCESSES, scope="session")
+def process(request: pytest.FixtureRequest) -> Process:
+    return PROCESSES[request.param]
+
+
+@pytest.fixture(scope="session")
+def uniform_process() -> Process:
+    return PROCESSES["uniform"]
+
+
+@pytest.fixture(scope="session")
+def mask_process() -> Process:
+    return PROCESSES["mask"]
+
+
+@pytest.fixture(scope="session")
+def hashing() -> Callable[..., HashDenoiser]:
+    return HashDenoiser
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Callable[..., ScriptedDenoiser]:
+    return ScriptedDenoiser
+
+
+@pytest.fixture(scope="session")
+def fixed() -> Callable[..., FixedDenoiser]:
+    return FixedDenoiser

@@ -1,0 +1,132 @@
+"""With an exact denoiser the samplers must return the data's own distribution; no other test sees a wrong kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
+from sfumato.sampling import CanvasBatch, SamplerConfig, denoise
+
+# R rows, L canvas, K vocabulary, S states (all canvases of ordinary tokens)
+
+ORDINARY = {
+    "mask": (MaskProcess(4, 1), [0, 2, 3]),
+    "uniform": (UniformProcess(3), [0, 1, 2]),
+    "hybrid": (HybridProcess(4, 1, p_uniform=0.3), [0, 2, 3]),
+}
+# Joint distribution of two tokens of three kinds, far from independent and without symmetry.
+JOINT = torch.tensor([[0.30, 0.02, 0.05], [0.03, 0.20, 0.02], [0.01, 0.07, 0.30]], dtype=torch.float64)
+# Distribution of a single token, and the quantiles at 1 - 1e-4 of chi-square with 2 and with 8 degrees of freedom.
+SINGLE = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
+LIMIT_2, LIMIT_8 = 18.42, 31.83
+
+CASES = [
+    ("mask", "ancestral", {}),
+    ("uniform", "ancestral", {}),
+    ("hybrid", "ancestral", {}),
+    ("mask", "remdm", {"remask": 0.1}),
+    ("mask", "remdm", {"remask": 0.5, "remask_schedule": "rescale"}),
+    ("uniform", "predictor-corrector", {"corrector_k": 1}),
+]
+
+
+class ExactDenoiser:
+    """log p(x_0 at each position | x_t) by enumeration. It counts calls to know t, as all rows take the same steps."""
+
+    def __init__(self, process: Process, states_SL: Tensor, probs_S: Tensor, steps: int) -> None:
+        self.process, self.states_SL, self.probs_S, self.steps = process, states_SL, probs_S, steps
+        self.calls = 0
+
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        t = torch.tensor(1.0 - self.calls / self.steps, dtype=torch.float64)
+        self.calls += 1
+        size = self.process.vocab_size
+        noised_KK = self.process.marginal(torch.eye(size, dtype=torch.float64), t)
+        joint_RS = self.probs_S.expand(len(tokens_RL), -1)
+        for position in range(tokens_RL.shape[1]):
+            joint_RS = joint_RS * noised_KK[self.states_SL[:, position]][:, tokens_RL[:, position]].T
+        one_hot_SLK = torch.nn.functional.one_hot(self.states_SL, size).double()
+        logits_RLK = torch.einsum("rs,slk->rlk", joint_RS, one_hot_SLK).log()
+        return logits_RLK.clamp_min(-1e4).float()
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        raise AssertionError("no self-conditioning here")
+
+
+def sample(noise: str, probs: Tensor, steps: int, num_rows: int, frozen: bool = False, **settings: Any) -> Tensor:
+    """Frequencies of the finished canvases, of the shape of probs."""
+    process, ordinary = ORDINARY[noise]
+    kinds = torch.tensor(ordinary)
+    states_SL = torch.cartesian_prod(*[kinds] * probs.ndim).reshape(-1, probs.ndim)
+    if frozen:
+        # A frozen neighbour keeps the canvas at two positions, so that it takes more than one step.
+        states_SL = torch.cat([states_SL, torch.full_like(states_SL[:, :1], ordinary[0])], dim=1)
+    length = states_SL.shape[1]
+    batch = CanvasBatch.from_tokens(
+        process,
+        [[ordinary[0]] * length] * num_rows,
+        frozen=[[position >= probs.ndim for position in range(length)]] * num_rows,
+        seeds=range(num_rows),
+        config=SamplerConfig(steps=steps, adaptive=False, **settings),
+    )
+    # Visible tokens count as certain, so nothing else does at a frozen one.
+    denoiser = ExactDenoiser(process, states_SL, probs.flatten(), steps)
+    tokens_RL = denoise(batch, denoiser, process).batch.tokens_RL[:, : probs.ndim]
+    index_RL = (tokens_RL.unsqueeze(-1) == kinds).long().argmax(-1)
+    assert torch.equal(kinds[index_RL], tokens_RL)
+    flat_R = (index_RL * torch.tensor([3**i for i in reversed(range(probs.ndim))])).sum(-1)
+    return torch.bincount(flat_R, minlength=probs.numel()).reshape(probs.shape) / num_rows
+
+
+def chi_square(frequencies: Tensor, probs: Tensor, num_rows: int) -> float:
+    return float(num_rows * ((frequencies - probs) ** 2 / probs).sum())
+
+
+def total_variation(frequencies: Tensor, probs: Tensor) -> float:
+    return float((frequencies - probs).abs().sum() / 2)
+
+
+@pytest.mark.parametrize(("noise", "name", "settings"), CASES)
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_one_free_token_has_the_distribution_of_the_data_after_any_number_of_steps(
+    noise: str, name: Any, settings: dict[str, Any], steps: int
+) -> None:
+    num_rows = 10_000
+    frequencies = sample(noise, SINGLE, steps, num_rows, frozen=True, name=name, **settings)
+    assert chi_square(frequencies, SINGLE, num_rows) < LIMIT_2
+
+
+@pytest.mark.parametrize("name", ["entropy", "threshold", "margin", "ancestral"])
+@pytest.mark.parametrize("noise", ORDINARY)
+def test_a_canvas_of_one_position_is_sampled_in_one_step(noise: str, name: Any) -> None:
+    num_rows = 10_000
+    frequencies = sample(noise, SINGLE, 1, num_rows, name=name)
+    assert chi_square(frequencies, SINGLE, num_rows) < LIMIT_2
+
+
+@pytest.mark.parametrize("steps", [2, 5, 20])
+def test_two_tokens_under_mask_noise_miss_the_joint_exactly_when_they_appear_together(steps: int) -> None:
+    num_rows = 20_000
+    frequencies = sample("mask", JOINT, steps, num_rows, name="ancestral")
+    # Log-linear noise opens each token at a step drawn evenly from all; in the same one, they are independent.
+    independent = JOINT.sum(1, keepdim=True) * JOINT.sum(0, keepdim=True)
+    expected = JOINT * (1 - 1 / steps) + independent / steps
+    assert chi_square(frequencies, expected, num_rows) < LIMIT_8
+
+
+@pytest.mark.parametrize(("noise", "name", "settings"), CASES)
+def test_two_tokens_approach_the_joint_with_more_steps(
+    noise: str, name: Any, settings: dict[str, Any]
+) -> None:
+    far, near = (
+        total_variation(sample(noise, JOINT, steps, 10_000, name=name, **settings), JOINT) for steps in (2, 64)
+    )
+    independent = JOINT.sum(1, keepdim=True) * JOINT.sum(0, keepdim=True)
+    print(noise,name,far,near)
+    assert total_variation(independent, JOINT) > 0.4
+    assert near < 0.03
+    assert near < far / 3

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from sfumato.diffusion.process import MaskProcess, Process
+from sfumato.sampling import policy
+from sfumato.sampling.random import uniform
+from sfumato.sampling.reading import Statistics
+from sfumato.sampling.settings import RowSettings, SamplerConfig
+
+# R rows, L canvas
+
+# Multiples of 1/64 add up exactly in float32, so that the references may compare without tolerance.
+nats = st.integers(0, 256).map(lambda n: n / 64)
+rows = st.lists(
+    st.lists(st.tuples(nats, st.booleans()), min_size=5, max_size=5), min_size=1, max_size=4
+).map(lambda rows: ([[x for x, _ in row] for row in rows], [[c for _, c in row] for row in rows]))
+
+
+def uniforms(num: int, stream: int) -> Tensor:
+    zero = torch.zeros(1, dtype=torch.int64)
+    return uniform(zero, zero, zero, torch.arange(num), stream)
+
+
+def accepted_by_entropy(entropy: list[float], candidates: list[bool], bound: float) -> list[bool]:
+    accepted = [False] * len(entropy)
+    spent = 0.0
+    for position in sorted(range(len(entropy)), key=lambda position: entropy[position]):
+        if candidates[position]:
+            accepted[position] = spent <= bound
+            spent += entropy[position]
+    return accepted
+
+
+@settings(deadline=None)
+@given(rows=rows, bound=nats)
+def test_entropy_rule_agrees_with_the_loop_that_defines_it(
+    rows: tuple[list[list[float]], list[list[bool]]], bound: float
+) -> None:
+    entropy, candidates = rows
+    bound_R = torch.full((len(entropy),), bound)
+    accepted_RL = policy.accept_by_entropy(torch.tensor(entropy), torch.tensor(candidates), bound_R)
+    expected = [accepted_by_entropy(e, c, bound) for e, c in zip(entropy, candidates, strict=True)]
+    assert accepted_RL.tolist() == expected
+
+
+def test_entropy_rule_at_its_extremes() -> None:
+    entropy_RL = torch.tensor([[0.375, 0.125, 0.25, 0.0], [0.5, 0.5, 0.5, 0.5]])
+    candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True]])
+    everything_RL = policy.accept_by_entropy(entropy_RL, candidates_RL, torch.tensor([math.inf, math.inf]))
+    assert torch.equal(everything_RL, candidates_RL)
+    one_RL = policy.accept_by_entropy(entropy_RL, candidates_RL, torch.zeros(2))
+    assert one_RL.tolist() == [[False, True, False, False], [True, False, False, False]]
+    # Row 0: 0.125 precedes 0.25, and both precede 0.375; a bound of 0.125 therefore takes two.
+    two_RL = policy.accept_by_entropy(entropy_RL, candidates_RL, torch.full((2,), 0.125))
+    assert two_RL.tolist() == [[False, True, True, False], [True, False, False, False]]
+
+
+@settings(deadline=None)
+@given(rows=rows, bound=nats, step=st.integers(0, 3))
+def test_every_rule_accepts_a_candidate_where_there_is_one_and_nothing_else(
+    rows: tuple[list[list[float]], list[list[bool]]], bound: float, step: int
+) -> None:
+    score_RL, candidates_RL = torch.tensor(rows[0]), torch.tensor(rows[1])
+    num_rows = len(score_RL)
+    for accepted_RL in (
+        policy.accept_by_entropy(score_RL, candidates_RL, torch.full((num_rows,), bound)),
+        policy.accept_by_threshold(score_RL / 4, candidates_RL, torch.full((num_rows,), bound / 4)),
+        policy.pick_highest(
+            score_RL,
+            candidates_RL,
+            policy.linear_budget(
+                torch.ones_like(candidates_RL),
+                candidates_RL,
+                torch.full((num_rows,), step),
+                torch.full((num_rows,), 4),
+            ),
+        ),
+    ):
+        assert not (accepted_RL & ~candidates_RL).any()
+        assert torch.equal(accepted_RL.any(-1), candidates_RL.any(-1))
+
+
+def test_threshold_rule_takes_what_is_above_it_or_the_best() -> None:
+    confidence_RL = torch.tensor([[0.95, 0.9, 0.91, 0.99], [0.2, 0.4, 0.3, 0.4]])
+    candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True]])
+    accepted_RL = policy.accept_by_threshold(confidence_RL, candidates_RL, torch.tensor([0.9, 0.9]))
+    assert accepted_RL.tolist() == [[True, False, True, False], [False, True, False, False]]
+
+
+def test_budget_grows_linearly_and_ends_with_everything() -> None:
+    free_RL = torch.ones(1, 10, dtype=torch.bool)
+    # Uniform noise: all ten are candidates at every step, and ceil(10 (n + 1) / 4) are accepted.
+    counts = [policy.linear_budget(free_RL, free_RL, torch.tensor([n]), torch.tensor([4])) for n in range(4)]
+    assert [count.item() for count in counts] == [3, 5, 8, 10]
+    # Mask noise: what is decided is no candidate any more, so the increments are accepted.
+    decided, increments = 0, []
+    for n in range(4):
+        left_RL = free_RL & (torch.arange(10) >= decided)
+        count = policy.linear_budget(free_RL, left_RL, torch.tensor([n]), torch.tensor([4])).item()
+        increments.append(count)
+        decided += int(count)
+    assert increments == [3, 2, 3, 2]
+
+
+def test_picking_takes_the_first_of_equals_and_no_more_than_there_are() -> None:
+    score_RL = torch.tensor([[0.5, 0.7, 0.7, 0.7]])
+    candidates_RL = torch.tensor([[True, False, True, True]])
+    assert policy.pick_highest(score_RL, candidates_RL, torch.tensor([1])).tolist() == [[False, False, True, False]]
+    assert torch.equal(policy.pick_highest(score_RL, candidates_RL, torch.tensor([9])), candidates_RL)
+    assert not policy.pick_highest(score_RL, candidates_RL, torch.tensor([0])).any()
+
+
+@pytest.mark.parametrize(("s", "t"), [(0.0, 0.3), (0.25, 0.75), (0.6, 1.0), (0.0, 1.0)])
+def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s: float, t: float) -> None:
+    num_draws = 20_000
+    s_R, t_R = torch.tensor([s]), torch.tensor([t])
+    u_RL = uniforms(num_draws, 0)
+    noise_RL = process.noise(uniforms(num_draws, 1), s_R)
+    reachable_K = process.marginal(torch.eye(process.vocab_size), t_R)
+    for x0 in (0, 3):
+        for xt in range(process.vocab_size):
+            if reachable_K[x0, xt] == 0:
+                continue
+            xt_RL, x0_RL = torch.full((1, num_draws), xt), torch.full((1, num_draws), x0)
+            xs_RL = policy.draw_ancestral(process, xt_RL, x0_RL, s_R, t_R, u_RL, noise_RL)
+            one_hot = torch.eye(process.vocab_size)[x0]
+            expected_K = process.posterior(torch.tensor([xt]), one_hot[None], s_R, t_R)[0]
+            frequency_K = torch.bincount(xs_RL[0], minlength=process.vocab_size) / num_draws
+            deviation_K = (expected_K * (1 - expected_K) / num_draws).sqrt()
+            assert ((frequency_K - expected_K).abs() <= 4.5 * deviation_K + 1e-6).all(), (x0, xt)
+
+
+@pytest.mark.parametrize(("schedule", "eta"), [("cap", 0.2), ("cap", 1.0), ("rescale", 0.5), ("cap", 0.0)])
+def test_remasking_leaves_the_marginals_alone(schedule: str, eta: float) -> None:
+    num_draws, s, t = 40_000, 0.4, 0.5
+    process = MaskProcess(7, 2)
+    config = SamplerConfig(name="remdm", remask=eta, remask_schedule=schedule)  # type: ignore[arg-type]
+    rows = RowSettings.from_configs([config])
+    x0_RL = torch.full((1, num_draws), 5)
+    xt_RL = torch.where(uniforms(num_draws, 0) < 1 - t, x0_RL, 2)
+    xs_RL = policy.draw_remasking(
+        process, xt_RL, x0_RL, torch.tensor([s]), torch.tensor([t]), rows, uniforms(num_draws, 1)
+    )
+    assert set(xs_RL.unique().tolist()) == {2, 5}
+    share = (xs_RL == 2).float().mean().item()
+    assert abs(share - s) < 4.5 * math.sqrt(s * (1 - s) / num_draws)
+    # (1 - alpha_s) / alpha_t = 0.4 / 0.5 bounds the probability of going back to the mask.
+    sigma = min(eta, 0.8) if schedule == "cap" else eta * 0.8
+    visible_RL = xt_RL == 5
+    remasked = (xs_RL[visible_RL] == 2).float().mean().item()
+    assert abs(remasked - sigma) <= 4.5 * math.sqrt(sigma * (1 - sigma) / visible_RL.sum().item())
+
+
+def test_no_mask_survives_remasking_at_the_end() -> None:
+    rows = RowSettings.from_configs([SamplerConfig(name="remdm", remask=1.0)])
+    xt_RL = torch.where(uniforms(1000, 0) < 0.5, 4, 2)
+    xs_RL = policy.draw_remasking(
+        MaskProcess(7, 2),
+        xt_RL,
+        torch.full_like(xt_RL, 4),
+        torch.zeros(1),
+        torch.tensor([0.5]),
+        rows,
+        uniforms(1000, 1),
+    )
+    assert (xs_RL == 4).all()
+
+
+def statistics(entropy_RL: Tensor) -> Statistics:
+    token_RL, one_RL = torch.zeros_like(entropy_RL, dtype=torch.int64), torch.ones_like(entropy_RL)
+    return Statistics(token_RL, token_RL, one_RL, entropy_RL, one_RL)
+
+
+def test_stop_rule_wants_stability_and_confidence_of_the_free_positions() -> None:
+    calm = SamplerConfig(stable_steps=2, stop_entropy=0.1)
+    configs = [calm, calm, calm, SamplerConfig(stable_steps=0, stop_entropy=0.1), SamplerConfig(adaptive=False)]
+    stable_R = torch.tensor([2, 1, 5, 0, 9])
+    # Mean over the two free positions: 0.09, 0.09, 0.11, 0.09, 0; the third position is not free.
+    entropy_RL = torch.tensor([[0.18, 0.0, 9.0]] * 2 + [[0.22, 0.0, 0.0], [0.18, 0.0, 9.0], [0.0, 0.0, 0.0]])
+    free_RL = torch.tensor([True, True, False]).expand(5, 3)
+    stop_R = policy.stop(RowSettings.from_configs(configs), stable_R, statistics(entropy_RL), free_RL, None)
+    assert stop_R.tolist() == [True, False, False, True, False]
+
+
+def test_a_learned_head_stops_rows_that_are_adaptive() -> None:
+    configs = [SamplerConfig(stop_probability=0.6), SamplerConfig(stop_probability=0.6), SamplerConfig(adaptive=False)]
+    entropy_RL = torch.ones(3, 2)
+    free_RL = torch.ones(3, 2, dtype=torch.bool)
+
+    def head(given: Statistics, free: Tensor) -> Tensor:
+        assert given.entropy_RL is entropy_RL
+        assert free is free_RL
+        return torch.tensor([0.61, 0.59, 0.99])
+
+    stop_R = policy.stop(RowSettings.from_configs(configs), torch.zeros(3), statistics(entropy_RL), free_RL, head)
+    assert stop_R.tolist() == [True, False, False]

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.sampling import reading
+from sfumato.sampling.reading import Reader, Statistics
+
+# R rows, L canvas, V vocab, D model
+
+LOGITS_RLV = 3 * torch.randn(3, 5, 11, generator=torch.Generator().manual_seed(0))
+
+
+def read(logits_RLV: Tensor, u_RL: Tensor | None = None, soft: Any = None, **changes: Any) -> tuple[Statistics, Any]:
+    num_rows, length, _ = logits_RLV.shape
+    fields: dict[str, Any] = {
+        "tokens_RL": torch.zeros(num_rows, length, dtype=torch.int64),
+        "known_RL": torch.zeros(num_rows, length, dtype=torch.bool),
+        "temperature_R": torch.ones(num_rows),
+        "greedy_R": torch.zeros(num_rows, dtype=torch.bool),
+        "top_p_R": None,
+        "mask_id": None,
+        "banned": None,
+    }
+    reader = Reader(**(fields | changes))
+    return reader.read(logits_RLV, torch.zeros(num_rows, length) if u_RL is None else u_RL, soft)
+
+
+def softmax(logits: Any) -> Any:
+    weights = np.exp(np.asarray(logits, dtype=np.float64))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def frequencies(logits_V: Tensor, num_draws: int = 4096, **changes: Any) -> Tensor:
+    """Shares of the tokens drawn at evenly spaced uniforms: off by less than 1 / num_draws each."""
+    u_RL = (torch.arange(num_draws).unsqueeze(0) + 0.5) / num_draws
+    statistics, _ = read(logits_V.expand(1, num_draws, -1), u_RL, **changes)
+    return torch.bincount(statistics.sampled_RL[0], minlength=len(logits_V)) / num_draws
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 1.7])
+def test_statistics_agree_with_float64(temperature: float) -> None:
+    statistics, _ = read(LOGITS_RLV, torch.full((3, 5), 0.4), temperature_R=torch.full((3,), temperature))
+    probs = softmax(LOGITS_RLV.numpy().astype(np.float64) / temperature)
+    ordered = np.sort(probs, axis=-1)
+    np.testing.assert_allclose(statistics.entropy_RL, -(probs * np.log(probs)).sum(-1), rtol=1e-4)
+    np.testing.assert_allclose(statistics.margin_RL, ordered[..., -1] - ordered[..., -2], atol=1e-6)
+    np.testing.assert_array_equal(statistics.argmax_RL, probs.argmax(-1))
+    sampled = (probs.cumsum(-1) <= 0.4).sum(-1)
+    np.testing.assert_array_equal(statistics.sampled_RL, sampled)
+    confidence = np.take_along_axis(probs, sampled[..., None], -1)[..., 0]
+    np.testing.assert_allclose(statistics.confidence_RL, confidence, rtol=1e-5)
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 2.0])
+def test_draws_follow_the_tempered_distribution(temperature: float) -> None:
+    shares_V = frequencies(LOGITS_RLV[0, 0], temperature_R=torch.tensor([temperature]))
+    np.testing.assert_allclose(shares_V, softmax(LOGITS_RLV[0, 0] / temperature), atol=1 / 4096)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-30])
+def test_temperature_zero_takes_the_argmax_with_statistics_of_temperature_one(temperature: float) -> None:
+    cold, _ = read(LOGITS_RLV, torch.full((3, 5), 0.99), temperature_R=torch.full((3,), temperature))
+    warm, _ = read(LOGITS_RLV, torch.full((3, 5), 0.99))
+    assert torch.equal(cold.sampled_RL, warm.argmax_RL)
+    assert torch.equal(cold.entropy_RL, warm.entropy_RL)
+    assert torch.equal(cold.margin_RL, warm.margin_RL)
+    assert not torch.equal(warm.sampled_RL, warm.argmax_RL)
+    np.testing.assert_allclose(cold.confidence_RL, softmax(LOGITS_RLV).max(-1), rtol=1e-5)
+
+
+def test_greedy_rows_take_the_argmax() -> None:
+    statistics, _ = read(LOGITS_RLV, torch.full((3, 5), 0.99), greedy_R=torch.tensor([True, False, True]))
+    greedy_R = (statistics.sampled_RL == statistics.argmax_RL).all(-1)
+    assert greedy_R.tolist() == [True, False, True]
+
+
+def test_top_p_keeps_the_smallest_set_that_holds_it() -> None:
+    logits_V = torch.tensor([0.05, 0.4, 0.15, 0.3, 0.1]).log()
+    # 0.4 + 0.3 reaches 0.7 only with the third token, for float32 puts the sum a hair below; 0.69 needs two.
+    shares_V = frequencies(logits_V, top_p_R=torch.tensor([0.69]))
+    np.testing.assert_allclose(shares_V, [0, 4 / 7, 0, 3 / 7, 0], atol=1 / 4096)
+    shares_V = frequencies(logits_V, top_p_R=torch.tensor([0.75]))
+    np.testing.assert_allclose(shares_V, [0, 0.4 / 0.85, 0.15 / 0.85, 0.3 / 0.85, 0], atol=1 / 4096)
+    assert frequencies(logits_V, top_p_R=torch.tensor([1e-6])).tolist() == [0, 1, 0, 0, 0]
+
+
+def test_top_p_of_one_row_leaves_the_others_alone() -> None:
+    u_RL = torch.rand(3, 5, generator=torch.Generator().manual_seed(1))
+    plain, _ = read(LOGITS_RLV, u_RL)
+    mixed, _ = read(LOGITS_RLV, u_RL, top_p_R=torch.tensor([1.0, 0.2, 1.0]))
+    assert torch.equal(mixed.sampled_RL[[0, 2]], plain.sampled_RL[[0, 2]])
+    assert not torch.equal(mixed.sampled_RL[1], plain.sampled_RL[1])
+    assert torch.equal(mixed.entropy_RL, plain.entropy_RL)
+
+
+def test_the_largest_uniform_never_draws_a_token_without_probability() -> None:
+    logits_RLV = torch.full((1, 200, 8), -math.inf)
+    logits_RLV[..., 1:4] = torch.randn(1, 200, 3, generator=torch.Generator().manual_seed(2))
+    for u in (0.0, 1 - 2**-24):
+        statistics, _ = read(logits_RLV, torch.full((1, 200), u))
+        assert set(statistics.sampled_RL.unique().tolist()) <= {1, 2, 3}
+
+
+def test_banned_tokens_and_the_mask_are_neither_drawn_nor_drafted() -> None:
+    u_RL = torch.rand(3, 5, generator=torch.Generator().manual_seed(3))
+    banned_V = torch.zeros(11, dtype=torch.bool)
+    banned_V[[0, 4, 7]] = True
+    statistics, _ = read(LOGITS_RLV, u_RL, banned=banned_V, mask_id=9)
+    for tokens_RL in (statistics.sampled_RL, statistics.argmax_RL):
+        assert not torch.isin(tokens_RL, torch.tensor([0, 4, 7, 9])).any()
+    banned_RV = torch.stack([banned_V, torch.zeros_like(banned_V), banned_V])
+    by_row, _ = read(LOGITS_RLV, u_RL, banned=banned_RV, mask_id=9)
+    assert torch.equal(by_row.entropy_RL[[0, 2]], statistics.entropy_RL[[0, 2]])
+    unbanned, _ = read(LOGITS_RLV, u_RL, mask_id=9)
+    assert torch.equal(by_row.entropy_RL[1], unbanned.entropy_RL[1])
+
+
+def test_known_positions_have_their_token_with_certainty() -> None:
+    logits_RLV = LOGITS_RLV.clone()
+    logits_RLV[1, 2] = math.nan
+    tokens_RL = torch.full((3, 5), 9)
+    known_RL = torch.zeros(3, 5, dtype=torch.bool)
+    known_RL[1, 2] = known_RL[0, 0] = True
+    statistics, soft_RLD = read(
+        logits_RLV,
+        torch.full((3, 5), 0.99),
+        lambda probs: probs,
+        tokens_RL=tokens_RL,
+        known_RL=known_RL,
+        mask_id=9,
+        banned=torch.ones(11, dtype=torch.bool) & (torch.arange(11) > 8),
+    )
+    for row, position in ((1, 2), (0, 0)):
+        where = (row, position)
+        assert [column[where].item() for column in statistics] == [9, 9, 1.0, 0.0, 1.0]
+        assert soft_RLD[where].tolist() == [float(v == 9) for v in range(11)]
+
+
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_broken_logits_show_as_nan_in_the_margin_and_nowhere_else(broken: float) -> None:
+    logits_RLV = LOGITS_RLV.clone()
+    logits_RLV[1, 2, 4] = broken
+    statistics, _ = read(logits_RLV)
+    expected_RL = torch.zeros(3, 5, dtype=torch.bool)
+    expected_RL[1, 2] = True
+    assert torch.equal(statistics.margin_RL.isnan(), expected_RL)
+    assert ((statistics.sampled_RL >= 0) & (statistics.sampled_RL < 11)).all()
+
+
+def test_soft_embedding_is_of_the_tempered_distribution_before_top_p() -> None:
+    embedding_VD = torch.randn(11, 4, generator=torch.Generator().manual_seed(4))
+    _, soft_RLD = read(
+        LOGITS_RLV,
+        None,
+        lambda probs: probs @ embedding_VD,
+        temperature_R=torch.full((3,), 0.5),
+        top_p_R=torch.full((3,), 0.5),
+    )
+    expected = softmax(LOGITS_RLV / 0.5) @ embedding_VD.double().numpy()
+    np.testing.assert_allclose(soft_RLD, expected, atol=1e-5)
+
+
+def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    u_RL = torch.rand(3, 5, generator=torch.Generator().manual_seed(5))
+    banned_RV = torch.rand(3, 11, generator=torch.Generator().manual_seed(6)) < 0.3
+    options: dict[str, Any] = {
+        "banned": banned_RV,
+        "top_p_R": torch.tensor([0.5, 1.0, 0.9]),
+        "temperature_R": torch.tensor([0.5, 1.0, 0.0]),
+        "known_RL": torch.eye(3, 5, dtype=torch.bool),
+    }
+    whole, whole_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
+    # Four positions at a time: 15 positions make three full tiles and a part of one, across rows.
+    monkeypatch.setattr(reading, "_TILE_BYTES", 4 * 4 * 11)
+    tiled, tiled_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
+    for one, other in zip((*whole, whole_soft), (*tiled, tiled_soft), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_half_precision_logits_are_widened_first() -> None:
+    half_RLV = LOGITS_RLV.bfloat16()
+    statistics, _ = read(half_RLV)
+    widened, _ = read(half_RLV.float())
+    assert statistics.entropy_RL.dtype == torch.float32
+    assert torch.equal(statistics.entropy_RL, widened.entropy_RL)
+
+
+def test_a_vocabulary_of_one_token_is_read() -> None:
+    statistics, _ = read(torch.zeros(1, 2, 1))
+    assert statistics.sampled_RL.tolist() == [[0, 0]]
+    assert statistics.margin_RL.tolist() == [[1.0, 1.0]]
