@@ -33,9 +33,7 @@ def load_recipe(cls: type[Config], path: Path, overrides: Sequence[str] = ()) ->
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(
-            f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml"
-        ) from None
+        raise ConfigError(f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} is not a TOML file: {error}") from None
     for override in overrides:

@@ -29,6 +29,4 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         if temporary.is_file():
             temporary.unlink()
-        raise CheckpointError(
-            f"cannot write {path}: {error.strerror}; what stood there is unchanged"
-        ) from error
+        raise CheckpointError(f"cannot write {path}: {error.strerror}; what stood there is unchanged") from error

@@ -101,6 +101,12 @@ def test_only_the_answer_line_counts(response: str, right: bool):
     assert FIRST.check(DEMO, response) is right
 
 
+def test_two_answers_are_none():
+    for other in range(10, 39):
+        assert FIRST.answer(f"answer: {other}\nanswer: 39") is None
+        assert FIRST.answer(f"answer: 39\n36+3 = 39\nanswer: {other}") is None
+
+
 def test_derivation_answer_shows_a_contradiction():
     response = DEMO.response.replace("answer: 39", "answer: 42")
     assert (FIRST.answer(response), FIRST.derivation_answer(response)) == ("42", "39")

@@ -331,3 +331,11 @@ def test_detokenizer_holds_back_half_a_character():
     assert detokenizer.push(ids[1:3]) == ""
     assert detokenizer.finish() == "\ufffd"
     assert detokenizer.push([END, *ids[:1]]) == "a"
+
+
+def test_detokenizer_keeps_the_space_that_only_a_first_token_loses():
+    tokenizer = byte_fallback_tokenizer(strip=True)
+    word = tokenizer.token_id("▁a")
+    assert tokenizer.decode([word, word]) == "a a"
+    detokenizer = Detokenizer(tokenizer)
+    assert [detokenizer.push([word]) for _ in range(3)] == ["a", " a", " a"]

@@ -37,8 +37,11 @@ CASES = [
 class ExactDenoiser:
     """log p(x_0 at each position | x_t) by enumeration. It counts calls to know t, as all rows take the same steps."""
 
-    def __init__(self, process: Process, states_SL: Tensor, probs_S: Tensor, steps: int) -> None:
-        self.process, self.states_SL, self.probs_S, self.steps = process, states_SL, probs_S, steps
+    def __init__(
+        self, process: Process, states_SL: Tensor, probs_S: Tensor, num_free: int, steps: int
+    ) -> None:
+        self.process, self.states_SL, self.probs_S = process, states_SL, probs_S
+        self.num_free, self.steps = num_free, steps
         self.calls = 0
 
     def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
@@ -47,7 +50,7 @@ class ExactDenoiser:
         size = self.process.vocab_size
         noised_KK = self.process.marginal(torch.eye(size, dtype=torch.float64), t)
         joint_RS = self.probs_S.expand(len(tokens_RL), -1)
-        for position in range(tokens_RL.shape[1]):
+        for position in range(self.num_free):
             joint_RS = joint_RS * noised_KK[self.states_SL[:, position]][:, tokens_RL[:, position]].T
         one_hot_SLK = torch.nn.functional.one_hot(self.states_SL, size).double()
         logits_RLK = torch.einsum("rs,slk->rlk", joint_RS, one_hot_SLK).log()
@@ -73,8 +76,7 @@ def sample(noise: str, probs: Tensor, steps: int, num_rows: int, frozen: bool = 
         seeds=range(num_rows),
         config=SamplerConfig(steps=steps, adaptive=False, **settings),
     )
-    # Visible tokens count as certain, so nothing else does at a frozen one.
-    denoiser = ExactDenoiser(process, states_SL, probs.flatten(), steps)
+    denoiser = ExactDenoiser(process, states_SL, probs.flatten(), probs.ndim, steps)
     tokens_RL = denoise(batch, denoiser, process).batch.tokens_RL[:, : probs.ndim]
     index_RL = (tokens_RL.unsqueeze(-1) == kinds).long().argmax(-1)
     assert torch.equal(kinds[index_RL], tokens_RL)

@@ -56,9 +56,7 @@ class ChatTemplate:
                 documents=None,
             )
         except jinja2.TemplateError as error:
-            raise RequestError(
-                f"the chat template refuses these messages: {error.message or error}"
-            ) from error
+            raise RequestError(f"the chat template refuses these messages: {error.message or error}") from error
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             # A template that meets a value of a type it did not expect fails with Python's own exceptions.
             raise RequestError(f"the chat template cannot read these messages: {error}") from error
@@ -68,9 +66,7 @@ class ChatTemplate:
         if not self._source:
             raise RequestError("this model has no chat template; give it plain text instead of messages")
         # The settings and names that templates are written for: transformers, utils/chat_template_utils.py.
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
-        )
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
         environment.filters["tojson"] = _to_json
         environment.globals["raise_exception"] = _refuse
         try:

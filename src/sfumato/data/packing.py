@@ -66,9 +66,7 @@ class PackingConfig:
         if not 0.0 <= self.ar_share <= 1.0:
             raise ConfigError(f"ar_share is {self.ar_share}; allowed: 0 to 1")
         if not self.canvas_lengths and self.ar_share < 1.0:
-            raise ConfigError(
-                "ar_share is below 1 with no canvas_lengths; those documents would train nothing"
-            )
+            raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,7 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
         pieces = _layout(document, config, rng, end_id)
         size = sum(len(tokens) for tokens, *_ in pieces)
         if size > config.row_length:
-            raise ConfigError(
-                f"a document needs {size} positions; row_length is {config.row_length}, make it larger"
-            )
+            raise ConfigError(f"a document needs {size} positions; row_length is {config.row_length}, make it larger")
         row = next((row for row in rows if row.room >= size), None)
         if row is None:
             break
@@ -163,9 +159,7 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
             row.extend(tokens, targets, first, row.num_canvases if noisy else 0)
         row.num_documents += 1
     fill = (end_id, IGNORED, 0, -1, 0, 0)
-    columns = [
-        torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)
-    ]
+    columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
     return PackedBatch(*columns)
 
 
@@ -178,9 +172,7 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
     if config.canvas_lengths:
-        enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [
-            max(config.canvas_lengths)
-        ]
+        enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
         filled = response + [end_id] * (-len(response) % length)
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]

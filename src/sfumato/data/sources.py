@@ -98,9 +98,7 @@ def content_byte(error: UnicodeDecodeError) -> str:
     return f"0x{error.object[error.start]:02x}"
 
 
-def make_source(
-    tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int
-) -> Source:
+def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int) -> Source:
     """Build the source a recipe describes.
 
     Args:

@@ -54,9 +54,7 @@ class Tokenizer:
         CheckpointError: if the config names a token that the tokenizer lacks, or no token that ends a text.
     """
 
-    def __init__(
-        self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any], eos_ids: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any], eos_ids: Sequence[int] = ()) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
@@ -227,9 +225,7 @@ class Tokenizer:
             return None
         id_ = self._tokenizer.token_to_id(text)
         if id_ is None:
-            raise CheckpointError(
-                f"{key} is {text!r} in the tokenizer's config, but the tokenizer has no such token"
-            )
+            raise CheckpointError(f"{key} is {text!r} in the tokenizer's config, but the tokenizer has no such token")
         return id_
 
 

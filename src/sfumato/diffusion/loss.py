@@ -26,9 +26,7 @@ from torch import Tensor
 from sfumato.diffusion.process import Mixture, Process, align
 
 
-def flat_cross_entropy(
-    logits: Tensor, targets: Tensor, weight: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+def flat_cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Cross-entropy over all tokens, corrupted and clean alike, with no weight that depends on t.
 
     Args:
@@ -83,9 +81,7 @@ def nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tens
     Source: MDLM, arXiv 2406.07524, the continuous-time bound; also LLaDA, arXiv 2502.09992, eq. 3.
     """
     if process.mask_id is None or process.has_uniform:
-        raise ValueError(
-            f"{type(process).__name__} has uniform noise; nelbo_mask allows mask noise only: use nelbo"
-        )
+        raise ValueError(f"{type(process).__name__} has uniform noise; nelbo_mask allows mask noise only: use nelbo")
     t = _widen(align(t, x0))
     weight = process.flow(t).mask / _resolved(process.mixture(t).mask)
     log_p_x0 = _log_probs(process, logits).gather(-1, x0.unsqueeze(-1)).squeeze(-1)
@@ -117,9 +113,7 @@ def nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Te
     2022, arXiv 2205.14987.
     """
     if not process.has_uniform:
-        raise ValueError(
-            f"{type(process).__name__} has no uniform noise, which nelbo_hybrid needs: use nelbo"
-        )
+        raise ValueError(f"{type(process).__name__} has no uniform noise, which nelbo_hybrid needs: use nelbo")
     t = _widen(align(t, x0))
     mixture = Mixture(*map(_resolved, process.mixture(t)))
     alpha = mixture.keep

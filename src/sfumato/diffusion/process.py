@@ -73,9 +73,7 @@ class Process(ABC):
         if vocab_size < smallest:
             raise ConfigError(f"vocab_size is {vocab_size}; allowed: {smallest} or more")
         if mask_id is not None and not 0 <= mask_id < vocab_size:
-            raise ConfigError(
-                f"mask_id is {mask_id}; allowed: 0 to {vocab_size - 1} (vocab_size is {vocab_size})"
-            )
+            raise ConfigError(f"mask_id is {mask_id}; allowed: 0 to {vocab_size - 1} (vocab_size is {vocab_size})")
         self.vocab_size = vocab_size
         self.mask_id = mask_id
         self.schedule = schedule

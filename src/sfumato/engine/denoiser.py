@@ -47,9 +47,7 @@ class PrefixedDenoiser:
         self._all = list(range(len(prompt_of_row)))
         self._rows, self._active = self._all, self._cache
 
-    def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor
-    ) -> Tensor:
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
         """Logits of every canvas position; see `sampling.Denoiser`."""
         rows = rows_R.tolist()
         if rows != self._rows:

@@ -74,9 +74,7 @@ class _Answer:
         return min(self.wanted.canvas_length, self.wanted.max_tokens - len(self.tokens))
 
 
-def generate(
-    generator: Generator, requests: Sequence[Request], *, drafts: bool = False
-) -> Iterator[tuple[int, Event]]:
+def generate(generator: Generator, requests: Sequence[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
     """Answer requests together.
 
     Args:
@@ -203,9 +201,7 @@ def _commit(
             yield answer.request, Finished(variation=answer.variation, result=_result(generator, answer))
 
 
-def _extend(
-    denoiser: PrefixedDenoiser, answers: Sequence[_Answer], going: Sequence[int], batch: CanvasBatch
-) -> None:
+def _extend(denoiser: PrefixedDenoiser, answers: Sequence[_Answer], going: Sequence[int], batch: CanvasBatch) -> None:
     """Write the canvases of answers that go on into the prefix; in one forward."""
     canvases = [batch.tokens_RL[i, : int(batch.length_R[i])].tolist() for i in going]
     in_place = denoiser.commit(going, canvases)

@@ -135,9 +135,7 @@ class TextModel:
             **settings: see `request`; n is 1.
         """
         if seeds is not None and len(seeds) != len(prompts):
-            raise RequestError(
-                f"seeds has {len(seeds)} entries; allowed: one for each of {len(prompts)} prompts"
-            )
+            raise RequestError(f"seeds has {len(seeds)} entries; allowed: one for each of {len(prompts)} prompts")
         requests = [self.request(prompt, **settings) for prompt in prompts]
         if seeds is not None:
             pairs = zip(requests, seeds, strict=True)
@@ -189,9 +187,7 @@ class TextModel:
         if self.spec.autoregressive and length != 1:
             raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")
         if length > most:
-            raise RequestError(
-                f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model"
-            )
+            raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
         config.check(self._generator.process)
         tokens = tuple(self.tokenizer.encode_chat(messages))

@@ -60,9 +60,7 @@ class KVCache:
         starts_R1 = torch.tensor(self.lengths, device=self.keys.device)[:, None]
         return starts_R1 + torch.arange(num_queries, device=self.keys.device)
 
-    def attention(
-        self, num_queries: int, *, causal: bool, widths: Sequence[int] | None = None
-    ) -> AttentionSpec:
+    def attention(self, num_queries: int, *, causal: bool, widths: Sequence[int] | None = None) -> AttentionSpec:
         """What a forward over `num_queries` positions behind each prefix may read.
 
         Args:

@@ -116,9 +116,7 @@ def read_tensors(path: Path, expected: Mapping[str, torch.Size]) -> dict[str, Te
                 if found[name].shape != expected[name]
             ),
         ),
-        *_listing(
-            "not finite", (name for name, tensor in found.items() if not bool(tensor.isfinite().all()))
-        ),
+        *_listing("not finite", (name for name, tensor in found.items() if not bool(tensor.isfinite().all()))),
     ]
     if problems:
         raise CheckpointError(f"{path} does not hold this model: " + "; ".join(problems))

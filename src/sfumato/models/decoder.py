@@ -146,9 +146,7 @@ class Backbone(nn.Module):
             self.canvas_embed = nn.Embedding(1, config.hidden_size)
             nn.init.zeros_(self.canvas_embed.weight)
         if config.self_conditioning:
-            self.self_conditioning = SelfConditioning(
-                config.hidden_size, config.intermediate_size, config.rms_norm_eps
-            )
+            self.self_conditioning = SelfConditioning(config.hidden_size, config.intermediate_size, config.rms_norm_eps)
 
     def forward(
         self,

@@ -135,19 +135,13 @@ class CanvasBatch:
             if not row_tokens:
                 raise RequestError(f"canvas {row} has length 0; allowed: 1 or more")
             if len(row_frozen) != len(row_tokens):
-                raise RequestError(
-                    f"frozen has {len(row_frozen)} entries for the {len(row_tokens)} of canvas {row}"
-                )
+                raise RequestError(f"frozen has {len(row_frozen)} entries for the {len(row_tokens)} of canvas {row}")
             if min(row_tokens) < 0 or max(row_tokens) >= process.vocab_size:
                 worst = min(row_tokens) if min(row_tokens) < 0 else max(row_tokens)
-                raise RequestError(
-                    f"canvas {row} holds token {worst}; allowed: 0 to {process.vocab_size - 1}"
-                )
+                raise RequestError(f"canvas {row} holds token {worst}; allowed: 0 to {process.vocab_size - 1}")
         longest = max(map(len, tokens), default=0)
         given_RL = torch.tensor([[*row, *[0] * (longest - len(row))] for row in tokens], dtype=torch.int64)
-        frozen_RL = torch.tensor(
-            [[*row, *[False] * (longest - len(row))] for row in frozen], dtype=torch.bool
-        )
+        frozen_RL = torch.tensor([[*row, *[False] * (longest - len(row))] for row in frozen], dtype=torch.bool)
         length_R = torch.tensor([len(row) for row in tokens], dtype=torch.int64, device=device)
         given_RL = given_RL.reshape(num_rows, longest).to(device)
         frozen_RL = frozen_RL.reshape(num_rows, longest).to(device)
@@ -257,8 +251,4 @@ def _per_row(name: str, value: T | Sequence[T], num_rows: int) -> list[T]:
 
 def _pad(value: Tensor, longest: int) -> Tensor:
     missing = longest - value.shape[1]
-    return (
-        torch.cat([value, value.new_zeros(value.shape[0], missing, *value.shape[2:])], dim=1)
-        if missing
-        else value
-    )
+    return torch.cat([value, value.new_zeros(value.shape[0], missing, *value.shape[2:])], dim=1) if missing else value

@@ -76,9 +76,7 @@ class Reader:
             if self.mask_id is not None:
                 scores_NV[:, self.mask_id] = -torch.inf
             if self.banned is not None:
-                scores_NV.masked_fill_(
-                    self.banned if self.banned.ndim == 1 else self.banned[row_N[part]], -torch.inf
-                )
+                scores_NV.masked_fill_(self.banned if self.banned.ndim == 1 else self.banned[row_N[part]], -torch.inf)
             token_N1, known_N1 = token_N[part].unsqueeze(-1), known_N[part].unsqueeze(-1)
             own_N1 = torch.where(known_N1, 0.0, scores_NV.gather(-1, token_N1))
             scores_NV.masked_fill_(known_N1, -torch.inf).scatter_(-1, token_N1, own_N1)

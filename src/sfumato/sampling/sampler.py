@@ -31,9 +31,7 @@ from sfumato.sampling.settings import REVERSE_SAMPLERS
 class Denoiser(Protocol):
     """A model with its prefixes, as the sampler sees it."""
 
-    def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor
-    ) -> Tensor:
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
         """Predict the clean canvas.
 
         Args:
@@ -292,9 +290,7 @@ def _decide(
         u_RL = batch.uniforms(Stream.MOVE)
         moved_RL = policy.draw_ancestral(process, batch.tokens_RL, sampled_RL, s_R, t_R, u_RL, noise_RL)
         if settings.has("remdm"):
-            remasked_RL = policy.draw_remasking(
-                process, batch.tokens_RL, sampled_RL, s_R, t_R, settings, u_RL
-            )
+            remasked_RL = policy.draw_remasking(process, batch.tokens_RL, sampled_RL, s_R, t_R, settings, u_RL)
             moved_RL = torch.where(settings.uses("remdm").unsqueeze(-1), remasked_RL, moved_RL)
         if settings.has("predictor-corrector"):
             corrected_RL = _correct(batch, process, reader, logits_RLV, moved_RL, s_R, t_R)

@@ -79,9 +79,7 @@ class SamplerConfig:
         if self.name not in SAMPLERS:
             raise RequestError(unknown("sampler", str(self.name), SAMPLERS))
         if self.remask_schedule not in get_args(RemaskSchedule):
-            raise RequestError(
-                unknown("remask_schedule", str(self.remask_schedule), get_args(RemaskSchedule))
-            )
+            raise RequestError(unknown("remask_schedule", str(self.remask_schedule), get_args(RemaskSchedule)))
         infinity = float("inf")
         for field, low, high in (
             ("steps", 1, MAX_STEPS),
@@ -103,9 +101,7 @@ class SamplerConfig:
         ):
             value = getattr(self, field)
             if not 0.0 <= value <= upper or (value == infinity and field.startswith("temperature")):
-                raise RequestError(
-                    f"{field} is {value!r}; allowed: 0 {'or more' if upper == infinity else 'to 1'}"
-                )
+                raise RequestError(f"{field} is {value!r}; allowed: 0 {'or more' if upper == infinity else 'to 1'}")
         if not 0.0 < self.top_p <= 1.0:
             raise RequestError(f"top_p is {self.top_p!r}; allowed: more than 0, at most 1")
 
@@ -163,9 +159,7 @@ class RowSettings:
     stop_probability_R: Tensor
 
     @classmethod
-    def from_configs(
-        cls, configs: Sequence[SamplerConfig], device: torch.device | str | None = None
-    ) -> RowSettings:
+    def from_configs(cls, configs: Sequence[SamplerConfig], device: torch.device | str | None = None) -> RowSettings:
         """Lay the configs of R rows out as tensors on a device."""
         columns = {}
         for name in _columns():

@@ -114,9 +114,7 @@ def corrupt(
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
     if share_done < config.mask_until:
         if process.mask_id is None:
-            raise ConfigError(
-                f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)"
-            )
+            raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
         share = 1.0 - share_done / config.mask_until
         chosen = torch.rand((num_rows, most + 1), generator=generator) < share
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT

@@ -97,9 +97,7 @@ class Run:
         window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
         self.trainer = Trainer(
             self._model(),
-            make_process(
-                recipe.generation_spec.noise, recipe.model.vocab_size, recipe.generation_spec.mask_id
-            ),
+            make_process(recipe.generation_spec.noise, recipe.model.vocab_size, recipe.generation_spec.mask_id),
             make_source(recipe.data.tasks, recipe.data.files, self.tokenizer, window),
             end_id=self.tokenizer.eos_ids[0],
             packing=recipe.packing,

@@ -228,9 +228,7 @@ class Trainer:
             "tokens_per_s": num_tokens / seconds,
         }
 
-    def _batches(
-        self, step: int, share_done: float, generator: torch.Generator
-    ) -> tuple[list[TrainingBatch], int]:
+    def _batches(self, step: int, share_done: float, generator: torch.Generator) -> tuple[list[TrainingBatch], int]:
         batches, num_tokens = [], 0
         for part in range(self.config.accumulation):
             index = step * self.config.accumulation + part
@@ -273,11 +271,7 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
 
     Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
     """
-    inside = [
-        parameter
-        for name, parameter in model.named_parameters()
-        if ".layers." in name and parameter.dim() == 2
-    ]
+    inside = [parameter for name, parameter in model.named_parameters() if ".layers." in name and parameter.dim() == 2]
     muon = inside if config.muon_lr > 0 else []
     taken = {id(parameter) for parameter in muon}
     rest = [parameter for parameter in model.parameters() if id(parameter) not in taken]
@@ -286,9 +280,7 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
         {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
     ]
     optimizers: dict[str, torch.optim.Optimizer] = {
-        "adamw": torch.optim.AdamW(
-            [group for group in groups if group["params"]], lr=config.lr, betas=(0.9, 0.95)
-        )
+        "adamw": torch.optim.AdamW([group for group in groups if group["params"]], lr=config.lr, betas=(0.9, 0.95))
     }
     if muon:
         optimizers["muon"] = torch.optim.Muon(

@@ -44,9 +44,7 @@ _FAMILIES = (
         "{a} / {b}",
         "{a} * {a}",
     ),
-    _returns(
-        "perimeter rectangle_perimeter", "{a}, {b}", "2 * ({a} + {b})", "2 * ({a} * {b})", "2 + ({a} + {b})"
-    ),
+    _returns("perimeter rectangle_perimeter", "{a}, {b}", "2 * ({a} + {b})", "2 * ({a} * {b})", "2 + ({a} + {b})"),
     _returns("volume box_volume", "{a}, {b}, {c}", "{a} * {b} * {c}", "{a} * {b} + {c}", "{a} + {b} + {c}"),
     _returns("distance gap_between", "{a}, {b}", "abs({a} - {b})", "abs({a} + {b})", "abs({a} - {a})"),
     _returns("remainder", "{a}, {b}", "{a} % {b}", "{a} // {b}", "{b} % {a}"),
@@ -57,9 +55,7 @@ _FAMILIES = (
     _returns("power_{k} to_the_power_{k}", "{a}", "{a} ** {k}", "{a} * {k}", "{a} ** {j}"),
     _returns("is_even", "{a}", "{a} % 2 == 0", "{a} % 2 == 1", "{a} // 2 == 0", "{a} % 2 != 0"),
     _returns("is_odd", "{a}", "{a} % 2 == 1", "{a} % 2 == 0", "{a} // 2 == 1"),
-    _returns(
-        "is_multiple_of_{k} divisible_by_{k}", "{a}", "{a} % {k} == 0", "{a} % {j} == 0", "{a} // {k} == 0"
-    ),
+    _returns("is_multiple_of_{k} divisible_by_{k}", "{a}", "{a} % {k} == 0", "{a} % {j} == 0", "{a} // {k} == 0"),
     _returns("is_negative below_zero", "{a}", "{a} < 0", "{a} > 0", "{a} == 0"),
     _returns("at_least_{k}", "{a}", "{a} >= {k}", "{a} <= {k}", "{a} > {k}", "{a} >= {j}"),
     _returns("between", "{a}, low, high", "low <= {a} <= high", "low <= {a} >= high", "high <= {a} <= low"),
@@ -70,9 +66,7 @@ _FAMILIES = (
         "min(low, min({a}, high))",
         "max(low, {a}, high)",
     ),
-    _returns(
-        "average mean", "{xs}", "sum({xs}) / len({xs})", "sum({xs}) * len({xs})", "len({xs}) / sum({xs})"
-    ),
+    _returns("average mean", "{xs}", "sum({xs}) / len({xs})", "sum({xs}) * len({xs})", "len({xs}) / sum({xs})"),
     _returns("first first_of", "{xs}", "{xs}[0]", "{xs}[1]", "{xs}[-1]"),
     _returns("last last_of", "{xs}", "{xs}[-1]", "{xs}[-2]", "{xs}[0]"),
     _returns("all_but_first", "{xs}", "{xs}[1:]", "{xs}[2:]", "{xs}[:1]"),
@@ -154,8 +148,7 @@ _FAMILIES = (
     ),
     _family(
         "contains_{k} has_{k}",
-        "def {f}({xs}):\n    for {x} in {xs}:\n        if {x} == {k}:\n"
-        "            return True\n    return False",
+        "def {f}({xs}):\n    for {x} in {xs}:\n        if {x} == {k}:\n            return True\n    return False",
         (2, "        if {x} != {k}:"),
         (2, "        if {x} == {j}:"),
         (3, "            return False"),
@@ -163,8 +156,7 @@ _FAMILIES = (
     ),
     _family(
         "largest maximum",
-        "def {f}({xs}):\n    {t} = {xs}[0]\n    for {x} in {xs}:\n"
-        "        {t} = max({t}, {x})\n    return {t}",
+        "def {f}({xs}):\n    {t} = {xs}[0]\n    for {x} in {xs}:\n        {t} = max({t}, {x})\n    return {t}",
         (1, "    {t} = 99"),
         (3, "        {t} = min({t}, {x})"),
         (3, "        {t} = {x}"),

@@ -97,9 +97,7 @@ def _trip(random: Random) -> Story:
     vehicle = random.choice(("train", "bus", "coach"))
     start, end = random.sample(_CITIES, 2)
     leaves, arrives = sorted(_two_numbers(random, 5, 23))
-    middles = _wordings(
-        ("The trip takes", "It takes", "It travels for"), _number_of(arrives - leaves, "hours")
-    )
+    middles = _wordings(("The trip takes", "It takes", "It travels for"), _number_of(arrives - leaves, "hours"))
     return f"The {vehicle} leaves {start} at {leaves}.", f"It reaches {end} at {arrives}.", middles
 
 
