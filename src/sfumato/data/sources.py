@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.packing import Document, Source
-from sfumato.data.tasks import Item, draw, find_task
+from sfumato.data.tasks import Item, Split, draw, find_task
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.errors import ConfigError
 
@@ -32,15 +32,22 @@ class MixtureSource:
 
 
 class TaskSource:
-    """Training items of one procedural task, as one turn of a chat each."""
+    """Items of one procedural task, as one turn of a chat each.
 
-    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
+    Args:
+        name: of the task.
+        tokenizer: encodes prompt and response.
+        split: whether items are those to train on or those held out.
+    """
+
+    def __init__(self, name: str, tokenizer: Tokenizer, split: Split = "train") -> None:
         self._task = find_task(name)
         self._tokenizer = tokenizer
+        self._split = split
 
     def item(self, seed: int) -> Item:
         """The item behind a document."""
-        return draw(self._task, "train", seed)
+        return draw(self._task, self._split, seed)
 
     def document(self, seed: int) -> Document:
         item = self.item(seed)

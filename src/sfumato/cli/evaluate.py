@@ -1,0 +1,137 @@
+"""`sfumato eval`: score a model on tasks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.engine.model import TextModel
+    from sfumato.evaluation.tasks import TaskScore
+
+_PIPE_WIDTH = 200
+"""Columns of a table that goes to no terminal, which has no width."""
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="An embedded model's name, or a checkpoint directory.")],
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option("--task", help="Repeatable; without it, all tasks that the model was made for."),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="Items of each task.")] = 100,
+    steps: Annotated[
+        str | None, typer.Option(help="Most denoising steps a canvas may take; several as 4,8,16.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of items and of sampling.")] = 0,
+    twin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|DIR|none",
+            help="An autoregressive model asked the same; the model's name and -twin by default, if there is one.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
+    ] = False,
+) -> None:
+    """Score a model on tasks that check their answers."""
+    caps = _caps(steps)
+    from sfumato.data.tasks import TASKS, find_task
+    from sfumato.engine.model import load
+    from sfumato.evaluation.tasks import evaluate_task
+
+    for task in tasks or ():
+        find_task(task)
+    text_model = load(model)
+    asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
+    twin_model = _load_twin(model, twin)
+    scores: list[TaskScore] = []
+    for task in asked:
+        first: TaskScore | None = None
+        for cap in caps:
+            with _progress(task if cap is None else f"{task}, {cap} steps") as tell:
+                score = evaluate_task(
+                    text_model,
+                    task,
+                    n=n,
+                    seed=seed,
+                    steps=cap,
+                    twin=None if first else twin_model,
+                    on_progress=tell,
+                )
+            # The twin takes no steps to cap: it is asked once.
+            first = first or score
+            scores.append(dataclasses.replace(score, twin=first.twin))
+    if as_json:
+        objects = [score.to_dict() for score in scores]
+        typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
+    else:
+        _print_table(scores)
+
+
+def _caps(steps: str | None) -> list[int | None]:
+    if steps is None:
+        return [None]
+    try:
+        return [int(part) for part in steps.split(",")]
+    except ValueError:
+        raise RequestError(f"steps is {steps!r}; allowed: whole numbers, such as 8 or 4,8,16") from None
+
+
+def _load_twin(model: str, twin: str | None) -> TextModel | None:
+    from sfumato.engine.model import ASSETS, load
+
+    if twin is None:
+        name = f"{model.rstrip('/')}-twin"
+        twin = name if (ASSETS / name).is_dir() or Path(name).is_dir() else "none"
+    return None if twin == "none" else load(twin)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print_table(scores: Sequence[TaskScore]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    has_answers = any(score.revised is not None for score in scores)
+    has_twin = any(score.twin is not None for score in scores)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("task", no_wrap=True)
+    headings = ["n", "cap", "right", "steps", "forwards"]
+    headings += ["revised", "wrong→right", "right→wrong"] if has_answers else []
+    headings += ["twin", "twin last"] if has_twin else []
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for score in scores:
+        cells = [str(score.n), str(score.steps), f"{score.score:.1%}", f"{score.mean_steps:.1f}"]
+        cells.append(f"{score.mean_forward_passes:.1f}")
+        if has_answers:
+            counts = (score.revised, score.wrong_to_right, score.right_to_wrong)
+            cells += ["-" if count is None else str(count) for count in counts]
+        if has_twin:
+            shares = (score.twin.answer_first, score.twin.answer_last) if score.twin else (None, None)
+            cells += ["-" if share is None else f"{share:.1%}" for share in shares]
+        table.add_row(score.task, *cells)
+    Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)

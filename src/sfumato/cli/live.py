@@ -1,0 +1,197 @@
+"""The canvas in the terminal: noise turning into text, frame by frame.
+
+Frames are played at a pace that eyes can follow while a thread of its own generates, so that looking does not slow
+the answer down and the engine's times stay its own.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.style import Style
+from rich.text import Text
+
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Result
+
+FRAME_S = 0.06
+"""Least time a frame stands; a canvas of 24 steps then takes a second and a half."""
+LAST_FRAME_S = 0.6
+"""Time the last frame stands before the plain text takes its place."""
+HEAD_START_S = 0.2
+"""Most time that generating has to itself before the first frame: drawing and a small model share the interpreter."""
+
+NOISE = Style(dim=True)
+ACCEPTED = Style(bold=True)
+SETTLED = Style()
+REVISED_NOW = Style(color="dark_orange", bold=True, reverse=True)
+REVISED = Style(color="dark_orange")
+
+EMPTY = "·"
+"""Stands for a position without text: past the end, a special token, part of a character."""
+_CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0xFFFD], EMPTY) | {ord("\t"): " "}
+_LINE_END = ord("\n")
+_WIDE = 64
+"""Columns from which on a header has room for all its words."""
+
+
+@dataclass
+class CanvasView:
+    """One answer as it stands: what is committed, and the canvas being denoised."""
+
+    committed: str = ""
+    """Text of the canvases before this one."""
+    event: CanvasChanged | None = None
+    """The last draft; None between canvases."""
+    accepted: list[bool] = field(default_factory=list)
+    """Positions accepted in any step of this canvas."""
+    fresh: list[bool] = field(default_factory=list)
+    """Positions accepted for the first time in the last step."""
+    revised: list[bool] = field(default_factory=list)
+    """Positions revised in any step of this canvas."""
+    revisions: int = 0
+    """Revisions in the whole answer."""
+    num_lines: int = 0
+    """Most lines shown so far; kept, so that the view does not jump when a draft gets shorter."""
+
+    def update(self, event: CanvasChanged) -> None:
+        """Take in a draft."""
+        if self.event is None:
+            self.accepted = self.revised = [False] * len(event.tokens)
+        self.event = event
+        self.fresh = [now and not before for before, now in zip(self.accepted, event.accepted, strict=True)]
+        self.accepted = [before or now for before, now in zip(self.accepted, event.accepted, strict=True)]
+        self.revised = [before or now for before, now in zip(self.revised, event.revised, strict=True)]
+        self.revisions += sum(event.revised)
+
+    def commit(self, text: str) -> None:
+        """The canvas is final: its text joins what is settled."""
+        self.committed += text
+        self.event = None
+
+    def header(self, width: int) -> Text:
+        """Where the canvas stands, in one line."""
+        header = Text(style=NOISE, no_wrap=True, overflow="ellipsis")
+        if self.event is not None:
+            wide = width >= _WIDE
+            header.append(f"canvas {self.event.canvas + 1} · step {self.event.step}/{self.event.steps} · ")
+            header.append(f"{sum(self.accepted)}/{len(self.accepted)} {'accepted ' if wide else ''}· ")
+        count = f"{self.revisions} revision{'' if self.revisions == 1 else 's'}"
+        return header.append(count, style=Style(dim=False) + REVISED if self.revisions else NOISE)
+
+    def text(self) -> Text:
+        """What is committed and the draft, every position in the style of its state."""
+        text = Text(_printable(self.committed))
+        for i, piece in enumerate(self.event.pieces if self.event else ()):
+            # The line ends of noise would make all below them jump.
+            shown = _printable(piece) if self.accepted[i] else piece.translate(_CONTROLS | {_LINE_END: "↵"})
+            text.append(shown or EMPTY, style=self._style(i) if shown else NOISE)
+        return text
+
+    def _style(self, i: int) -> Style:
+        if self.event and self.event.revised[i]:
+            return REVISED_NOW
+        if not self.accepted[i]:
+            return NOISE
+        if self.revised[i]:
+            return REVISED
+        return ACCEPTED if self.fresh[i] else SETTLED
+
+
+def play(events: Iterator[Event], console: Console) -> list[Result]:
+    """Show a stream of events; give the answers at its end, one for each variation.
+
+    Args:
+        events: as `TextModel.stream` gives them.
+        console: a terminal; the view is gone from it when this returns or raises.
+    """
+    views: dict[int, CanvasView] = {}
+    results: dict[int, Result] = {}
+    frame: set[int] = set()
+    drawn_at = 0.0
+
+    def draw() -> None:
+        nonlocal drawn_at
+        if frame:
+            time.sleep(max(0.0, drawn_at + FRAME_S - time.monotonic()))
+            live.update(render(views, console), refresh=True)
+            drawn_at = time.monotonic()
+            frame.clear()
+
+    with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+        for event in ahead(events):
+            view = views.setdefault(event.variation, CanvasView())
+            if isinstance(event, Finished):
+                results[event.variation] = event.result
+            elif isinstance(event, Committed):
+                draw()
+                view.commit(event.text)
+            else:
+                # All variations take a step together and make one frame.
+                if event.variation in frame:
+                    draw()
+                view.update(event)
+                # The noise of a single position, an autoregressive canvas, is not worth a frame.
+                if event.step > 0 or len(event.tokens) > 1:
+                    frame.add(event.variation)
+        time.sleep(LAST_FRAME_S)
+    return [results[i] for i in sorted(results)]
+
+
+def ahead(events: Iterator[Event]) -> Iterator[Event]:
+    """The same events, produced on a thread of their own as fast as they come.
+
+    Closing this, as an interrupt does, ends the thread after the event it is at.
+    """
+    ready: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
+    stop = threading.Event()
+
+    def produce() -> None:
+        try:
+            for event in events:
+                ready.put(event)
+                if stop.is_set():
+                    return
+            ready.put(None)
+        except BaseException as error:
+            ready.put(error)
+
+    thread = threading.Thread(target=produce, name="generate", daemon=True)
+    thread.start()
+    try:
+        thread.join(HEAD_START_S)
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stop.set()
+        thread.join()
+
+
+def render(views: Mapping[int, CanvasView], console: Console) -> Group:
+    """All answers one below the other, each with its header, cut to the terminal at the top of each text."""
+    width, height = console.size
+    with_legend = width >= len(_legend()) and height >= 12
+    share = max(1, (height - 1 - 2 * with_legend) // len(views) - 2)
+    rows: list[Text] = []
+    for variation in sorted(views):
+        view = views[variation]
+        lines = list(view.text().wrap(console, width, overflow="fold"))[-share:]
+        view.num_lines = min(share, max(view.num_lines, len(lines)))
+        rows += [view.header(width), *lines, *[Text()] * (view.num_lines - len(lines) + 1)]
+    return Group(*rows, *([_legend()] if with_legend else []))
+
+
+def _legend() -> Text:
+    names = (("noise", NOISE), ("accepted", ACCEPTED), ("settled", SETTLED), ("revised", REVISED))
+    return Text("  ").join(Text(name, style=style) for name, style in names)
+
+
+def _printable(text: str) -> str:
+    return text.translate({code: shown for code, shown in _CONTROLS.items() if code != _LINE_END})

@@ -1,0 +1,147 @@
+"""`sfumato run`: answer a prompt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from sfumato.errors import RequestError
+
+if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
+    from sfumato.engine.request import Result
+
+# Written to a terminal, these would move the cursor or worse; a model may give any byte.
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
+_CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+
+def run(
+    prompt: Annotated[str, typer.Argument(help="What to ask; - reads it from stdin.")],
+    model: Annotated[str, typer.Option(help="An embedded model's name, or a checkpoint directory.")] = "tiny",
+    steps: Annotated[int | None, typer.Option(help="Most denoising steps a canvas may take.")] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="Rule that accepts and renoises; a wrong name lists them all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    n: Annotated[int, typer.Option("--n", help="Answers over one prompt; answer i has seed + i.")] = 1,
+    max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
+    canvas: Annotated[int | None, typer.Option(help="Positions denoised together.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="0 takes the likeliest token.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help='Print one JSON object; {"results": [...]} for --n above 1.')
+    ] = False,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json."),
+    ] = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
+) -> None:
+    """Answer a prompt, and show the canvas while it is denoised."""
+    if trace == "-" and not as_json:
+        raise RequestError("trace is '-'; allowed with --json only: give a file")
+    if prompt == "-":
+        prompt = _read_stdin()
+    live = sys.stdout.isatty() and not as_json and not no_live
+    settings: dict[str, Any] = {
+        "steps": steps,
+        "sampler": sampler,
+        "max_tokens": max_tokens,
+        "canvas_length": canvas,
+        "temperature": temperature,
+    }
+    given = {key: value for key, value in settings.items() if value is not None}
+    given |= {"seed": seed, "n": n, "trace": trace is not None}
+
+    with _loading(model) if live else nullcontext():
+        from sfumato.engine.model import load
+
+        text_model = load(model)
+    results = _show(text_model, prompt, given) if live else _answer(text_model, prompt, given)
+    if trace not in (None, "-"):
+        _write_trace(Path(str(trace)), results)
+    if as_json:
+        _print_json(results, with_trace=trace == "-")
+    else:
+        _print_text(results)
+        Console(stderr=True, highlight=False).print(
+            _figures(results, live), style="dim", markup=False, soft_wrap=not sys.stderr.isatty()
+        )
+    if any(result.finish_reason == "error" for result in results):
+        typer.echo("sfumato: the model gave NaN or infinite logits; the answer ends there", err=True)
+        raise typer.Exit(1)
+
+
+def _read_stdin() -> str:
+    try:
+        return sys.stdin.read().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the prompt on stdin is not {error.encoding}: {error.reason}") from None
+
+
+def _loading(model: str) -> AbstractContextManager[object]:
+    return Console(stderr=True).status(Text(f"loading {model}", style="dim"), spinner="dots", spinner_style="dim")
+
+
+def _answer(model: TextModel, prompt: str, given: dict[str, Any]) -> list[Result]:
+    results = model.generate(prompt, **given)
+    return results if isinstance(results, list) else [results]
+
+
+def _show(model: TextModel, prompt: str, given: dict[str, Any]) -> list[Result]:
+    from sfumato.cli.live import play
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    return _answer(model, prompt, given) if console.is_dumb_terminal else play(model.stream(prompt, **given), console)
+
+
+def _write_trace(path: Path, results: Sequence[Result]) -> None:
+    from sfumato.storage import write_atomically
+
+    lines = [json.dumps(event.to_dict()) for result in results for event in result.trace]
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _print_json(results: Sequence[Result], with_trace: bool) -> None:
+    objects = [result.to_dict() for result in results]
+    if not with_trace:
+        for values in objects:
+            values.pop("trace", None)
+    typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"results": objects}))
+
+
+def _print_text(results: Sequence[Result]) -> None:
+    for result in results:
+        if len(results) > 1:
+            typer.echo(f"--- seed {result.seed}")
+        typer.echo(result.text.translate(_CONTROLS) if sys.stdout.isatty() else result.text)
+
+
+def _figures(results: Sequence[Result], live: bool) -> str:
+    """What the answers cost, in one line."""
+    usages = [result.usage for result in results]
+    tokens = sum(usage.completion_tokens for usage in usages)
+    seconds = max(usage.total_s for usage in usages)
+    parts = [
+        f"{len(results)} answers" if len(results) > 1 else "",
+        _count(tokens, "token"),
+        _count(sum(usage.denoising_steps for usage in usages), "step"),
+        _count(sum(usage.forward_passes for usage in usages), "forward pass", "forward passes"),
+        _count(sum(usage.revisions for usage in usages), "revision"),
+        f"{1000 * seconds:.0f} ms{' without display' if live else ''}",
+        f"{tokens / seconds:.0f} tokens/s end to end" if seconds > 0 else "",
+        "cut at the token limit" if any(result.finish_reason == "length" for result in results) else "",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

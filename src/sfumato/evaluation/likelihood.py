@@ -1,0 +1,126 @@
+"""Bounds on the likelihood of held-out canvases, each with the name of its estimator."""
+
+# B rows, T positions of a row, N supervised positions, V vocabulary
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from sfumato.data.packing import IGNORED, PackingConfig, Source, pack
+from sfumato.diffusion.loss import flat_cross_entropy, loo_from_denoiser, nelbo
+from sfumato.diffusion.process import Process
+from sfumato.diffusion.schedule import sample_t
+from sfumato.errors import ConfigError
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+
+T_MIN = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Likelihood:
+    """A number of nats per token, and how it was estimated."""
+
+    nats_per_token: float
+    """Mean over tokens."""
+    num_tokens: int
+    """Tokens in that mean."""
+    estimator: str
+    """What the number is: an exact likelihood or a bound, and over which noise levels."""
+
+
+@torch.inference_mode()
+def canvas_nelbo(
+    model: Decoder,
+    process: Process,
+    source: Source,
+    *,
+    packing: PackingConfig,
+    end_id: int,
+    num_batches: int = 4,
+    seed: int = 0,
+) -> Likelihood:
+    """Monte-Carlo estimate of the bound on -log p(canvas | what stands before it), fill included.
+
+    The model was trained by cross-entropy, so under uniform noise its prediction is first turned into the
+    leave-one-out one that the bound is stated for. Self-conditioning is not used: the bound has no notion of it.
+
+    Args:
+        model: the decoder.
+        process: its noise.
+        source: held-out documents.
+        packing: rows and canvas lengths.
+        end_id: fills canvases.
+        num_batches: packed batches to draw.
+        seed: of documents, levels and noise.
+
+    Raises:
+        ConfigError: if the packing has no canvases.
+    """
+    if not packing.canvas_lengths:
+        raise ConfigError("canvas_lengths is empty; a canvas bound needs at least one length")
+    generator = torch.Generator().manual_seed(seed)
+    total, count = 0.0, 0
+    for step in range(num_batches):
+        batch = pack(source, packing, seed=seed, step=step, end_id=end_id)
+        canvas_BT = batch.canvases_BT > 0
+        num_rows, most = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
+        levels = sample_t(num_rows * most, generator, T_MIN).view(num_rows, most)
+        t_BT = torch.cat((torch.ones(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
+        noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
+        tokens_BT = torch.where(canvas_BT, noisy_BT, batch.tokens_BT)
+        device = model.device
+        hidden_BTD = model(
+            tokens_BT.to(device),
+            batch.positions_BT.to(device),
+            AttentionSpec(mask=batch.attention_mask().to(device)),
+            canvas_RQ=canvas_BT.to(device),
+        )
+        logits_NV = model.logits(hidden_BTD[canvas_BT.to(device)]).cpu()
+        x0_N, xt_N, t_N = batch.tokens_BT[canvas_BT], tokens_BT[canvas_BT], t_BT[canvas_BT]
+        if process.mask_id is None:
+            logits_NV = loo_from_denoiser(logits_NV, xt_N, process.alpha(t_N))
+        total += float(nelbo(process, logits_NV, x0_N, xt_N, t_N).sum())
+        count += x0_N.numel()
+    name = "MDLM" if not process.has_uniform else ("GIDD" if process.mask_id is not None else "UDLM, leave-one-out")
+    return Likelihood(
+        nats_per_token=(1.0 - T_MIN) * total / count,
+        num_tokens=count,
+        estimator=f"{name} NELBO (upper bound), one stratified t a canvas in [{T_MIN:g}, 1]",
+    )
+
+
+@torch.inference_mode()
+def response_nll(
+    model: Decoder,
+    source: Source,
+    *,
+    packing: PackingConfig,
+    end_id: int,
+    num_batches: int = 4,
+    seed: int = 0,
+) -> Likelihood:
+    """Exact -log p(response | prompt) of the model read autoregressively.
+
+    Args:
+        model, source, packing, end_id, num_batches, seed: as for `canvas_nelbo`; canvases in the rows are ignored.
+    """
+    total, count = 0.0, 0.0
+    for step in range(num_batches):
+        batch = pack(source, packing, seed=seed, step=step, end_id=end_id)
+        clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
+        device = model.device
+        hidden_BTD = model(
+            batch.tokens_BT.to(device),
+            batch.positions_BT.to(device),
+            AttentionSpec(mask=batch.attention_mask().to(device)),
+            canvas_RQ=(batch.canvases_BT > 0).to(device),
+        )
+        logits_NV = model.logits(hidden_BTD[clean_BT.to(device)])
+        summed, number = flat_cross_entropy(logits_NV, batch.targets_BT[clean_BT].to(device))
+        total, count = total + float(summed), count + float(number)
+    return Likelihood(
+        nats_per_token=total / max(1.0, count), num_tokens=int(count), estimator="exact autoregressive NLL"
+    )
