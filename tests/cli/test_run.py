@@ -78,7 +78,10 @@ def test_settings_reach_the_sampler(sfumato, checkpoint):
     assert steps("--steps", 2)["denoising_steps"] == 2 * 2
     assert steps("--canvas", 24)["canvases"] == 1
     hot, cold = (
-        [sfumato("run", PROMPT, "--model", checkpoint, "--temperature", t, "--seed", s, "--json").stdout for s in (0, 1)]
+        [
+            sfumato("run", PROMPT, "--model", checkpoint, "--temperature", t, "--seed", s, "--json").stdout
+            for s in (0, 1)
+        ]
         for t in (1, 0)
     )
     assert hot != cold

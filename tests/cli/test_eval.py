@@ -1,0 +1,82 @@
+"""`sfumato eval`: one score, or a table of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+
+from sfumato.evaluation.tasks import TaskScore
+
+FAST = ("--n", 2, "--steps", 2)
+
+
+def test_one_task_is_one_object(sfumato, checkpoint):
+    done = sfumato("eval", checkpoint, "--task", "arithmetic", *FAST, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+    values = json.loads(done.stdout)
+    assert list(values) == [field.name for field in dataclasses.fields(TaskScore)]
+    assert (values["task"], values["n"], values["steps"], values["seed"]) == ("arithmetic", 2, 2, 0)
+    assert values["twin"] is None
+
+
+def test_without_a_task_all_that_the_model_names(sfumato, checkpoint):
+    values = json.loads(sfumato("eval", checkpoint, *FAST, "--json").stdout)
+    assert list(values) == ["tasks"]
+    assert [score["task"] for score in values["tasks"]] == ["pi", "arithmetic"]
+
+
+def test_several_caps_make_a_row_each(sfumato, checkpoint):
+    arguments = ("eval", checkpoint, "--task", "arithmetic", "--n", 2, "--steps", "1,3")
+    scores = json.loads(sfumato(*arguments, "--json").stdout)["tasks"]
+    # A random model is never sure, so each of its two canvases takes all the steps it may.
+    assert [(score["steps"], score["mean_steps"]) for score in scores] == [(1, 2.0), (3, 6.0)]
+    table = [line.split() for line in sfumato(*arguments).stdout.splitlines()]
+    assert table[0][:6] == ["task", "n", "cap", "right", "steps", "forwards"]
+    assert [row[:5] for row in table[1:]] == [
+        ["arithmetic", "2", "1", "0.0%", "2.0"],
+        ["arithmetic", "2", "3", "0.0%", "6.0"],
+    ]
+
+
+def test_a_twin_is_asked_the_same(sfumato, checkpoint, tmp_path):
+    arguments = ("eval", checkpoint, "--task", "arithmetic", *FAST)
+    values = json.loads(sfumato(*arguments, "--twin", checkpoint, "--json").stdout)
+    assert values["twin"] == {"answer_first": 0.0, "answer_last": 0.0}
+    assert "twin" in sfumato(*arguments, "--twin", checkpoint).stdout
+    assert "twin" not in sfumato(*arguments).stdout
+
+
+def test_a_sibling_is_the_twin_unless_none_is_wanted(sfumato, checkpoint, tmp_path):
+    model = shutil.copytree(checkpoint, tmp_path / "small")
+    shutil.copytree(checkpoint, tmp_path / "small-twin")
+    arguments = ("eval", model, "--task", "pi", *FAST, "--json")
+    assert json.loads(sfumato(*arguments).stdout)["twin"] == {"answer_first": 0.0, "answer_last": None}
+    assert json.loads(sfumato(*arguments, "--twin", "none").stdout)["twin"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--task", "sudko4"], "unknown task 'sudko4'; did you mean 'sudoku4'?"),
+        (["--steps", "4,x"], "steps is '4,x'; allowed: whole numbers"),
+        (["--steps", ""], "steps is ''; allowed: whole numbers"),
+        (["--steps", "0"], "steps is 0; allowed: a whole number, 1 to 1000"),
+        (["--n", "0"], "n is 0; allowed: 1 or more"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_asked_is_refused(sfumato, checkpoint, options, message):
+    done = sfumato("eval", checkpoint, *options)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+
+
+def test_models_that_are_not_there(sfumato, checkpoint, tmp_path):
+    assert sfumato("eval", tmp_path / "none").exit_code == 1
+    assert sfumato("eval", checkpoint, "--twin", tmp_path / "none").exit_code == 1

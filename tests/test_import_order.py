@@ -1,0 +1,107 @@
+"""Imports run leftwards only: errors -> {spec, storage} -> config -> {diffusion, models, data} -> sampling -> engine
+-> {training, evaluation, bench, server} -> cli; siblings in braces never import each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sfumato
+
+PACKAGE = Path(sfumato.__file__).parent
+ORDER = (
+    {"errors"},
+    {"spec", "storage"},
+    {"config"},
+    {"diffusion", "models", "data"},
+    {"sampling"},
+    {"engine"},
+    {"training", "evaluation", "bench", "server"},
+    {"cli"},
+)
+LAYER = {name: layer for layer, names in enumerate(ORDER) for name in names}
+# The package itself and its entry point stand outside: they name everything, and no module may import them.
+OUTSIDE = {"__init__", "__main__"}
+# An evaluation asks a model for answers. Training is given its rollouts and scores instead.
+EXTRA_BANS = {("training", "engine")}
+
+
+def modules() -> list[str]:
+    """Dotted names below the package, such as "models.decoder"."""
+    paths = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
+    return sorted(".".join(path.parts) for path in paths if path.parts[0] not in OUTSIDE)
+
+
+def imports_of(source: str, module: str) -> Iterator[str]:
+    """Every module of the package that some source imports, inside functions and type checks too.
+
+    Args:
+        source: Python.
+        module: its dotted name below the package, which relative imports start from.
+
+    Yields:
+        Dotted names below the package; "" for the package itself.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parents = ["sfumato", *module.split(".")][: -node.level] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            # `from sfumato import cli` names a module as well.
+            names = [f"{base}.{alias.name}" for alias in node.names] if base == "sfumato" else [base]
+        else:
+            continue
+        for name in names:
+            if name == "sfumato" or name.startswith("sfumato."):
+                yield name.removeprefix("sfumato").removeprefix(".")
+
+
+def offence(module: str, imported: str) -> str | None:
+    """What is wrong with one import, if anything is."""
+    own, other = module.split(".")[0], imported.split(".")[0]
+    if own == other:
+        return None
+    if other not in LAYER:
+        # The command line may ask the package for its version.
+        return None if own == "cli" and other in ("", "__version__") else f"{module} imports the package itself"
+    if LAYER[other] >= LAYER[own] or (own, other) in EXTRA_BANS:
+        return f"{module} imports {imported}, which is not to its left"
+    return None
+
+
+def test_every_module_has_a_place_in_the_order():
+    assert {module.split(".")[0] for module in modules()} <= LAYER.keys()
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_run_leftwards(module):
+    path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+    found = imports_of(path.read_text(encoding="utf-8"), module)
+    assert [wrong for imported in found if (wrong := offence(module, imported))] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("models.decoder", "from sfumato.diffusion.loss import x"),
+        ("models.decoder", "def f():\n    import sfumato.engine.model"),
+        ("models.decoder", "from ..sampling import step"),
+        ("spec", "from sfumato.storage import write_atomically"),
+        ("data.tokenizer", "from sfumato import cli"),
+        ("data.tokenizer", "import sfumato"),
+        ("training.trainer", "from sfumato.engine.request import Result"),
+        ("evaluation.tasks", "from sfumato.training import trainer"),
+        ("engine.model", "if TYPE_CHECKING:\n    from sfumato.cli.app import app"),
+    ],
+)
+def test_the_walk_sees_a_wrong_import(module, source):
+    assert any(offence(module, imported) for imported in imports_of(source, module))
+
+
+def test_the_walk_lets_right_imports_be():
+    source = "import torch\nfrom sfumato.errors import x\nfrom .canvas import y\nfrom sfumato.diffusion import process"
+    assert [offence("sampling.sampler", imported) for imported in imports_of(source, "sampling.sampler")] == [None] * 3
