@@ -21,7 +21,8 @@ PROCESSES: dict[str, Process] = {
 
 
 class HashDenoiser:
-    """Logits scrambled from the row's valid tokens: any change of any of them changes all. Integer arithmetic."""
+    """Logits scrambled from the row's valid tokens: any change of any of them changes all. Integer
+    arithmetic."""
 
     def __init__(self, vocab_size: int, scale: float = 6.0) -> None:
         self.vocab_size = vocab_size
@@ -40,7 +41,8 @@ class HashDenoiser:
 
 
 class ScriptedDenoiser:
-    """The same answer for every row: the n-th call reads script[n], tokens by position, with the same certainty."""
+    """The same answer for every row: the n-th call reads script[n], tokens by position, with the same
+    certainty."""
 
     def __init__(self, vocab_size: int, script: Sequence[Sequence[int]], certainty: float = 20.0) -> None:
         self.vocab_size = vocab_size

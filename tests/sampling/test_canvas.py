@@ -124,9 +124,7 @@ def test_a_canvas_without_free_positions_is_done(uniform_process: Process) -> No
         ({"config": [CONFIG, SamplerConfig(name="remdm")]}, "sampler 'remdm'"),
     ],
 )
-def test_what_cannot_be_denoised_is_refused(
-    uniform_process: Process, changes: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_denoised_is_refused(uniform_process: Process, changes: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"tokens": [[1, 2], [3]], "seeds": [0, 1], "config": CONFIG}
     with pytest.raises(RequestError, match=message):
         CanvasBatch.from_tokens(uniform_process, **(arguments | changes))

@@ -18,9 +18,9 @@ from sfumato.sampling.settings import RowSettings, SamplerConfig
 
 # Multiples of 1/64 add up exactly in float32, so that the references may compare without tolerance.
 nats = st.integers(0, 256).map(lambda n: n / 64)
-rows = st.lists(
-    st.lists(st.tuples(nats, st.booleans()), min_size=5, max_size=5), min_size=1, max_size=4
-).map(lambda rows: ([[x for x, _ in row] for row in rows], [[c for _, c in row] for row in rows]))
+rows = st.lists(st.lists(st.tuples(nats, st.booleans()), min_size=5, max_size=5), min_size=1, max_size=4).map(
+    lambda rows: ([[x for x, _ in row] for row in rows], [[c for _, c in row] for row in rows])
+)
 
 
 def uniforms(num: int, stream: int) -> Tensor:

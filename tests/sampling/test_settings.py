@@ -33,9 +33,7 @@ from sfumato.sampling.settings import SAMPLERS, RowSettings, SamplerConfig
         ("top_p", 1.1, "more than 0, at most 1"),
     ],
 )
-def test_a_value_out_of_range_is_refused_with_field_value_and_range(
-    field: str, value: Any, allowed: str
-) -> None:
+def test_a_value_out_of_range_is_refused_with_field_value_and_range(field: str, value: Any, allowed: str) -> None:
     with pytest.raises(RequestError) as refusal:
         SamplerConfig(**{field: value})
     message = str(refusal.value)

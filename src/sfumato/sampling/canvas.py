@@ -130,7 +130,7 @@ class CanvasBatch:
         for seed in seeds:
             if not 0 <= seed < 2**63:
                 raise RequestError(f"seed is {seed}; allowed: 0 to 2^63 - 1")
-        frozen = frozen if frozen is not None else [[False] * len(row) for row in tokens]
+        frozen = [[False] * len(row) for row in tokens] if frozen is None else _per_row("frozen", frozen, num_rows)
         for row, (row_tokens, row_frozen) in enumerate(zip(tokens, frozen, strict=True)):
             if not row_tokens:
                 raise RequestError(f"canvas {row} has length 0; allowed: 1 or more")

@@ -44,8 +44,7 @@ class Denoiser(Protocol):
 
         Returns:
             logits_RLV: float32 (any float works, and is widened tile by tile). A row's logits must depend on
-                nothing but
-            that row.
+                nothing but that row.
         """
         ...
 
@@ -231,7 +230,10 @@ def denoising(
         yield result
         active = result.batch
     places = sorted(range(len(order)), key=order.__getitem__)
-    return Denoised(batch=CanvasBatch.concatenate(finished).select(places), trace=records)
+    whole = CanvasBatch.concatenate(finished).select(places)
+    return Denoised(
+        batch=dataclasses.replace(whole, row_R=torch.arange(len(whole), device=batch.row_R.device)), trace=records
+    )
 
 
 def denoise(
@@ -336,22 +338,25 @@ def _correct(
     s_R: Tensor,
     t_R: Tensor,
 ) -> Tensor:
-    """Draw the positions of lowest margin again, from alpha_s x0_loo + (1 - alpha_s) / K.
+    """Draw again the tokens that the rest of the canvas speaks against, from alpha_s x0_loo + (1 - alpha_s) /
+    K.
 
     x0_loo is the leave-one-out prediction at t, so this is the exact q(x_s here | x_t elsewhere): what the
-    position would have been given had its own token not been seen. It takes no further forward. Choosing by
-    margin makes it lean towards the model's preferences when there are several positions. The last step has
-    no corrector.
+    position would have been given had its own token not been seen; no further forward is needed. The k
+    positions are those whose token, as the ancestral step left it, has the lowest margin over the best other
+    token. Choosing by the token in question sharpens: errors of few steps are repaired, and over many steps
+    likely canvases are favoured. The last step has no corrector.
 
-    Source: arXiv 2605.22765; margins as in informed correctors, Zhao et al. 2024, arXiv 2407.21243.
+    Source: LOO, arXiv 2605.22765; the margin from informed correctors, Zhao et al. 2024, arXiv 2407.21243.
     """
     loo_RLV = loo_from_denoiser(logits_RLV, batch.tokens_RL, process.schedule.alpha(t_R))
-    statistics, _ = reader.read(loo_RLV, batch.uniforms(Stream.CORRECT_SAMPLE))
+    margin_RL = policy.token_margin(loo_RLV, moved_RL)
     k_R = torch.where(s_R > 0.0, batch.settings.corrector_k_R, 0)
-    chosen_RL = policy.pick_highest(-statistics.margin_RL, batch.free_RL, k_R)
+    chosen_RL = policy.pick_highest(-margin_RL, batch.free_RL, k_R)
+    sampled_RL = reader.read(loo_RLV, batch.uniforms(Stream.CORRECT_SAMPLE))[0].sampled_RL
     noise_RL = process.noise(batch.uniforms(Stream.CORRECT_NOISE), s_R)
     kept_RL = batch.uniforms(Stream.CORRECT_KEEP) < process.schedule.alpha(s_R).unsqueeze(-1)
-    return torch.where(chosen_RL, torch.where(kept_RL, statistics.sampled_RL, noise_RL), moved_RL)
+    return torch.where(chosen_RL, torch.where(kept_RL, sampled_RL, noise_RL), moved_RL)
 
 
 def _record(before: CanvasBatch, result: StepResult, i: int) -> StepRecord:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import torch
@@ -64,7 +65,8 @@ class SamplerConfig:
     """remdm: with m = min(1, (1 - alpha_s) / alpha_t), cap remasks with probability min(eta, m), rescale with
     eta m."""
     corrector_k: int = 1
-    """predictor-corrector: positions drawn again each step, 0 or more."""
+    """predictor-corrector: positions drawn again each step, 0 or more. It sharpens: keep k small against the
+    canvas."""
     adaptive: bool = True
     """Finish before the last step when the stop rule says so; False takes exactly `steps` steps."""
     stable_steps: int = 1
@@ -182,7 +184,7 @@ class RowSettings:
 
     def has(self, *names: str) -> bool:
         """True if any row uses one of these samplers; decided on the host."""
-        return any(config.name in names for config in self.configs)
+        return not self._names.isdisjoint(names)
 
     def uses(self, *names: str) -> Tensor:
         """bool_R: which rows use one of these samplers."""
@@ -191,7 +193,11 @@ class RowSettings:
             used_R = used_R | (self.rule_R == SAMPLERS.index(name))
         return used_R
 
-    @property
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(config.name for config in self.configs)
+
+    @cached_property
     def nucleus(self) -> bool:
         """True if any row cuts the distribution by top_p; decided on the host."""
         return any(config.top_p < 1.0 for config in self.configs)

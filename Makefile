@@ -1,0 +1,42 @@
+# `make` sets up .venv; every other target does so first, and again when pyproject.toml or constraints.txt change.
+# A virtual environment activated elsewhere is not touched: choose its Python with PYTHON=.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: setup run test lint train-tiny clean
+
+setup: .venv/.ready
+
+# The answer stands before its derivation, so the model has to come back to it.
+run: .venv/.ready
+	@$(BIN)/sfumato run "answer, then derive: 81*(2/3)^2+sqrt(9)"
+
+test: lint
+	$(BIN)/pytest
+
+lint: .venv/.ready-dev
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+
+# Each run goes on from its last saved state, if it has one; the later ones start from the first.
+train-tiny: .venv/.ready
+	@for name in tiny-ar tiny tiny-twin; do \
+	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
+	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
+	done
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(INSTALL) --editable .
+	@touch $@
+
+.venv/.ready-dev: .venv/.ready
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
