@@ -156,9 +156,7 @@ def test_special_tokens_that_take_the_space_around_them():
 
 
 def test_tokens_and_switches_reach_the_template():
-    template = (
-        "{{ bos_token }}{% for m in messages %}{% if loop.index > 1 %}{% break %}{% endif %}x{% endfor %}"
-    )
+    template = "{{ bos_token }}{% for m in messages %}{% if loop.index > 1 %}{% break %}{% endif %}x{% endfor %}"
     assert with_template(template).render(CHAT) == "<|user|>x"
     named = [{"name": "tools", "template": "no"}, {"name": "default", "template": "{{ tools is none }}"}]
     assert with_template(named).render(CHAT) == "True"
@@ -266,9 +264,7 @@ def test_save_refuses(tmp_path: Path):
 def byte_fallback_tokenizer(strip: bool) -> Tokenizer:
     """The decoders of SentencePiece checkpoints: Gemma's, and with `strip` Llama's."""
     tokens = ["<eos>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "▁a", "b", "é", "\ufffd", "▁▁"]
-    inner = tokenizers.Tokenizer(
-        models.BPE({token: i for i, token in enumerate(tokens)}, [], byte_fallback=True)
-    )
+    inner = tokenizers.Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, [], byte_fallback=True))
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
     inner.decoder = decoders.Sequence([*steps, decoders.Strip(" ", 1, 0)] if strip else steps)
     inner.add_special_tokens(["<eos>"])
@@ -287,11 +283,7 @@ def chunks(draw: st.DrawFn, tokenizer: Tokenizer) -> list[list[int]]:
     """Tokens of real text, cut anywhere, among tokens at random."""
     emoji = [list("é👍🏽".encode()), list("€".encode())]
     first_byte = tokenizer.token_id("<0x00>") if tokenizer.unstable_ids else None
-    pieces = (
-        [[byte + first_byte for byte in text] for text in emoji]
-        if first_byte
-        else [TOKENIZER.encode("👍🏽é")]
-    )
+    pieces = [[byte + first_byte for byte in text] for text in emoji] if first_byte else [TOKENIZER.encode("👍🏽é")]
     any_id = st.integers(0, tokenizer.vocab_size - 1).map(lambda id_: [id_])
     ids = list(chain.from_iterable(draw(st.lists(any_id | st.sampled_from(pieces), max_size=12))))
     cuts = sorted(draw(st.lists(st.integers(0, len(ids)), max_size=len(ids))))

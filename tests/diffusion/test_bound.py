@@ -88,9 +88,7 @@ def expected_nelbo(process: Process, table: Table, x0_L: Tensor, t_N: Tensor) ->
     return (q_NSL.prod(-1) * nats_NSL.sum(-1)).sum(-1)
 
 
-def integrated_nelbo(
-    process: Process, table: Table, x0_L: Tensor, num_nodes: int = 400, t_min: float = 0.0
-) -> Tensor:
+def integrated_nelbo(process: Process, table: Table, x0_L: Tensor, num_nodes: int = 400, t_min: float = 0.0) -> Tensor:
     t_N, weight_N = quadrature(num_nodes, t_min)
     return (weight_N * expected_nelbo(process, table, x0_L, t_N)).sum()
 
@@ -153,9 +151,7 @@ def test_discrete_bound_converges_to_nelbo(process: Process, table: Table, clean
             assert abs(chain_bound(process, table, x0_L, num_steps) - limit) < 2 * limit / num_steps
 
 
-def test_discrete_bound_bounds_the_likelihood_of_its_own_chain(
-    process: Process, table: Table, clean: Tensor
-) -> None:
+def test_discrete_bound_bounds_the_likelihood_of_its_own_chain(process: Process, table: Table, clean: Tensor) -> None:
     for num_steps in (1, 3, 16):
         probs_S = chain_likelihood(process, table, num_steps)
         for x0_L in clean:

@@ -124,9 +124,7 @@ def test_hybrid_bound_without_uniform_noise_is_the_mask_bound(generator: torch.G
     case = random_cases(mask, generator)
     expected = nelbo(mask, *case)
     torch.testing.assert_close(nelbo(HybridProcess(5, 2, p_uniform=0.0), *case), expected)
-    torch.testing.assert_close(
-        nelbo(HybridProcess(5, 2, p_uniform=1e-9), *case), expected, rtol=1e-5, atol=1e-5
-    )
+    torch.testing.assert_close(nelbo(HybridProcess(5, 2, p_uniform=1e-9), *case), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_form_refuses_the_process_that_it_is_not_for() -> None:
@@ -138,9 +136,7 @@ def test_a_form_refuses_the_process_that_it_is_not_for() -> None:
             nelbo_mask(process, *case)
 
 
-@pytest.mark.parametrize(
-    "process", [MaskProcess(4, 2), HybridProcess(4, 2, p_uniform=0.3)], ids=["mask", "hybrid"]
-)
+@pytest.mark.parametrize("process", [MaskProcess(4, 2), HybridProcess(4, 2, p_uniform=0.3)], ids=["mask", "hybrid"])
 def test_nelbo_ignores_the_logit_of_the_mask(process: Process, generator: torch.Generator) -> None:
     logits, x0, xt, t = random_cases(process, generator)
     other = logits.clone()
@@ -261,9 +257,7 @@ def test_loo_conversion_goes_back_and_forth(dtype: torch.dtype, generator: torch
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
-def test_loo_conversion_gives_the_leave_one_out_posterior_of_a_joint(
-    alpha: float, generator: torch.Generator
-) -> None:
+def test_loo_conversion_gives_the_leave_one_out_posterior_of_a_joint(alpha: float, generator: torch.Generator) -> None:
     """p(x_i | x_t) and p(x_i | x_t without position i), both enumerated from one joint over three tokens."""
     K, L = 3, 3
     joint = torch.rand(K, K, K, generator=generator, dtype=torch.float64)

@@ -63,9 +63,7 @@ def test_uniform_share_of_hybrid_noise_peaks_halfway(gamma: float) -> None:
     torch.testing.assert_close(shares[50], level(0.2))
 
 
-def test_corrupt_at_zero_changes_nothing(
-    process: Process, ordinary: Tensor, generator: torch.Generator
-) -> None:
+def test_corrupt_at_zero_changes_nothing(process: Process, ordinary: Tensor, generator: torch.Generator) -> None:
     x0 = ordinary[torch.randint(3, (300, 300), generator=generator)]
     assert torch.equal(process.corrupt(x0, torch.zeros(300), generator), x0)
 
@@ -78,14 +76,10 @@ def test_corrupt_at_one_is_the_prior(process: Process, generator: torch.Generato
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 0.9])
-def test_corrupt_follows_the_marginal(
-    process: Process, ordinary: Tensor, generator: torch.Generator, t: float
-) -> None:
+def test_corrupt_follows_the_marginal(process: Process, ordinary: Tensor, generator: torch.Generator, t: float) -> None:
     for token in ordinary.tolist():
         x0 = torch.full((50_000,), token)
-        assert_frequencies(
-            process.corrupt(x0, torch.tensor(t), generator), marginals(process, level(t))[token]
-        )
+        assert_frequencies(process.corrupt(x0, torch.tensor(t), generator), marginals(process, level(t))[token])
 
 
 def test_corrupt_takes_a_level_per_row_or_per_position(process: Process) -> None:
@@ -194,10 +188,7 @@ def test_soft_posterior_of_uniform_noise_is_the_published_formula(generator: tor
     xt = torch.arange(5)
     z = torch.eye(5, dtype=torch.float64)
     numerator = (
-        5 * alpha_t * x * z
-        + (alpha_ts - alpha_t) * z
-        + (alpha_s - alpha_t) * x
-        + (1 - alpha_ts) * (1 - alpha_s) / 5
+        5 * alpha_t * x * z + (alpha_ts - alpha_t) * z + (alpha_s - alpha_t) * x + (1 - alpha_ts) * (1 - alpha_s) / 5
     )
     denominator = 5 * alpha_t * (x * z).sum(-1, keepdim=True) + 1 - alpha_t
     torch.testing.assert_close(process.posterior(xt, x, s, t), numerator / denominator)
@@ -223,9 +214,7 @@ def test_posterior_is_a_distribution_in_single_precision(
     process: Process, generator: torch.Generator, s: float, t: float
 ) -> None:
     x0_probs = soft_probs(process, (process.vocab_size,), generator).float()
-    posterior = process.posterior(
-        torch.arange(process.vocab_size), x0_probs, torch.tensor(s), torch.tensor(t)
-    )
+    posterior = process.posterior(torch.arange(process.vocab_size), x0_probs, torch.tensor(s), torch.tensor(t))
     assert posterior.dtype == torch.float32
     assert (posterior >= 0).all()
     torch.testing.assert_close(posterior.sum(-1), torch.ones(process.vocab_size))
@@ -247,9 +236,7 @@ def test_hybrid_noise_without_uniform_noise_is_mask_noise(generator: torch.Gener
 
 def test_corrupt_repeats_with_its_generator(process: Process) -> None:
     x0 = torch.zeros(4, 9, dtype=torch.long)
-    one, two = (
-        process.corrupt(x0, torch.full((4,), 0.5), torch.Generator().manual_seed(5)) for _ in range(2)
-    )
+    one, two = (process.corrupt(x0, torch.full((4,), 0.5), torch.Generator().manual_seed(5)) for _ in range(2))
     assert torch.equal(one, two)
 
 

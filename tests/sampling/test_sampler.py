@@ -300,6 +300,17 @@ def test_a_stable_and_confident_canvas_stops(
     assert finished.tokens_RL.tolist() == [script[min(steps_taken, 4) - 1]]
 
 
+def test_the_first_reading_is_compared_with_nothing(uniform_process: Process, scripted: Callable[..., Any]) -> None:
+    # The denoiser agrees with the text it is given: one step to read it, one more to see it unchanged.
+    config = SamplerConfig(steps=8, stable_steps=1)
+    frozen = [[True, False, False]]
+    batch = CanvasBatch.from_tokens(
+        uniform_process, [[1, 2, 3]], frozen=frozen, seeds=[0], config=config, noise_level=1e-6
+    )
+    assert batch.tokens_RL.tolist() == [[1, 2, 3]]
+    assert denoise(batch, scripted(6, [[1, 2, 3]]), uniform_process).batch.step_R.tolist() == [2]
+
+
 @pytest.mark.parametrize(("adaptive", "certainty"), [(False, 20.0), (True, 1.0)])
 def test_neither_an_unsure_canvas_nor_a_forced_one_stops(
     uniform_process: Process, scripted: Callable[..., Any], adaptive: bool, certainty: float
