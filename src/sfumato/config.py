@@ -28,12 +28,14 @@ def load_recipe(cls: type[Config], path: Path, overrides: Sequence[str] = ()) ->
         overrides: `table.key=value` settings, value in TOML syntax (a bare word is taken as a string).
 
     Raises:
-        ConfigError: if the file is missing or not TOML, or a key or value is not what `cls` allows.
+        ConfigError: if the file cannot be read or is not TOML, or a key or value is not what `cls` allows.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} is not a TOML file: {error}") from None
     for override in overrides:
@@ -69,6 +71,8 @@ def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Con
 def _convert(hint: Any, value: Any, name: str) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
         return _convert(next(kind for kind in arguments if kind is not type(None)), value, name)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if isinstance(value, dict):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args
 
 from sfumato.errors import ConfigError, unknown
 
@@ -57,15 +57,6 @@ class GenerationSpec:
     def autoregressive(self) -> bool:
         """True for a canvas of one position, predicted from the prefix alone."""
         return self.canvas_length == 1
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> GenerationSpec:
-        """Build a spec from plain values; an unknown key is a ConfigError naming the nearest field."""
-        fields = get_type_hints(cls).keys() & {field.name for field in dataclasses.fields(cls)}
-        for key in values:
-            if key not in fields:
-                raise ConfigError(unknown("generation spec field", key, fields))
-        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for config.json."""

@@ -257,7 +257,7 @@ def test_load_refuses(tmp_path: Path):
 
 def test_save_refuses(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CheckpointError, match="cannot write the tokenizer"):
+    with pytest.raises(CheckpointError, match=r"cannot write .*tokenizer_config\.json"):
         TOKENIZER.save(tmp_path / "file")
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
-from sfumato.sampling import CanvasBatch, SamplerConfig, denoise
+from sfumato.sampling import CanvasBatch, SamplerConfig, denoise, step
 
 # R rows, L canvas, K vocabulary, S states (all canvases of ordinary tokens)
 
@@ -127,6 +127,22 @@ def test_two_tokens_approach_the_joint_with_more_steps(noise: str, name: Any, se
     far, near = (total_variation(sample(noise, JOINT, steps, 5_000, name=name, **settings), JOINT) for steps in (2, 32))
     assert near < 0.07
     assert near < far / 5
+
+
+def test_a_corrected_token_does_not_depend_on_what_stood_there() -> None:
+    process, num_rows, steps = UniformProcess(3), 30_000, 4
+    config = SamplerConfig(name="predictor-corrector", corrector_k=1, steps=steps, adaptive=False)
+    batch = CanvasBatch.from_tokens(
+        process, [[0, 0]] * num_rows, frozen=[[False, True]] * num_rows, seeds=range(num_rows), config=config
+    )
+    states_SL = torch.tensor([[0, 0], [1, 0], [2, 0]])
+    denoiser = ExactDenoiser(process, states_SL, SINGLE, 1, steps)
+    before = step(batch, denoiser, process).batch
+    after = step(before, denoiser, process).batch
+    expected_K = process.marginal(SINGLE, torch.tensor(0.5))
+    for token in range(3):
+        drawn = after.tokens_RL[before.tokens_RL[:, 0] == token, 0]
+        assert chi_square(torch.bincount(drawn, minlength=3) / len(drawn), expected_K, len(drawn)) < LIMIT_2
 
 
 def test_the_corrector_repairs_what_few_steps_get_wrong() -> None:

@@ -366,6 +366,21 @@ def test_remasking_with_zero_strength_is_the_ancestral_sampler(
     assert finished[2].revisions_R.all(), "remasking is how mask noise revises"
 
 
+def test_a_canvas_that_may_be_remasked_is_not_finished_when_no_mask_is_left(
+    mask_process: Process, hashing: Callable[..., Any]
+) -> None:
+    # One free token of two, never confident enough to stop: the ancestral sampler ends as soon as it is visible.
+    taken = {}
+    for name in ("ancestral", "remdm"):
+        config = SamplerConfig(name=name, steps=30, stop_entropy=0.0)  # type: ignore[arg-type]
+        batch = CanvasBatch.from_tokens(
+            mask_process, [[5, 0]] * 8, frozen=[[True, False]] * 8, seeds=range(8), config=config
+        )
+        taken[name] = denoise(batch, hashing(7), mask_process).batch.step_R
+    assert (taken["remdm"] == 30).all()
+    assert (taken["ancestral"] < 30).any()
+
+
 def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[..., Any]) -> None:
     config = SamplerConfig(steps=4, entropy_bound=1.0, adaptive=False)
     batch = CanvasBatch.from_noise(process, [4, 5, 3], seeds=[1, 2, 3], config=config)

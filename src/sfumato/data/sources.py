@@ -7,13 +7,14 @@ import itertools
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from sfumato.data.chat import Message
 from sfumato.data.packing import Document, Source
 from sfumato.data.tasks import Item, Split, draw, find_task
 from sfumato.data.tokenizer import Tokenizer
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, RequestError
 
 
 class MixtureSource:
@@ -51,58 +52,75 @@ class TaskSource:
 
     def document(self, seed: int) -> Document:
         item = self.item(seed)
-        messages = [{"role": "user", "content": item.prompt}]
-        return _chat_document(messages, item.response, self._tokenizer)
+        return _chat_document([{"role": "user", "content": item.prompt}], item.response, self._tokenizer)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One document of a file, before it is tokens."""
+
+    turns: Sequence[Message]
+    """The conversation before the response; empty for a text."""
+    text: str
+    """The response, or the text."""
+    where: str
+    """Path and line, for messages."""
 
 
 class FileSource:
-    """Documents of a `.jsonl` file of chats or texts, or windows of a plain text file.
-
-    A JSONL line is `{"messages": [...]}` whose last message is the assistant's, `{"prompt": ..., "response": ...}`, or
-    `{"text": ...}`.
+    """Documents of a file: chats whole, windows of texts.
 
     Args:
-        path: the file, UTF-8.
+        path: see `read_records`.
         tokenizer: encodes it.
-        window: tokens of one document of plain text; longer texts are cut at a random place per seed.
+        window: most tokens of a text in one document; longer texts are cut at a random place per seed.
+
+    Raises:
+        ConfigError: as for `read_records`, or if the tokenizer's chat template refuses a chat.
+    """
+
+    def __init__(self, path: Path, tokenizer: Tokenizer, window: int) -> None:
+        records = read_records(path)
+        self._documents = [_document(record, tokenizer) for record in records]
+        self._windows = [None if record.turns else window for record in records]
+
+    def document(self, seed: int) -> Document:
+        rng = random.Random(seed)
+        chosen = rng.randrange(len(self._documents))
+        document, window = self._documents[chosen], self._windows[chosen]
+        if window is None or len(document.response) <= window:
+            return document
+        start = rng.randrange(len(document.response) - window + 1)
+        return Document(document.prompt, document.response[start : start + window])
+
+
+def read_records(path: Path) -> list[Record]:
+    """The documents of a training file, UTF-8.
+
+    A line of a `.jsonl` file is `{"messages": [...]}` whose last message is the assistant's, `{"prompt": ...,
+    "response": ...}`, or `{"text": ...}`. Any other file is one text.
 
     Raises:
         ConfigError: if the file is missing, empty, not UTF-8, or a line is none of the above.
     """
-
-    def __init__(self, path: Path, tokenizer: Tokenizer, window: int) -> None:
-        try:
-            content = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise ConfigError(f"no training file at {path}") from None
-        except UnicodeDecodeError as error:
-            raise ConfigError(
-                f"{path} is not UTF-8: byte {error.start} is {content_byte(error)}; convert it first"
-            ) from None
-        self._window = window
-        self._end = tokenizer.eos_ids[0]
-        if path.suffix == ".jsonl":
-            lines = [(number, line) for number, line in enumerate(content.splitlines(), 1) if line.strip()]
-            self._documents = [_jsonl_document(line, f"{path}:{number}", tokenizer) for number, line in lines]
-        else:
-            tokens = tokenizer.encode(content)
-            self._documents = [Document(prompt=[self._end], response=tokens)] if tokens else []
-        if not self._documents:
-            raise ConfigError(f"{path} holds no documents")
-
-    def document(self, seed: int) -> Document:
-        rng = random.Random(seed)
-        document = rng.choice(self._documents)
-        spare = len(document.response) - self._window
-        if spare <= 0:
-            return document
-        start = rng.randrange(spare + 1)
-        return Document(document.prompt, document.response[start : start + self._window])
-
-
-def content_byte(error: UnicodeDecodeError) -> str:
-    """The byte a decoder stumbled over, for a message."""
-    return f"0x{error.object[error.start]:02x}"
+    try:
+        content = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"no training file at {path}") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        given = f"0x{error.object[error.start]:02x}"
+        raise ConfigError(f"{path} is not UTF-8: byte {error.start} is {given}; convert it first") from None
+    if path.suffix == ".jsonl":
+        # Not splitlines: a JSON string may hold U+2028 and other characters that it takes for line ends.
+        lines = enumerate(content.split("\n"), 1)
+        records = [_record(line, f"{path}:{number}") for number, line in lines if line.strip()]
+    else:
+        records = [Record((), content, str(path))] if content else []
+    if not records:
+        raise ConfigError(f"{path} holds no documents")
+    return records
 
 
 def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int) -> Source:
@@ -112,31 +130,41 @@ def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenize
         tasks: weight by task name.
         files: weight by path.
         tokenizer: encodes all of it.
-        window: longest response, in tokens, taken from a file at once.
+        window: most tokens of a file's text in one document.
     """
     sources: list[Source] = [TaskSource(name, tokenizer) for name in tasks]
     sources += [FileSource(Path(path), tokenizer, window) for path in files]
     return MixtureSource(sources, [*tasks.values(), *files.values()])
 
 
-def _chat_document(messages: Sequence[Mapping[str, Any]], response: str, tokenizer: Tokenizer) -> Document:
-    prompt = tokenizer.encode_chat(list(messages))
-    return Document(prompt, [*tokenizer.encode(response), tokenizer.eos_ids[0]])
+def _chat_document(turns: Sequence[Message], response: str, tokenizer: Tokenizer) -> Document:
+    return Document(tokenizer.encode_chat(turns), [*tokenizer.encode(response), tokenizer.eos_ids[0]])
 
 
-def _jsonl_document(line: str, where: str, tokenizer: Tokenizer) -> Document:
+def _document(record: Record, tokenizer: Tokenizer) -> Document:
     try:
-        record = json.loads(line)
+        if record.turns:
+            return _chat_document(record.turns, record.text, tokenizer)
+        end = tokenizer.eos_ids[0]
+        return Document([end], [*tokenizer.encode(record.text), end])
+    except RequestError as error:
+        raise ConfigError(f"{record.where}: {error}") from None
+
+
+def _record(line: str, where: str) -> Record:
+    try:
+        value = json.loads(line)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{where} is not JSON: {error}") from None
-    match record:
-        case {"messages": [*turns, {"role": "assistant", "content": str(response)}]} if turns:
-            return _chat_document(turns, response, tokenizer)
+    match value:
+        case {"messages": [*turns, {"role": "assistant", "content": str(response)}]} if turns and all(
+            isinstance(turn, dict) for turn in turns
+        ):
+            return Record(turns, response, where)
         case {"prompt": str(prompt), "response": str(response)}:
-            return _chat_document([{"role": "user", "content": prompt}], response, tokenizer)
+            return Record([{"role": "user", "content": prompt}], response, where)
         case {"text": str(text)} if text:
-            end = tokenizer.eos_ids[0]
-            return Document([end], [*tokenizer.encode(text), end])
+            return Record((), text, where)
     raise ConfigError(
         f"{where} is no document; allowed: messages ending with the assistant's, prompt and response, or text"
     )

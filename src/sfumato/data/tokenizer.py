@@ -18,6 +18,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from sfumato.data.chat import ChatTemplate, Message, cover
 from sfumato.errors import CheckpointError, ConfigError, RequestError
+from sfumato.storage import write_atomically
 
 SPECIAL_TOKENS = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|mask|>")
 _PAD, _END, _USER, _ASSISTANT, _MASK = SPECIAL_TOKENS
@@ -113,13 +114,10 @@ class Tokenizer:
         Eos ids that came from generation_config.json are the model's and are not written.
         """
         directory = Path(directory)
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            (directory / "tokenizer.json").write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
-            text = json.dumps(self._config, ensure_ascii=False, indent=2) + "\n"
-            (directory / "tokenizer_config.json").write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise CheckpointError(f"cannot write the tokenizer to {directory}: {error}") from error
+        text = json.dumps(self._config, ensure_ascii=False, indent=2) + "\n"
+        # tokenizer.json last: a directory that has it is complete.
+        write_atomically(directory / "tokenizer_config.json", text.encode())
+        write_atomically(directory / "tokenizer.json", self._tokenizer.to_str(pretty=True).encode())
 
     @property
     def vocab_size(self) -> int:

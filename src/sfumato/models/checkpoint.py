@@ -80,8 +80,11 @@ def load_checkpoint(directory: Path, *, dtype: torch.dtype = torch.float32) -> C
     if config.pop("model_type", None) != MODEL_TYPE:
         given = read_json(directory / "config.json").get("model_type")
         raise CheckpointError(f"{directory}: {unknown('model_type', str(given), [MODEL_TYPE])}")
+    spec_table = config.pop("generation_spec", {})
+    if not isinstance(spec_table, dict):
+        raise CheckpointError(f"{directory / 'config.json'}: generation_spec is {spec_table!r}; allowed: an object")
     try:
-        spec = GenerationSpec.from_dict(config.pop("generation_spec", {}))
+        spec = from_table(GenerationSpec, spec_table, "generation_spec.")
         model = Decoder(from_table(DecoderConfig, config))
     except ConfigError as error:
         raise CheckpointError(f"{directory / 'config.json'}: {error}") from None

@@ -198,11 +198,13 @@ class Decoder(nn.Module):
     def initialize(self, seed: int) -> None:
         """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
 
-        What starts at zero (the canvas embedding, the output of self-conditioning) stays there.
+        Biases become zero. What starts at zero (the canvas embedding, the output of self-conditioning) stays there.
         """
         generator = torch.Generator().manual_seed(seed)
         depth_scale = (2 * self.config.num_hidden_layers) ** -0.5
         for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
             if parameter.dim() < 2 or "canvas_embed" in name or "self_conditioning.mlp.down_proj" in name:
                 continue
             std = 0.02 if "embed_tokens" in name else parameter.shape[1] ** -0.5

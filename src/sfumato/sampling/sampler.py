@@ -338,21 +338,18 @@ def _correct(
     s_R: Tensor,
     t_R: Tensor,
 ) -> Tensor:
-    """Draw again the tokens that the rest of the canvas speaks against, from alpha_s x0_loo + (1 - alpha_s) /
-    K.
+    """Draw again the tokens that the rest of the canvas speaks against, from alpha_s x0_loo + (1 - alpha_s) / K.
 
-    x0_loo is the leave-one-out prediction at t, so this is the exact q(x_s here | x_t elsewhere): what the
-    position would have been given had its own token not been seen; no further forward is needed. The k
-    positions are those whose token, as the ancestral step left it, has the lowest margin over the best other
-    token. Choosing by the token in question sharpens: errors of few steps are repaired, and over many steps
-    likely canvases are favoured. The last step has no corrector.
+    x0_loo is the leave-one-out prediction at t, so this is the exact q(x_s here | x_t elsewhere): what the position
+    would have been given had its own token not been seen; no further forward is needed. The k positions are those whose
+    token, as the ancestral step left it, has the lowest margin over the best other token. Choosing by the token in
+    question sharpens: errors of few steps are repaired, and over many steps likely canvases are favoured.
 
     Source: LOO, arXiv 2605.22765; the margin from informed correctors, Zhao et al. 2024, arXiv 2407.21243.
     """
     loo_RLV = loo_from_denoiser(logits_RLV, batch.tokens_RL, process.schedule.alpha(t_R))
     margin_RL = policy.token_margin(loo_RLV, moved_RL)
-    k_R = torch.where(s_R > 0.0, batch.settings.corrector_k_R, 0)
-    chosen_RL = policy.pick_highest(-margin_RL, batch.free_RL, k_R)
+    chosen_RL = policy.pick_highest(-margin_RL, batch.free_RL, batch.settings.corrector_k_R)
     sampled_RL = reader.read(loo_RLV, batch.uniforms(Stream.CORRECT_SAMPLE))[0].sampled_RL
     noise_RL = process.noise(batch.uniforms(Stream.CORRECT_NOISE), s_R)
     kept_RL = batch.uniforms(Stream.CORRECT_KEEP) < process.schedule.alpha(s_R).unsqueeze(-1)

@@ -50,6 +50,9 @@ class ObjectiveConfig:
     """Share of batches whose canvases read the soft embedding of a first, gradient-free pass."""
 
     def __post_init__(self) -> None:
+        for name in ("canvas_weight", "ar_weight"):
+            if not getattr(self, name) >= 0.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         for name in (
             "t_min",
             "t_max",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfumato.data.packing import PackingConfig
-from sfumato.data.sources import make_source
+from sfumato.data.sources import make_source, read_records
 from sfumato.data.tasks import draw, find_task
 from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.diffusion.process import make_process
@@ -163,4 +163,6 @@ def _texts(data: DataConfig) -> Iterator[str]:
             yield item.prompt
             yield item.response
     for path in data.files:
-        yield Path(path).read_text(encoding="utf-8")
+        for record in read_records(Path(path)):
+            yield from (turn["content"] for turn in record.turns if isinstance(turn.get("content"), str))
+            yield record.text

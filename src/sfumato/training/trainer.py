@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +23,9 @@ from torch import Tensor
 
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
-from sfumato.errors import ConfigError, SfumatoError
+from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
+from sfumato.storage import write_atomically
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
 from sfumato.training.state import Progress, load_state, save_state
 
@@ -69,12 +73,17 @@ class TrainConfig:
             ("warmup", 0),
             ("eval_every", 0),
             ("threads", 0),
+            ("muon_lr", 0),
+            ("weight_decay", 0),
+            ("save_every_s", 0),
         ):
-            if getattr(self, name) < least:
+            if not getattr(self, name) >= least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
         for name in ("lr", "clip"):
-            if getattr(self, name) <= 0:
+            if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
+        if not 0.0 <= self.final_lr <= 1.0:
+            raise ConfigError(f"final_lr is {self.final_lr}; allowed: 0 to 1")
         if not 0.0 <= self.average < 1.0:
             raise ConfigError(f"average is {self.average}; allowed: 0 <= average < 1")
 
@@ -142,43 +151,60 @@ class Trainer:
         if self.log_path.exists():
             lines = self.log_path.read_text(encoding="utf-8").splitlines()
             kept = [line for line in lines if _step_of(line) <= self.progress.step]
-            self.log_path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+            write_atomically(self.log_path, "".join(f"{line}\n" for line in kept).encode())
 
     def save(self) -> None:
         """Write the state; the previous one survives if that fails."""
         save_state(self.state_path, self.progress, self.model, self.average, self.optimizers)
 
     def run(self) -> None:
-        """Train to the last step, saving as it goes; an interrupt saves and is passed on.
+        """Train to the last step, saving as it goes; an interrupt saves after the step in work and is passed on.
 
         Raises:
             SfumatoError: if the loss or gradient stayed non-finite; the last good state is kept.
+            CheckpointError: if state or log cannot be written; the previous state survives.
         """
-        self.directory.mkdir(parents=True, exist_ok=True)
         if self.config.threads:
             torch.set_num_threads(self.config.threads)
+        if self.progress.step == 0:
+            # A run that died before its first state leaves records that are not this run's.
+            write_atomically(self.log_path, b"")
         saved_at = time.monotonic()
         refused_in_a_row = 0
-        with self.log_path.open("a", encoding="utf-8") as log:
-            try:
-                while self.progress.step < self.config.steps:
+        record: Record | None = None
+        try:
+            while self.progress.step < self.config.steps:
+                with _uninterrupted():
                     record = self._step()
-                    refused_in_a_row = refused_in_a_row + 1 if record["refused"] else 0
-                    if refused_in_a_row == MOST_REFUSED_IN_A_ROW:
-                        raise SfumatoError(
-                            f"loss or gradient was not finite for {MOST_REFUSED_IN_A_ROW} steps up to step "
-                            f"{self.progress.step}; the weights are those from before. Lower lr or muon_lr"
-                        )
-                    record |= self._evaluation()
-                    log.write(json.dumps(record) + "\n")
-                    log.flush()
-                    if self._on_record:
-                        self._on_record(record)
-                    if time.monotonic() - saved_at > self.config.save_every_s:
-                        self.save()
-                        saved_at = time.monotonic()
+                refused_in_a_row = refused_in_a_row + 1 if record["refused"] else 0
+                if refused_in_a_row == MOST_REFUSED_IN_A_ROW:
+                    raise SfumatoError(
+                        f"loss or gradient was not finite for {MOST_REFUSED_IN_A_ROW} steps up to step "
+                        f"{self.progress.step}; the weights are those from before. Lower lr or muon_lr"
+                    )
+                record |= self._evaluation()
+                with _uninterrupted():
+                    self._log(record)
+                    done, record = record, None
+                if self._on_record:
+                    self._on_record(done)
+                if time.monotonic() - saved_at > self.config.save_every_s:
+                    self.save()
+                    saved_at = time.monotonic()
+        finally:
+            try:
+                if record is not None:
+                    # Its step is done, whatever stopped the evaluation.
+                    self._log(record)
             finally:
                 self.save()
+
+    def _log(self, record: Record) -> None:
+        try:
+            with self.log_path.open("a", encoding="utf-8") as log:
+                log.write(json.dumps(record) + "\n")
+        except OSError as error:
+            raise CheckpointError(f"cannot write {self.log_path}: {error.strerror}") from error
 
     def _step(self) -> Record:
         started = time.monotonic()
@@ -258,12 +284,14 @@ class Trainer:
         if self._evaluate is None or not due:
             return {}
         trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
-        self.model.load_state_dict(self.average)
-        self.model.eval()
         try:
+            with _uninterrupted():
+                self.model.load_state_dict(self.average)
+            self.model.eval()
             return dict(self._evaluate(self.model, step))
         finally:
-            self.model.load_state_dict(trained)
+            with _uninterrupted():
+                self.model.load_state_dict(trained)
 
 
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
@@ -290,6 +318,22 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
         for group in optimizer.param_groups:
             group["peak_lr"] = group["lr"]
     return optimizers
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold an interrupt back to the end of the block: half an update must not reach the state."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    previous = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if held:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _mix(seed: int, step: int) -> int:

@@ -1,0 +1,77 @@
+"""Models of a few thousand weights and a tokenizer of bytes, for whatever needs something to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.data.tokenizer import Tokenizer, train_tokenizer
+from sfumato.models.decoder import Decoder, DecoderConfig
+
+# Every switch of the decoder that changes what its layers compute.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "multi-head": {"num_key_value_heads": 4},
+    "grouped-query": {"num_key_value_heads": 2},
+    "multi-query": {"num_key_value_heads": 1},
+    "qk-norm": {"qk_norm": True},
+    "biases": {"attention_bias": True},
+    "untied": {"tie_word_embeddings": False},
+    "canvas": {"canvas_embedding": True, "self_conditioning": True},
+    "everything": {
+        "qk_norm": True,
+        "attention_bias": True,
+        "tie_word_embeddings": False,
+        "canvas_embedding": True,
+        "self_conditioning": True,
+    },
+}
+
+
+def build_decoder(seed: int = 0, **changes: Any) -> Decoder:
+    """A decoder in which every weight is drawn, what starts at zero or one included, with logits far from flat."""
+    sizes: dict[str, Any] = {
+        "vocab_size": 23,
+        "hidden_size": 16,
+        "intermediate_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 6,
+        "max_position_embeddings": 96,
+    }
+    model = Decoder(DecoderConfig(**sizes | changes))
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.4 + (parameter.dim() < 2))
+    return model.eval()
+
+
+@pytest.fixture
+def make_decoder() -> Callable[..., Decoder]:
+    return build_decoder
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest) -> Decoder:
+    return build_decoder(**VARIANTS[request.param])
+
+
+@pytest.fixture(scope="session")
+def byte_tokenizer() -> Tokenizer:
+    """A token for every byte and the five special ones; 261 in all."""
+    return train_tokenizer([], 261)
+
+
+@pytest.fixture
+def draw() -> Callable[..., list[int]]:
+    """Token ids drawn with a seed: draw(count, seed=0, vocab_size=23)."""
+
+    def drawn(count: int, seed: int = 0, vocab_size: int = 23) -> list[int]:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randint(vocab_size, (count,), generator=generator).tolist()
+
+    return drawn

@@ -1,0 +1,228 @@
+"""Rows by hand, the attention mask by its definition, and what packing must not lose."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.data.packing import IGNORED, Document, PackedBatch, PackingConfig, pack
+from sfumato.errors import ConfigError
+
+END = 1
+
+
+class Listed:
+    """Documents of a list, by seed."""
+
+    def __init__(self, *documents: Document) -> None:
+        self.documents = documents
+
+    def document(self, seed: int) -> Document:
+        return self.documents[seed % len(self.documents)]
+
+
+def packed(*documents: Document, seed: int = 0, step: int = 0, **config: Any) -> PackedBatch:
+    return pack(Listed(*documents), PackingConfig(**config), seed=seed, step=step, end_id=END)
+
+
+def rows_of(batch: PackedBatch) -> list[list[list[int]]]:
+    columns = ("tokens", "targets", "positions", "documents", "canvases", "starts")
+    return [[getattr(batch, f"{name}_BT")[row].tolist() for name in columns] for row in range(len(batch.tokens_BT))]
+
+
+ONE = Document(prompt=[5, 6], response=[7, 8, END])
+NONE = IGNORED
+
+
+def test_a_row_by_hand():
+    """Prompt and response, the response's targets one to the left, and the canvas with one place filled."""
+    [row] = rows_of(packed(ONE, rows=1, row_length=10, canvas_lengths=(4,)))
+    assert row == [
+        [5, 6, 7, 8, END, 7, 8, END, END, END],
+        [NONE, 7, 8, END, NONE, 7, 8, END, END, NONE],
+        [0, 1, 2, 3, 4, 2, 3, 4, 5, 0],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, -1],
+        [0, 0, 0, 0, 0, 1, 1, 1, 1, 0],
+        [0, 0, 0, 0, 0, 2, 2, 2, 2, 0],
+    ]
+
+
+def test_a_row_without_the_autoregressive_loss_stops_where_the_last_canvas_starts():
+    [row] = rows_of(packed(ONE, rows=1, row_length=8, canvas_lengths=(2,), ar_share=0.0))
+    assert row == [
+        [5, 6, 7, 8, 7, 8, END, END],
+        [NONE, NONE, NONE, NONE, 7, 8, END, END],
+        [0, 1, 2, 3, 2, 3, 4, 5],
+        [0, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 1, 1, 2, 2],
+        [0, 0, 0, 0, 2, 2, 4, 4],
+    ]
+
+
+def test_without_canvases_a_row_is_autoregressive_training_data():
+    [row] = rows_of(packed(ONE, rows=1, row_length=12, canvas_lengths=()))
+    assert row == [
+        [5, 6, 7, 8, END, 5, 6, 7, 8, END, END, END],
+        [NONE, 7, 8, END, NONE, NONE, 7, 8, END, NONE, NONE, NONE],
+        [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 0],
+        [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, -1, -1],
+        [0] * 12,
+        [0] * 12,
+    ]
+
+
+def test_copies_are_canvases_of_their_own_over_one_clean_half():
+    [row] = rows_of(packed(ONE, rows=1, row_length=11, canvas_lengths=(3,), canvas_copies=2))
+    assert row[0] == [5, 6, 7, 8, END, 7, 8, END, 7, 8, END]
+    assert row[2] == [0, 1, 2, 3, 4, 2, 3, 4, 2, 3, 4]
+    assert row[4] == [0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def draw_documents(num: int, longest: int, seed: int = 0) -> list[Document]:
+    generator = torch.Generator().manual_seed(seed)
+
+    def tokens(most: int) -> list[int]:
+        count = int(torch.randint(1, most + 1, (), generator=generator))
+        return torch.randint(2, 100, (count,), generator=generator).tolist()
+
+    return [Document([100 + i, *tokens(4)], [*tokens(longest - 1), END]) for i in range(num)]
+
+
+def test_the_mask_is_its_definition():
+    """Every pair of positions of a crowded batch, from the documents and canvases of both."""
+    config: dict[str, Any] = {"rows": 2, "row_length": 48, "canvas_lengths": (4, 8), "canvas_copies": 2}
+    batch = packed(*draw_documents(20, 9), **config, ar_share=0.5)
+    assert len(set(batch.documents_BT.flatten().tolist())) > 2
+    allowed = batch.attention_mask()
+    assert allowed.shape == (2, 1, 48, 48)
+    for row, columns in enumerate(rows_of(batch)):
+        places = list(zip(*columns[2:], strict=True))
+        for (q, query), (k, key) in itertools.product(enumerate(places), repeat=2):
+            position, document, canvas, start = query
+            key_position, key_document, key_canvas, _ = key
+            if document != key_document:
+                expected = False
+            elif document == -1:
+                continue
+            elif canvas == 0:
+                expected = key_canvas == 0 and key_position <= position
+            else:
+                expected = key_canvas == canvas or (key_canvas == 0 and key_position < start)
+            assert bool(allowed[row, 0, q, k]) == expected, (query, key)
+    assert allowed.any(-1).all(), "a position that reads nothing has NaN for logits"
+
+
+@pytest.mark.parametrize("ar_share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("lengths", [(3,), (2, 4, 8), ()])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_every_response_is_supervised_once_and_no_prompt(lengths: tuple[int, ...], ar_share: float, copies: int):
+    if not lengths and ar_share < 1.0:
+        return
+    documents = draw_documents(30, 12)
+    config: dict[str, Any] = {"rows": 8, "row_length": 100, "canvas_lengths": lengths, "ar_share": ar_share}
+    batch = packed(*documents, canvas_copies=copies, **config)
+    num_found = num_with_response = 0
+    for tokens, targets, positions, owners, canvases, starts in rows_of(batch):
+        for owner in range(max(owners) + 1):
+            mine = [i for i, other in enumerate(owners) if other == owner]
+            clean = [i for i in mine if canvases[i] == 0]
+            assert [positions[i] for i in clean] == list(range(len(clean)))
+            text = [tokens[i] for i in clean]
+            document = documents[text[0] - 100]
+            prompt, response = list(document.prompt), list(document.response)
+            assert text[: len(prompt)] == prompt
+            supervised = [(positions[i], targets[i]) for i in clean if targets[i] != IGNORED]
+            if supervised:
+                num_with_response += 1
+                assert text[len(prompt) :] == response
+                assert supervised == list(enumerate(response, len(prompt) - 1))
+            found: dict[int, list[int]] = {}
+            for i in mine:
+                if canvases[i]:
+                    assert targets[i] == tokens[i]
+                    found.setdefault(canvases[i], []).append(i)
+            num_found += 1
+            if not lengths:
+                assert not found
+                continue
+            written = [tokens[i] for part in found.values() for i in part]
+            length = len(written) // copies
+            assert written == written[:length] * copies
+            assert written[: len(response)] == response
+            assert set(written[len(response) : length]) <= {END}
+            assert {len(part) for part in found.values()} == {len(next(iter(found.values())))} <= {*lengths}
+            assert length - len(response) < len(next(iter(found.values())))
+            for part in found.values():
+                assert {starts[i] for i in part} == {positions[part[0]]}
+                before = [tokens[i] for i in clean if positions[i] < starts[part[0]]]
+                assert before == [*prompt, *response][: starts[part[0]]]
+    assert num_found > 10
+    if ar_share in (0.0, 1.0):
+        assert num_with_response == ar_share * num_found
+    else:
+        assert 0 < num_with_response < num_found
+
+
+def test_a_canvas_takes_the_smallest_length_that_fits_with_probability_one_half():
+    """Then a quarter, and the rest for the last; a response of 3 never takes 2."""
+    batch = packed(Document([5], [7, 8, END]), rows=300, row_length=40, canvas_lengths=(16, 2, 4, 8), ar_share=0.0)
+    found: Counter[int] = Counter()
+    for row in rows_of(batch):
+        found.update(Counter(canvas for canvas in row[4] if canvas).values())
+    assert found.keys() == {4, 8, 16}
+    total = found.total()
+    assert total > 400
+    # Four standard deviations of a share drawn 400 times are 0.1.
+    for length, share in ((4, 0.5), (8, 0.25), (16, 0.25)):
+        assert found[length] / total == pytest.approx(share, abs=0.1)
+
+
+def test_a_batch_is_decided_by_seed_and_step():
+    documents = draw_documents(50, 9)
+    config: dict[str, Any] = {"rows": 2, "row_length": 64, "canvas_lengths": (4, 8), "ar_share": 0.5}
+    first = rows_of(packed(*documents, **config, seed=3, step=7))
+    assert rows_of(packed(*documents, **config, seed=3, step=7)) == first
+    assert rows_of(packed(*documents, **config, seed=3, step=8)) != first
+    assert rows_of(packed(*documents, **config, seed=4, step=7)) != first
+
+
+def test_short_documents_are_not_crowded_out():
+    """Their share of a batch is that of the source: documents are not dropped by size."""
+    short, long = Document([2] * 10, [3, END]), Document([4] * 30, [5] * 30 + [END])
+    num = Counter[int]()
+    for step in range(20):
+        batch = packed(short, long, rows=16, row_length=128, canvas_lengths=(), step=step)
+        num.update(batch.tokens_BT[batch.positions_BT == 0][:, None].flatten().tolist())
+    assert num[2] > 400
+    assert num[2] / num[4] == pytest.approx(1.0, abs=0.15)
+
+
+def test_number_of_tokens_leaves_padding_out():
+    batch = packed(ONE, rows=3, row_length=12, canvas_lengths=())
+    assert batch.num_tokens == 30
+
+
+def test_a_document_that_fits_no_row():
+    message = "a document needs 13 positions; row_length is 12, make it larger"
+    with pytest.raises(ConfigError, match=message):
+        packed(ONE, rows=2, row_length=12, canvas_lengths=(8,))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"rows": 0}, "rows is 0; allowed: 1 or more"),
+        ({"row_length": -1}, "row_length is -1; allowed: 1 or more"),
+        ({"canvas_copies": 0}, "canvas_copies is 0; allowed: 1 or more"),
+        ({"canvas_lengths": (8, 1)}, r"canvas_lengths is \(8, 1\); allowed: lengths of 2 or more"),
+        ({"ar_share": 1.5}, "ar_share is 1.5; allowed: 0 to 1"),
+        ({"canvas_lengths": (), "ar_share": 0.5}, "ar_share is below 1 with no canvas_lengths"),
+    ],
+)
+def test_what_is_refused(config: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        PackingConfig(**config)

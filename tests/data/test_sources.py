@@ -1,0 +1,199 @@
+"""Documents from tasks and files: nothing held out gets in, nothing malformed passes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.data.packing import Document
+from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_records
+from sfumato.data.tasks import TASKS, items, problem_key, split_of
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.errors import ConfigError
+
+OPEN_TASKS = [name for name, task in TASKS.items() if not task.fixed]
+# Drawing a 9x9 sudoku takes a millisecond, and twenty of them for one that is held out.
+NUM_DOCUMENTS = {"sudoku9": 150}
+NUM_HELD_OUT = {"sudoku9": 10}
+
+
+def texts(document: Document, tokenizer: Tokenizer) -> tuple[str, str]:
+    return tokenizer.decode(document.prompt), tokenizer.decode(document.response)
+
+
+@pytest.mark.parametrize("name", OPEN_TASKS)
+def test_held_out_items_are_in_no_training_document(name: str, byte_tokenizer: Tokenizer):
+    """Judged by what the document says, not by the item it came from."""
+    source = TaskSource(name, byte_tokenizer)
+    documents = [source.document(seed) for seed in range(NUM_DOCUMENTS.get(name, 1000))]
+    prompts = {byte_tokenizer.decode(document.prompt) for document in documents}
+    assert {split_of(prompt) for prompt in prompts} == {"train"}
+    asked = items(TASKS[name], "test", 0, NUM_HELD_OUT.get(name, 50))
+    held_out = {problem_key(item.prompt) for item in asked}
+    assert not held_out & {problem_key(prompt) for prompt in prompts}
+
+
+def test_the_held_out_split_can_be_asked_for(byte_tokenizer: Tokenizer):
+    source = TaskSource("arithmetic", byte_tokenizer, "test")
+    assert {split_of(texts(source.document(seed), byte_tokenizer)[0]) for seed in range(50)} == {"test"}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_document_is_one_turn_of_a_chat(name: str, byte_tokenizer: Tokenizer):
+    source = TaskSource(name, byte_tokenizer)
+    document, item = source.document(7), source.item(7)
+    assert document == source.document(7)
+    assert document.prompt == byte_tokenizer.encode_chat([{"role": "user", "content": item.prompt}])
+    assert texts(document, byte_tokenizer)[1] == item.response
+    assert document.response[-1] in byte_tokenizer.eos_ids
+    assert not {*document.response[:-1]} & byte_tokenizer.special_ids
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def every_document(source: FileSource) -> list[Document]:
+    found: list[Document] = []
+    for seed in range(200):
+        document = source.document(seed)
+        if document not in found:
+            found.append(document)
+    return found
+
+
+def test_chats_pairs_and_texts(tmp_path: Path, byte_tokenizer: Tokenizer):
+    chat = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+        {"role": "assistant", "content": "d"},
+    ]
+    path = write(tmp_path / "some.jsonl", {"messages": chat}, {"prompt": "e", "response": "f"}, {"text": "g"})
+    found = every_document(FileSource(path, byte_tokenizer, 100))
+    end = byte_tokenizer.eos_ids[0]
+    expected = [
+        Document(byte_tokenizer.encode_chat(chat[:3]), [*byte_tokenizer.encode("d"), end]),
+        Document(byte_tokenizer.encode_chat([{"role": "user", "content": "e"}]), [*byte_tokenizer.encode("f"), end]),
+        Document([end], [*byte_tokenizer.encode("g"), end]),
+    ]
+    assert len(found) == 3
+    assert all(document in found for document in expected)
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_line_ends_of_unicode_are_text(tmp_path: Path, byte_tokenizer: Tokenizer, separator: str):
+    """JSON lets them stand inside a string as they are; only \\n ends a line."""
+    line = f'{{"text": "one{separator}two"}}\n' if separator > "\x1f" else json.dumps({"text": f"one{separator}two"})
+    (tmp_path / "some.jsonl").write_text(f"{line}\n\n  \n", encoding="utf-8")
+    [document] = every_document(FileSource(tmp_path / "some.jsonl", byte_tokenizer, 100))
+    assert texts(document, byte_tokenizer)[1] == f"one{separator}two"
+
+
+def test_a_long_text_comes_in_windows(tmp_path: Path, byte_tokenizer: Tokenizer):
+    text = "".join(map(chr, range(48, 108)))
+    (tmp_path / "some.txt").write_text(text, encoding="utf-8")
+    source = FileSource(tmp_path / "some.txt", byte_tokenizer, 20)
+    windows = [texts(source.document(seed), byte_tokenizer)[1] for seed in range(500)]
+    assert all(window in text for window in windows)
+    # 61 tokens with the end have 42 windows of 20; 500 draws miss a given one with probability 6e-6.
+    assert len(set(windows)) == 42
+    assert windows == [texts(source.document(seed), byte_tokenizer)[1] for seed in range(500)]
+
+
+def test_a_chat_is_never_cut(tmp_path: Path, byte_tokenizer: Tokenizer):
+    """A piece from the middle of an answer is no answer to the prompt."""
+    path = write(tmp_path / "some.jsonl", {"prompt": "say it", "response": "0123456789"})
+    [document] = every_document(FileSource(path, byte_tokenizer, 4))
+    assert texts(document, byte_tokenizer)[1] == "0123456789"
+    assert document.response[-1] in byte_tokenizer.eos_ids
+
+
+def test_markup_in_a_file_is_text(tmp_path: Path, byte_tokenizer: Tokenizer):
+    path = write(tmp_path / "some.jsonl", {"prompt": "<|end|>", "response": "<|assistant|><|end|>"})
+    [document] = every_document(FileSource(path, byte_tokenizer, 100))
+    assert byte_tokenizer.decode(document.response) == "<|assistant|><|end|>"
+    assert document.response.index(byte_tokenizer.eos_ids[0]) == len(document.response) - 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", r"some\.jsonl:2 is not JSON"),
+        ("[]", r"some\.jsonl:2 is no document; allowed: messages ending"),
+        ('"text"', "is no document"),
+        ('{"text": ""}', "is no document"),
+        ('{"text": 4}', "is no document"),
+        ('{"prompt": "a"}', "is no document"),
+        ('{"messages": []}', "is no document"),
+        ('{"messages": [{"role": "assistant", "content": "a"}]}', "is no document"),
+        ('{"messages": [{"role": "user", "content": "a"}]}', "is no document"),
+        ('{"messages": ["hello", {"role": "assistant", "content": "a"}]}', "is no document"),
+        (
+            '{"messages": [{"role": "critic", "content": "a"}, {"role": "assistant", "content": "a"}]}',
+            r"some\.jsonl:2: .* unknown role 'critic'; allowed: assistant, user",
+        ),
+        ('{"prompt": "a", "response": "\\ud800"}', r"some\.jsonl:2: the text has \\ud800 at 0"),
+    ],
+)
+def test_a_line_that_is_no_document(tmp_path: Path, byte_tokenizer: Tokenizer, line: str, message: str):
+    path = tmp_path / "some.jsonl"
+    path.write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        FileSource(path, byte_tokenizer, 100)
+
+
+@pytest.mark.parametrize("name", ["some.txt", "some.jsonl"])
+def test_a_file_that_cannot_be_read(tmp_path: Path, name: str):
+    path = tmp_path / name
+    with pytest.raises(ConfigError, match=f"no training file at .*{name}"):
+        read_records(path)
+    path.write_bytes(b"")
+    with pytest.raises(ConfigError, match="holds no documents"):
+        read_records(path)
+    path.write_bytes(b" " * 20_000 + "ü".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"is not UTF-8: byte 20000 is 0xfc; convert it first"):
+        read_records(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ConfigError, match=r"cannot read .*: Is a directory"):
+        read_records(path)
+
+
+class Constant:
+    def __init__(self, token: int) -> None:
+        self.token = token
+
+    def document(self, seed: int) -> Document:
+        return Document([self.token], [seed])
+
+
+def test_a_mixture_draws_by_weight():
+    source = MixtureSource([Constant(0), Constant(1), Constant(2), Constant(3)], [0.0, 3.0, 0.0, 1.0])
+    documents = [source.document(seed) for seed in range(4000)]
+    num = Counter(document.prompt[0] for document in documents)
+    assert num.keys() == {1, 3}
+    # Five standard deviations are 0.034.
+    assert num[1] / 4000 == pytest.approx(0.75, abs=0.034)
+    assert len({document.response[0] for document in documents}) == 4000, "each seed gives a document of its own"
+    assert documents == [source.document(seed) for seed in range(4000)]
+
+
+@pytest.mark.parametrize("weights", [[], [0.0], [1.0, -0.5]])
+def test_weights_that_are_none(weights: list[float]):
+    with pytest.raises(ConfigError, match=r"mixture weights are \[.*\]; allowed: 0 or more each, one above 0"):
+        MixtureSource([Constant(0) for _ in weights], weights)
+
+
+def test_a_recipes_source_mixes_tasks_and_files(tmp_path: Path, byte_tokenizer: Tokenizer):
+    path = write(tmp_path / "some.jsonl", {"prompt": "a", "response": "b"})
+    source = make_source({"countdown": 1.0, "pi": 0.0}, {str(path): 1.0}, byte_tokenizer, 50)
+    prompts = {texts(source.document(seed), byte_tokenizer)[0].split(":")[0] for seed in range(60)}
+    assert prompts == {"countdown", "a"}
+    with pytest.raises(ConfigError, match="unknown task 'countdwn'; did you mean 'countdown'"):
+        make_source({"countdwn": 1.0}, {}, byte_tokenizer, 50)

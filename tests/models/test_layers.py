@@ -1,0 +1,61 @@
+"""Layers against their formulas."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, SelfConditioning, rotate
+
+# R rows, Q positions, H heads, E head dimension
+
+
+def test_rms_norm():
+    norm = RMSNorm(5, eps=0.1)
+    with torch.no_grad():
+        norm.weight.copy_(torch.arange(5.0))
+    x = torch.randn(3, 5)
+    expected = x / (x.square().mean(-1, keepdim=True) + 0.1).sqrt() * torch.arange(5.0)
+    torch.testing.assert_close(norm(x), expected)
+
+
+def test_mlp():
+    mlp = MLP(3, 4)
+    x = torch.randn(2, 3)
+    gate, up, down = (layer.weight for layer in (mlp.gate_proj, mlp.up_proj, mlp.down_proj))
+    inner = x @ gate.T
+    torch.testing.assert_close(mlp(x), (inner * torch.sigmoid(inner) * (x @ up.T)) @ down.T)
+
+
+def test_rotary_turns_pairs_of_halves_by_position_times_frequency():
+    """Half-split layout: element i turns with element i + E/2, as one complex number."""
+    theta, size = 100.0, 6
+    positions_RQ = torch.tensor([[0, 1, 7], [3, 300, 2]])
+    x_RQHE = torch.randn(2, 3, 2, size)
+    turned = rotate(x_RQHE, *RotaryEmbedding(size, theta)(positions_RQ))
+    frequencies = theta ** (-2 * torch.arange(size // 2, dtype=torch.float64) / size)
+    angles = positions_RQ[..., None, None].double() * frequencies
+    complex_x = torch.complex(*x_RQHE.double().chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
+    torch.testing.assert_close(turned.double(), torch.cat((complex_x.real, complex_x.imag), dim=-1), atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("shift", [1, 50])
+def test_rotary_scores_depend_on_distance_alone(shift: int):
+    rotary = RotaryEmbedding(8, 10000.0)
+    query, key = torch.randn(2, 1, 1, 1, 8)
+
+    def score(at_query: int, at_key: int) -> float:
+        turned = [rotate(x, *rotary(torch.tensor([[at]]))) for x, at in ((query, at_query), (key, at_key))]
+        return float((turned[0] * turned[1]).sum())
+
+    assert score(9, 4) == pytest.approx(score(9 + shift, 4 + shift), abs=1e-4)
+    assert score(9, 4) != pytest.approx(score(9, 5), abs=1e-3)
+
+
+def test_self_conditioning_starts_at_zero_and_zero_always_gives_zero():
+    block = SelfConditioning(4, 6, eps=1e-6)
+    soft = torch.randn(2, 3, 4)
+    assert not block(soft).any()
+    torch.nn.init.normal_(block.mlp.down_proj.weight)
+    assert block(soft).any()
+    assert not block(torch.zeros(2, 3, 4)).any()

@@ -1,0 +1,67 @@
+"""A file is replaced as a whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import CheckpointError
+from sfumato.storage import write_atomically
+
+
+def test_content_replaces_what_stood_there(tmp_path: Path):
+    path = tmp_path / "new" / "deep" / "file.bin"
+    write_atomically(path, b"one")
+    write_atomically(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert [other.name for other in path.parent.iterdir()] == ["file.bin"]
+
+
+def test_the_content_is_on_disk_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A power cut after the rename must find the content there."""
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    seen = []
+
+    def sync(descriptor: int) -> None:
+        seen.append((path.read_bytes(), os.fstat(descriptor).st_size))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    write_atomically(path, b"newer")
+    assert seen == [(b"old", 5)]
+
+
+@pytest.mark.parametrize("moment", ["write", "fsync", "rename"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str):
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if moment == "write":
+        # The kernel's own refusal; Python ignores the signal that comes with it.
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        reason = os.strerror(errno.EFBIG)
+    else:
+        monkeypatch.setattr(*((os, "fsync") if moment == "fsync" else (Path, "replace")), fail)
+        reason = os.strerror(errno.ENOSPC)
+    try:
+        with pytest.raises(CheckpointError, match=f"cannot write {path}: {reason}; what stood there is unchanged"):
+            write_atomically(path, bytes(5000))
+    finally:
+        if moment == "write":
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == b"old"
+    assert [other.name for other in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_a_directory_that_cannot_be(tmp_path: Path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(CheckpointError, match=r"cannot write .*file/below"):
+        write_atomically(tmp_path / "file" / "below", b"")

@@ -1,0 +1,251 @@
+"""Corruption and sums by their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.data.packing import IGNORED, Document, PackedBatch, PackingConfig, pack
+from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
+from sfumato.errors import ConfigError
+from sfumato.models.decoder import Decoder
+from sfumato.training.objective import ObjectiveConfig, TrainingBatch, corrupt, losses, prepare
+
+# B rows, T positions of a row
+
+END, MASK, VOCAB = 1, 4, 23
+PROCESSES = {
+    "mask": MaskProcess(VOCAB, MASK),
+    "uniform": UniformProcess(VOCAB),
+    "hybrid": HybridProcess(VOCAB, MASK, p_uniform=0.3),
+}
+
+
+class Long:
+    """A prompt of 4 and a response that fills a canvas of `length` but for one place; tokens 5 to 22."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def document(self, seed: int) -> Document:
+        generator = torch.Generator().manual_seed(seed)
+        tokens = torch.randint(5, VOCAB, (self.length + 2,), generator=generator).tolist()
+        return Document(tokens[:4], [*tokens[4:], END])
+
+
+def rows(length: int = 50, num: int = 4, **config: Any) -> PackedBatch:
+    sizes = {"rows": num, "row_length": 6 * length, "canvas_lengths": (length,), "ar_share": 0.5}
+    return pack(Long(length), PackingConfig(**sizes | config), seed=0, step=0, end_id=END)
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def prepared(batch: PackedBatch, process: Process, *, share_done: float = 0.0, **config: Any) -> TrainingBatch:
+    return prepare(
+        batch,
+        process,
+        ObjectiveConfig(**config),
+        share_done=share_done,
+        generator=seeded(),
+        device=torch.device("cpu"),
+    )
+
+
+def noised_shares(batch: PackedBatch, tokens_BT: Tensor) -> list[float]:
+    """Of each canvas, the share of masks."""
+    return [
+        float((tokens_BT[row][batch.canvases_BT[row] == canvas] == MASK).float().mean())
+        for row in range(len(tokens_BT))
+        for canvas in range(1, int(batch.canvases_BT[row].max()) + 1)
+    ]
+
+
+@pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES)
+@pytest.mark.parametrize("span_share", [0.0, 1.0])
+def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
+    batch = rows()
+    tokens_BT = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
+    changed = tokens_BT != batch.tokens_BT
+    assert changed.any()
+    assert not changed[batch.canvases_BT == 0].any()
+
+
+def test_every_canvas_has_a_level_of_its_own():
+    """Levels are stratified over the batch, so that the shares of masks of n canvases are spread over n strata."""
+    batch = rows(length=200, num=4, canvas_copies=2)
+    shares = noised_shares(batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(), 0.0, seeded()))
+    assert len(shares) >= 8
+    assert max(shares) - min(shares) > 0.5
+    assert len({round(share, 2) for share in shares}) > 0.6 * len(shares)
+
+
+@pytest.mark.parametrize(
+    ("t_min", "t_max", "low", "high"), [(0.0, 1e-6, 0, 0), (0.999999, 1, 1, 1), (0.3, 0.4, 0.3, 0.4)]
+)
+def test_levels_stay_in_their_range(t_min: float, t_max: float, low: float, high: float):
+    batch = rows(length=400, num=8)
+    shares = noised_shares(
+        batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(t_min=t_min, t_max=t_max), 0.0, seeded())
+    )
+    assert all(low - 0.1 <= share <= high + 0.1 for share in shares)
+
+
+def test_span_noise_is_a_level_inside_an_interval_and_its_square_outside():
+    """The interval covers half of a canvas on average: one third between two draws, two thirds up to the end."""
+    batch = rows(length=100, num=100)
+    config = ObjectiveConfig(t_min=0.6, t_max=0.600001, span_share=1.0)
+    masked_BT = corrupt(batch, PROCESSES["mask"], config, 0.0, seeded()) == MASK
+    on_canvas = batch.canvases_BT > 0
+    # 200 canvases whose interval has a standard deviation below 0.3: five errors of the mean are 0.03.
+    assert float(masked_BT[on_canvas].float().mean()) == pytest.approx(0.36 + 0.24 / 2, abs=0.03)
+    first = on_canvas & (batch.positions_BT == batch.starts_BT)
+    last = on_canvas & (batch.positions_BT == batch.starts_BT + 99)
+    # The first place is inside with probability 0; the last one when the interval reaches to the end.
+    num = int(first.sum())
+    assert num > 150
+    assert float(masked_BT[first].float().mean()) == pytest.approx(0.36, abs=5 * (0.25 / num) ** 0.5)
+    assert float(masked_BT[last].float().mean()) == pytest.approx(0.48, abs=5 * (0.25 / num) ** 0.5)
+
+
+def test_half_of_the_canvases_may_have_span_noise():
+    batch = rows(length=100, num=100)
+    config = ObjectiveConfig(t_min=0.6, t_max=0.600001, span_share=0.5)
+    masked_BT = corrupt(batch, PROCESSES["mask"], config, 0.0, seeded()) == MASK
+    assert float(masked_BT[batch.canvases_BT > 0].float().mean()) == pytest.approx((0.48 + 0.6) / 2, abs=0.03)
+
+
+@pytest.mark.parametrize(("share_done", "expected"), [(0.0, 1.0), (0.25, 0.5), (0.5, 0.0), (1.0, 0.0)])
+def test_mask_noise_gives_way_to_the_process_by_canvas(share_done: float, expected: float):
+    """Hybrid noise at t = 1/2 keeps 35% of tokens here and makes 30% of them uniform; mask noise keeps half."""
+    batch = rows(length=60, num=100)
+    config = ObjectiveConfig(t_min=0.5, t_max=0.500001, mask_until=0.5)
+    tokens_BT = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
+    kinds = []
+    for row in range(len(tokens_BT)):
+        for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):
+            part = batch.canvases_BT[row] == canvas
+            mine, clean = tokens_BT[row][part], batch.tokens_BT[row][part]
+            kinds.append(bool(((mine == MASK) | (mine == clean)).all()))
+    # Of 60 tokens some are uniform noise but for 0.7^60 = 5e-10.
+    assert len(kinds) > 150
+    assert sum(kinds) / len(kinds) == pytest.approx(expected, abs=5 * (0.25 / len(kinds)) ** 0.5 * (0 < expected < 1))
+
+
+def test_mask_noise_needs_a_mask():
+    with pytest.raises(ConfigError, match=r"mask_until is 0.5; allowed with this noise: 0 \(it has no mask token\)"):
+        corrupt(rows(), PROCESSES["uniform"], ObjectiveConfig(mask_until=0.5), 0.0, seeded())
+
+
+def test_a_generator_decides_everything():
+    batch = rows()
+    config = ObjectiveConfig(span_share=0.5, mask_until=1.0)
+    first, second, third = (corrupt(batch, PROCESSES["hybrid"], config, 0.5, seeded(s)) for s in (1, 1, 2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, third)
+
+
+def test_what_is_supervised():
+    batch = rows()
+    found = prepared(batch, PROCESSES["uniform"])
+    assert torch.equal(found.canvas_BT, batch.canvases_BT > 0)
+    assert torch.equal(found.on_canvas_BT, batch.canvases_BT > 0)
+    assert torch.equal(found.on_clean_BT, (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0))
+    assert found.on_clean_BT.any()
+    noised = prepared(batch, PROCESSES["uniform"], noised_only=True)
+    assert torch.equal(noised.on_canvas_BT, noised.tokens_BT != batch.tokens_BT)
+    assert 0 < int(noised.on_canvas_BT.sum()) < int(found.on_canvas_BT.sum())
+
+
+@pytest.mark.parametrize(
+    ("share_done", "config", "expected"),
+    [
+        (0.0, {"self_conditioning_share": 1.0}, True),
+        (0.0, {"self_conditioning_share": 0.0}, False),
+        (0.29, {"self_conditioning_share": 1.0, "self_conditioning_from": 0.3}, False),
+        (0.3, {"self_conditioning_share": 1.0, "self_conditioning_from": 0.3}, True),
+    ],
+)
+def test_when_canvases_read_a_first_prediction(share_done: float, config: dict[str, float], expected: bool):
+    assert prepared(rows(), PROCESSES["uniform"], share_done=share_done, **config).self_conditioned == expected
+    without = rows(canvas_lengths=(), ar_share=1.0)
+    assert not prepared(without, PROCESSES["uniform"], share_done=share_done, **config).self_conditioned
+
+
+def by_hand(model: Decoder, batch: TrainingBatch, soft: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft)
+    nats = -model.logits(hidden).log_softmax(-1)
+    sums = [torch.zeros(()), torch.zeros(())]
+    for row, place in (batch.targets_BT != IGNORED).nonzero().tolist():
+        one = nats[row, place, batch.targets_BT[row, place]]
+        sums[0 if batch.canvas_BT[row, place] else 1] += one
+    return sums[0], sums[1]
+
+
+def test_sums_by_hand(variant: Decoder):
+    batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=0.0)
+    torch.testing.assert_close(losses(variant, batch), by_hand(variant, batch))
+
+
+def test_sums_of_rows_without_canvases(make_decoder: Callable[..., Decoder]):
+    model = make_decoder()
+    batch = prepared(rows(length=9, num=2, canvas_lengths=(), ar_share=1.0), PROCESSES["uniform"])
+    canvas_sum, clean_sum = losses(model, batch)
+    assert canvas_sum.item() == 0.0
+    torch.testing.assert_close(clean_sum, by_hand(model, batch)[1])
+
+
+def test_a_first_prediction_is_read_on_canvases_and_gives_no_gradient(make_decoder: Callable[..., Decoder]):
+    model = make_decoder(canvas_embedding=True, self_conditioning=True)
+    batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=1.0)
+    with torch.no_grad():
+        hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)
+        soft = model.logits(hidden).softmax(-1) @ model.embedding_VD
+        soft[~batch.canvas_BT] = 0.0
+    expected = by_hand(model, batch, soft)
+    found = losses(model, batch)
+    torch.testing.assert_close(found, expected)
+    assert not torch.isclose(found[0], by_hand(model, batch)[0])
+    torch.testing.assert_close(found[1], by_hand(model, batch)[1])
+    gradients = []
+    for sums in (found, expected):
+        model.zero_grad()
+        sum(sums).backward()
+        gradients.append([parameter.grad.clone() for parameter in model.parameters()])
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):
+    model = make_decoder()
+    batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=1.0)
+    calls = []
+
+    def forward(*args: Any, **kwargs: Any) -> Tensor:
+        calls.append(kwargs["soft_RQD"])
+        return model(*args, **kwargs)
+
+    losses(model, batch, forward=forward)
+    assert calls == [None]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"t_min": -0.1}, "t_min is -0.1; allowed: 0 to 1"),
+        ({"t_max": 1.1}, "t_max is 1.1; allowed: 0 to 1"),
+        ({"t_min": 0.5, "t_max": 0.5}, "t_min is 0.5; allowed: below t_max = 0.5"),
+        ({"span_share": 2.0}, "span_share is 2.0; allowed: 0 to 1"),
+        ({"mask_until": -1.0}, "mask_until is -1.0; allowed: 0 to 1"),
+        ({"self_conditioning_share": 1.5}, "self_conditioning_share is 1.5; allowed: 0 to 1"),
+        ({"canvas_weight": -1.0}, "canvas_weight is -1.0; allowed: 0 or more"),
+        ({"ar_weight": float("nan")}, "ar_weight is nan; allowed: 0 or more"),
+    ],
+)
+def test_what_is_refused(config: dict[str, float], message: str):
+    with pytest.raises(ConfigError, match=message):
+        ObjectiveConfig(**config)

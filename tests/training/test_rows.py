@@ -1,0 +1,108 @@
+"""A packed row trains exactly what generation computes: each document as if alone, each canvas after its prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.data.packing import Document, PackedBatch, PackingConfig, pack
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+
+# B rows, T positions of a row, V vocabulary
+
+END = 1
+
+
+class Random:
+    def document(self, seed: int) -> Document:
+        generator = torch.Generator().manual_seed(seed)
+        lengths = torch.randint(1, 9, (2,), generator=generator)
+        prompt, response = (torch.randint(2, 23, (int(n),), generator=generator).tolist() for n in lengths)
+        return Document(prompt, [*response, END])
+
+
+@pytest.fixture(autouse=True)
+def _without_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(params=[1.0, 0.5, 0.0], ids=["ar", "half", "canvases"])
+def batch(request: pytest.FixtureRequest) -> PackedBatch:
+    """Rows of several documents with several canvases each, in two copies."""
+    sizes: dict[str, Any] = {"rows": 2, "row_length": 96, "canvas_lengths": (3, 5), "canvas_copies": 2}
+    found = pack(Random(), PackingConfig(ar_share=request.param, **sizes), seed=0, step=0, end_id=END)
+    assert int(found.documents_BT.max()) >= 2
+    assert int(found.canvases_BT.max()) >= 6
+    return found
+
+
+def noised(batch: PackedBatch) -> Tensor:
+    noise = torch.randint(2, 23, batch.tokens_BT.shape, generator=torch.Generator().manual_seed(5))
+    return torch.where(batch.canvases_BT > 0, noise, batch.tokens_BT)
+
+
+def packed_logits(model: Decoder, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
+    attention = AttentionSpec(mask=batch.attention_mask())
+    hidden = model(tokens_BT, batch.positions_BT, attention, canvas_RQ=batch.canvases_BT > 0)
+    return model.logits(hidden)
+
+
+def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: PackedBatch):
+    """The clean half by a plain causal forward; every canvas by prefill into a cache and one denoising step."""
+    tokens_BT = noised(batch)
+    logits = packed_logits(variant, batch, tokens_BT)
+    num_canvases = 0
+    for row in range(2):
+        owners, canvases = batch.documents_BT[row], batch.canvases_BT[row]
+        for owner in range(int(owners.max()) + 1):
+            clean = ((owners == owner) & (canvases == 0)).nonzero().flatten()
+            text = batch.tokens_BT[row, clean][None]
+            positions = torch.arange(len(clean))[None]
+            alone = variant.logits(variant(text, positions, AttentionSpec(causal=True)))[0]
+            torch.testing.assert_close(logits[row, clean], alone, atol=1e-5, rtol=1e-4)
+            for canvas in canvases[(owners == owner) & (canvases > 0)].unique():
+                places = (canvases == canvas).nonzero().flatten()
+                start, length = int(batch.starts_BT[row, places[0]]), len(places)
+                cache = variant.new_cache(1, start + length)
+                prefix = text[:, :start]
+                variant(prefix, cache.positions(start), cache.attention(start, causal=True), cache=cache)
+                cache.advance([start])
+                noisy = tokens_BT[row, places][None]
+                spec = cache.attention(length, causal=False)
+                on_canvas = torch.ones_like(noisy, dtype=torch.bool)
+                alone = variant.logits(variant(noisy, cache.positions(length), spec, cache=cache, canvas_RQ=on_canvas))
+                torch.testing.assert_close(logits[row, places], alone[0], atol=1e-5, rtol=1e-4)
+                num_canvases += 1
+    assert num_canvases >= 12
+
+
+def test_a_changed_token_reaches_who_may_read_it_and_nobody_else(
+    make_decoder: Callable[..., Decoder], batch: PackedBatch
+):
+    """Two layers carry a change on to readers of readers; all of them stay inside the definition below."""
+    model = make_decoder()
+    tokens_BT = noised(batch)
+    before = packed_logits(model, batch, tokens_BT)[0]
+    owners, canvases, positions, starts = (
+        column[0] for column in (batch.documents_BT, batch.canvases_BT, batch.positions_BT, batch.starts_BT)
+    )
+    for changed in range(0, 96, 5):
+        other = tokens_BT.clone()
+        other[0, changed] = (other[0, changed] + 7) % 23
+        after = packed_logits(model, batch, other)[0]
+        moved = (before != after).any(-1)
+        same = owners == owners[changed]
+        if owners[changed] < 0:
+            assert not moved[owners >= 0].any()
+        elif canvases[changed] > 0:
+            assert torch.equal(moved, canvases == canvases[changed])
+        else:
+            at = positions[changed]
+            later = same & torch.where(canvases == 0, positions >= at, starts > at)
+            assert torch.equal(moved, later), changed
