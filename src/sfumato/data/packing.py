@@ -55,6 +55,8 @@ class PackingConfig:
     canvas_lengths: tuple[int, ...] = (64,)
     """Canvas lengths to train. A document takes the smallest that holds its response with probability 1/2, the next
     with 1/4, and so on; a response longer than all is cut into the largest. Empty: no canvases."""
+    cut_share: float = 0.0
+    """Share of documents that take any of the lengths, so that answers are also learned over several canvases."""
     canvas_copies: int = 1
     """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
     ar_share: float = 1.0
@@ -66,8 +68,9 @@ class PackingConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
         if any(length < 2 for length in self.canvas_lengths):
             raise ConfigError(f"canvas_lengths is {self.canvas_lengths}; allowed: lengths of 2 or more")
-        if not 0.0 <= self.ar_share <= 1.0:
-            raise ConfigError(f"ar_share is {self.ar_share}; allowed: 0 to 1")
+        for name in ("cut_share", "ar_share"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
         if not self.canvas_lengths and self.ar_share < 1.0:
             raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
 
@@ -186,6 +189,8 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
     if config.canvas_lengths:
         enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
+        if rng.random() < config.cut_share:
+            length = rng.choice(config.canvas_lengths)
         filled = response + [end_id] * (-len(response) % length)
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
     clean = prompt + (response if with_response else [token for canvas in canvases[:-1] for token in canvas])

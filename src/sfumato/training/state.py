@@ -74,7 +74,8 @@ def load_state(
     """Read a state file into a model, its average and its optimizers, all built from the same recipe.
 
     Raises:
-        CheckpointError: if the file is missing or damaged, or belongs to a model of another shape.
+        CheckpointError: if the file is missing or damaged, or belongs to a model of another shape or to other
+            optimizers.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -88,6 +89,12 @@ def load_state(
             tensor.copy_(tensors[f"average.{name}"])
     except (KeyError, RuntimeError) as error:
         raise CheckpointError(f"{path} belongs to a model of another shape: {error}") from None
+    stepped = {key.split(".")[1] for key in tensors if key.startswith("optimizer.")}
+    if stepped and stepped != optimizers.keys():
+        raise CheckpointError(
+            f"{path} belongs to a run with other optimizers: {', '.join(sorted(stepped))}; this one has "
+            f"{', '.join(sorted(optimizers))} (muon_lr decides)"
+        )
     for name, optimizer in optimizers.items():
         state = optimizer.state_dict()
         moments: dict[int, dict[str, Tensor]] = {}

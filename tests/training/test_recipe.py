@@ -1,0 +1,198 @@
+"""From a recipe to a run: names are checked, files are read with care, parts that do not fit are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.config import load_recipe
+from sfumato.data.sources import TaskSource
+from sfumato.data.tasks import split_of
+from sfumato.data.tokenizer import Tokenizer, train_tokenizer
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.checkpoint import load_checkpoint
+from sfumato.training import recipe as recipes
+from sfumato.training.recipe import DataConfig, Recipe, Run
+
+SMALL = """
+[model]
+vocab_size = 261
+hidden_size = 8
+intermediate_size = 16
+num_hidden_layers = 1
+num_attention_heads = 2
+num_key_value_heads = 1
+head_dim = 4
+
+[data]
+tasks = { countdown = 1.0 }
+tokenizer_items = 1
+
+[packing]
+rows = 1
+row_length = 256
+canvas_lengths = [64]
+
+[train]
+steps = 2
+threads = 1
+"""
+KEPT = Path(__file__).parents[2] / "recipes"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path / "small.toml"
+
+
+def read(path: Path, *overrides: str) -> Recipe:
+    return load_recipe(Recipe, path, overrides)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in KEPT.glob("*.toml")))
+def test_recipes_that_are_kept_can_be_read(name: str):
+    found = read(KEPT / name)
+    assert found.generation_spec.self_conditioning == found.model.self_conditioning
+    assert found.generation_spec.autoregressive == (found.packing.canvas_lengths == ())
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("trian.steps=3", "unknown key 'trian'; did you mean 'train'"),
+        ("train.step=3", "unknown key 'train.step'; did you mean 'train.steps'"),
+        ("model.hiden_size=3", "unknown key 'model.hiden_size'; did you mean 'model.hidden_size'"),
+        ("objective.spanshare=0.1", "did you mean 'objective.span_share'"),
+        ("generation_spec.noise=gauss", "unknown value of generation_spec.noise 'gauss'"),
+        ("packing.rows=0", "rows is 0; allowed: 1 or more"),
+        ("train.steps=many", "train.steps is 'many'; allowed: a int"),
+    ],
+)
+def test_what_is_refused_when_it_is_read(path: Path, override: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        read(path, override)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("data.tasks={countdwn = 1.0}", "unknown task 'countdwn'; did you mean 'countdown'"),
+        ("data.tasks={}", r"mixture weights are \[\]"),
+        ("data.files={'nowhere.txt' = 1.0}", "no training file at nowhere.txt"),
+        ("model.vocab_size=100", "vocab_size is 100; allowed: 261 or more"),
+        ("generation_spec={noise = 'mask', mask_id = 261}", "mask_id is 261; allowed: 0 to 260"),
+        ("generation_spec.self_conditioning=true", "generation_spec.self_conditioning is True and model.self_cond"),
+        ("model.self_conditioning=true", "generation_spec.self_conditioning is False and model.self_conditioning"),
+    ],
+)
+def test_what_is_refused_when_a_run_is_made(path: Path, tmp_path: Path, override: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        Run(read(path, override), tmp_path / "run")
+
+
+@pytest.mark.parametrize(("name", "line"), [("some.txt", b"na\xefve"), ("some.jsonl", b'{"text": "na\xefve"}')])
+def test_a_training_file_that_is_not_utf8(path: Path, tmp_path: Path, name: str, line: bytes):
+    """Whichever comes to it first, the training of a tokenizer included."""
+    (tmp_path / name).write_bytes(line)
+    found = read(path, f"data.files={{'{tmp_path / name}' = 1.0}}")
+    with pytest.raises(ConfigError, match=rf"{name} is not UTF-8: byte {line.index(0xEF)} is 0xef; convert it first"):
+        Run(found, tmp_path / "run")
+
+
+def test_a_new_tokenizer_learns_words_and_not_how_a_file_is_written(path: Path, tmp_path: Path):
+    record = {"messages": [{"role": "user", "content": "zebra"}, {"role": "assistant", "content": "quagga\n"}]}
+    (tmp_path / "some.jsonl").write_text(f"{json.dumps(record)}\n" * 3)
+    overrides = (f"data.files={{'{tmp_path / 'some.jsonl'}' = 1.0}}", "data.tasks={}", "model.vocab_size=300")
+    tokenizer = Run(read(path, *overrides), tmp_path / "run").tokenizer
+    assert len(tokenizer.encode("zebra")) == 1
+    assert len(tokenizer.encode('{"role": "user"')) > 10
+
+
+def test_a_tokenizer_learns_from_training_items_alone(monkeypatch: pytest.MonkeyPatch):
+    data = DataConfig(tasks={"arithmetic": 1.0, "countdown": 1.0}, tokenizer_items=300)
+    texts = list(recipes._texts(data))
+    assert len(texts) == 2 * 2 * 300
+    assert {split_of(prompt) for prompt in texts[::2]} == {"train"}
+
+
+def test_a_run_ends_in_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
+    run = Run(read(path, "generation={steps = 7}", "train.average=0.5"), tmp_path / "run")
+    run.trainer.run()
+    run.save_checkpoint()
+    loaded = load_checkpoint(tmp_path / "run" / "checkpoint")
+    assert loaded.generation == {"steps": 7}
+    assert loaded.spec == run.recipe.generation_spec
+    weights = loaded.model.state_dict()
+    assert all(torch.equal(weights[name], tensor) for name, tensor in run.trainer.average.items())
+    assert not torch.equal(weights["model.norm.weight"], run.trainer.model.state_dict()["model.norm.weight"])
+    tokenizer = Tokenizer.load(tmp_path / "run" / "checkpoint")
+    assert tokenizer.encode("answer: 7") == run.tokenizer.encode("answer: 7")
+
+
+def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first = Run(read(path, "model.vocab_size=280", "data.tokenizer_items=20"), tmp_path / "run")
+    monkeypatch.setattr(recipes, "train_tokenizer", None)
+    again = Run(read(path, "model.vocab_size=280", "data.tokenizer_items=20"), tmp_path / "run")
+    assert again.tokenizer.encode("countdown: 1 2 3") == first.tokenizer.encode("countdown: 1 2 3")
+    given = Run(read(path, "model.vocab_size=280", f"data.tokenizer={tmp_path / 'run' / 'tokenizer'}"), tmp_path / "b")
+    assert given.tokenizer.vocab_size == first.tokenizer.vocab_size
+    with pytest.raises(ConfigError, match=r"model.vocab_size is 270; allowed: at least 280, the size of the tokenizer"):
+        Run(read(path, "model.vocab_size=270"), tmp_path / "run")
+
+
+def test_a_tokenizer_that_is_not_there(path: Path, tmp_path: Path):
+    with pytest.raises(CheckpointError, match="no tokenizer at"):
+        Run(read(path, f"data.tokenizer={tmp_path}"), tmp_path / "run")
+
+
+def test_starting_from_a_checkpoint(path: Path, tmp_path: Path):
+    """What the checkpoint lacks starts fresh; what does not fit is named."""
+    first = Run(read(path, "train.seed=5"), tmp_path / "one")
+    first.save_checkpoint()
+    start = f"init_from={first.checkpoint_directory}"
+    second = Run(read(path, start, "model.canvas_embedding=true"), tmp_path / "two")
+    expected, found = first.trainer.model.state_dict(), second.trainer.model.state_dict()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    assert found.keys() - expected.keys() == {"model.canvas_embed.weight"}
+    assert all(torch.equal(found[name], tensor) for name, tensor in second.trainer.average.items())
+    with pytest.raises(ConfigError, match=r"its tensors do not fit this model: .*model\.embed_tokens\.weight"):
+        Run(read(path, start, "model.hidden_size=12"), tmp_path / "three")
+    with pytest.raises(CheckpointError, match="cannot read"):
+        Run(read(path, f"init_from={tmp_path / 'nowhere'}"), tmp_path / "four")
+
+
+def test_a_seed_decides_the_run(path: Path, tmp_path: Path):
+    def losses(name: str, seed: int) -> list[Any]:
+        run = Run(read(path, f"train.seed={seed}"), tmp_path / name)
+        run.trainer.run()
+        return [json.loads(line)["loss"] for line in run.trainer.log_path.read_text().splitlines()]
+
+    first = losses("a", 1)
+    assert losses("b", 1) == first
+    assert losses("c", 2) != first
+
+
+def test_the_twin_reads_the_same_documents(path: Path, tmp_path: Path):
+    """Canvases change what a row holds, not which document a seed gives."""
+    runs = [
+        Run(read(path, *overrides), tmp_path / name)
+        for name, overrides in (
+            ("diffusion", ()),
+            ("twin", ("packing.canvas_lengths=[]", "generation_spec.canvas_length=1")),
+        )
+    ]
+    source = TaskSource("countdown", train_tokenizer([], 261))
+    assert len({len(run.tokenizer.encode(source.item(0).prompt)) for run in runs}) == 1
+    for seed in range(5):
+        documents = [run.trainer._source.document(seed) for run in runs]
+        assert documents[0] == documents[1]
+    for run in runs:
+        run.trainer.run()
+        last = json.loads(run.trainer.log_path.read_text().splitlines()[-1])
+        assert (last["canvas_loss"] == 0.0) == (run.directory.name == "twin")
+        assert last["ar_loss"] > 1.0
