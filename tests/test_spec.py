@@ -18,6 +18,7 @@ from sfumato.spec import GenerationSpec
         ({"prefix_attention": "cusal"}, "unknown prefix_attention 'cusal'; did you mean 'causal'"),
         ({"commit": "inplace"}, "unknown commit 'inplace'; did you mean 'in_place'"),
         ({"canvas_length": 0}, "canvas_length is 0; allowed: 1 or more"),
+        ({"canvas_length": 1}, "canvas_length is 1 and logit_shift is False; allowed: logit_shift = true"),
         ({"noise": "mask"}, "noise 'mask' needs mask_id; it is not set"),
         ({"noise": "hybrid", "canvas_length": 2}, "noise 'hybrid' needs mask_id"),
     ],

@@ -50,6 +50,11 @@ class GenerationSpec:
                 raise ConfigError(unknown(field, str(value), allowed))
         if self.canvas_length < 1:
             raise ConfigError(f"canvas_length is {self.canvas_length}; allowed: 1 or more")
+        if self.canvas_length == 1 and not self.logit_shift:
+            raise ConfigError(
+                "canvas_length is 1 and logit_shift is False; allowed: logit_shift = true, as a canvas of one position "
+                "is predicted from the token before it"
+            )
         if self.noise != "uniform" and self.canvas_length > 1 and self.mask_id is None:
             raise ConfigError(f"noise {self.noise!r} needs mask_id; it is not set")
 

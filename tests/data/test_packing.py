@@ -118,13 +118,15 @@ def test_the_mask_is_its_definition():
 
 @pytest.mark.parametrize("ar_share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("lengths", [(3,), (2, 4, 8), ()])
-@pytest.mark.parametrize("copies", [1, 2])
-def test_every_response_is_supervised_once_and_no_prompt(lengths: tuple[int, ...], ar_share: float, copies: int):
+@pytest.mark.parametrize(("copies", "cut_share"), [(1, 0.0), (1, 0.7), (2, 0.0)])
+def test_every_response_is_supervised_once_and_no_prompt(
+    lengths: tuple[int, ...], ar_share: float, copies: int, cut_share: float
+):
     if not lengths and ar_share < 1.0:
         return
     documents = draw_documents(30, 12)
     config: dict[str, Any] = {"rows": 8, "row_length": 100, "canvas_lengths": lengths, "ar_share": ar_share}
-    batch = packed(*documents, canvas_copies=copies, **config)
+    batch = packed(*documents, canvas_copies=copies, cut_share=cut_share, **config)
     num_found = num_with_response = 0
     for tokens, targets, positions, owners, canvases, starts in rows_of(batch):
         for owner in range(max(owners) + 1):
@@ -181,6 +183,21 @@ def test_a_canvas_takes_the_smallest_length_that_fits_with_probability_one_half(
         assert found[length] / total == pytest.approx(share, abs=0.1)
 
 
+def test_a_share_of_documents_takes_any_length():
+    """Half of them 2, 4 or 8 alike, so that a sixth is cut into two canvases; the other half as before."""
+    config: dict[str, Any] = {"rows": 300, "row_length": 40, "canvas_lengths": (2, 4, 8), "ar_share": 1.0}
+    batch = packed(Document([5], [7, 8, END]), cut_share=0.5, **config)
+    found = Counter[tuple[int, ...]]()
+    for row in rows_of(batch):
+        for owner in range(max(row[3]) + 1):
+            sizes = Counter(canvas for mine, canvas in zip(row[3], row[4], strict=True) if mine == owner and canvas)
+            found[tuple(sizes.values())] += 1
+    total = found.total()
+    assert total > 400
+    for sizes, share in (((2, 2), 1 / 6), ((4,), 1 / 6 + 1 / 4), ((8,), 1 / 6 + 1 / 4)):
+        assert found[sizes] / total == pytest.approx(share, abs=0.1)
+
+
 def test_a_batch_is_decided_by_seed_and_step():
     documents = draw_documents(50, 9)
     config: dict[str, Any] = {"rows": 2, "row_length": 64, "canvas_lengths": (4, 8), "ar_share": 0.5}
@@ -220,6 +237,7 @@ def test_a_document_that_fits_no_row():
         ({"canvas_copies": 0}, "canvas_copies is 0; allowed: 1 or more"),
         ({"canvas_lengths": (8, 1)}, r"canvas_lengths is \(8, 1\); allowed: lengths of 2 or more"),
         ({"ar_share": 1.5}, "ar_share is 1.5; allowed: 0 to 1"),
+        ({"cut_share": -0.5}, "cut_share is -0.5; allowed: 0 to 1"),
         ({"canvas_lengths": (), "ar_share": 0.5}, "ar_share is below 1 with no canvas_lengths"),
     ],
 )

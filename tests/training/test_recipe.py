@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from sfumato.config import load_recipe
-from sfumato.data.sources import TaskSource
 from sfumato.data.tasks import split_of
-from sfumato.data.tokenizer import Tokenizer, train_tokenizer
+from sfumato.data.tokenizer import Tokenizer
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.checkpoint import load_checkpoint
 from sfumato.training import recipe as recipes
@@ -113,7 +112,7 @@ def test_a_new_tokenizer_learns_words_and_not_how_a_file_is_written(path: Path, 
     assert len(tokenizer.encode('{"role": "user"')) > 10
 
 
-def test_a_tokenizer_learns_from_training_items_alone(monkeypatch: pytest.MonkeyPatch):
+def test_a_tokenizer_learns_from_training_items_alone():
     data = DataConfig(tasks={"arithmetic": 1.0, "countdown": 1.0}, tokenizer_items=300)
     texts = list(recipes._texts(data))
     assert len(texts) == 2 * 2 * 300
@@ -141,8 +140,10 @@ def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatc
     assert again.tokenizer.encode("countdown: 1 2 3") == first.tokenizer.encode("countdown: 1 2 3")
     given = Run(read(path, "model.vocab_size=280", f"data.tokenizer={tmp_path / 'run' / 'tokenizer'}"), tmp_path / "b")
     assert given.tokenizer.vocab_size == first.tokenizer.vocab_size
-    with pytest.raises(ConfigError, match=r"model.vocab_size is 270; allowed: at least 280, the size of the tokenizer"):
-        Run(read(path, "model.vocab_size=270"), tmp_path / "run")
+    with pytest.raises(
+        ConfigError, match=r"model.vocab_size is 262; allowed: at least 2[0-9]+, the size of the tokenizer"
+    ):
+        Run(read(path, "model.vocab_size=262"), tmp_path / "run")
 
 
 def test_a_tokenizer_that_is_not_there(path: Path, tmp_path: Path):
@@ -183,11 +184,9 @@ def test_the_twin_reads_the_same_documents(path: Path, tmp_path: Path):
         Run(read(path, *overrides), tmp_path / name)
         for name, overrides in (
             ("diffusion", ()),
-            ("twin", ("packing.canvas_lengths=[]", "generation_spec.canvas_length=1")),
+            ("twin", ("packing.canvas_lengths=[]", "generation_spec={canvas_length = 1, logit_shift = true}")),
         )
     ]
-    source = TaskSource("countdown", train_tokenizer([], 261))
-    assert len({len(run.tokenizer.encode(source.item(0).prompt)) for run in runs}) == 1
     for seed in range(5):
         documents = [run.trainer._source.document(seed) for run in runs]
         assert documents[0] == documents[1]

@@ -46,14 +46,18 @@ class PrefixedDenoiser:
         self._cache = KVCache.gather([(filled[prompt], 0) for prompt in prompt_of_row], num_slots)
         self._all = list(range(len(prompt_of_row)))
         self._rows, self._active = self._all, self._cache
+        # Positions of the last step.
+        self._width = 0
 
     def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
         """Logits of every canvas position; see `sampling.Denoiser`."""
         rows = rows_R.tolist()
         if rows != self._rows:
+            self._take_back()
             self._rows = rows
             self._active = self._cache if rows == self._all else self._cache.select(rows)
         cache, length = self._active, tokens_RL.shape[1]
+        self._width = length
         single = self._spec.autoregressive
         if self._spec.logit_shift:
             pending_R1 = torch.tensor([self._pending[row] for row in rows], device=tokens_RL.device)[:, None]
@@ -83,24 +87,34 @@ class PrefixedDenoiser:
         Returns:
             True if the keys and values of the last step were kept, False if it took a forward.
         """
-        in_place = self._spec.commit == "in_place" and self._active is self._cache
-        kept = self._cache if list(rows) == self._all else self._cache.select(rows)
-        pending = [self._pending[row] for row in rows]
         if self._spec.logit_shift:
+            pending = [self._pending[row] for row in rows]
             written = [[first, *canvas[:-1]] for first, canvas in zip(pending, tokens, strict=True)]
-            pending = [canvas[-1] for canvas in tokens]
         else:
             written = [list(canvas) for canvas in tokens]
+        counts = [len(canvas) for canvas in written]
+        in_place = self._spec.commit == "in_place"
+        if in_place:
+            self._take_back()
+            # Before the selection, which copies what is committed and no more.
+            advanced = dict(zip(rows, counts, strict=True))
+            self._cache.advance([advanced.get(row, 0) for row in self._all])
+        kept = self._cache if list(rows) == self._all else self._cache.select(rows)
         if not in_place:
-            longest = max(map(len, written))
+            longest = max(counts)
             # What pads a shorter canvas is written behind it and never counted as committed.
             padded = [[*canvas, *[0] * (longest - len(canvas))] for canvas in written]
             tokens_RL = torch.tensor(padded, device=self._model.device)
             self._model(tokens_RL, kept.positions(longest), kept.attention(longest, causal=True), cache=kept)
-        kept.advance([len(canvas) for canvas in written])
-        self._pending, self._cache, self._all = pending, kept, list(range(len(rows)))
+            kept.advance(counts)
+        self._pending, self._cache, self._all = [canvas[-1] for canvas in tokens], kept, list(range(len(rows)))
         self._rows, self._active = self._all, kept
         return in_place
+
+    def _take_back(self) -> None:
+        """Bring home the last keys and values of rows that were denoised apart, if a commit is to keep them."""
+        if self._spec.commit == "in_place" and self._active is not self._cache:
+            self._cache.take_back(self._active, self._rows, self._width)
 
     def _prefill(self, prompt: Sequence[int]) -> KVCache:
         cache = self._model.new_cache(1, max(1, len(prompt)))

@@ -113,6 +113,19 @@ class KVCache:
         """
         return KVCache.gather([(self, row) for row in rows], num_slots or self.num_slots)
 
+    def take_back(self, selected: KVCache, rows: Sequence[int], num_positions: int) -> None:
+        """Copy what was last written behind the prefixes of a selection of this cache.
+
+        Args:
+            selected: what `select` gave for `rows`, its prefixes as they were then.
+            rows: indices into this cache.
+            num_positions: how many positions were written.
+        """
+        for i, row in enumerate(rows):
+            part = slice(self.lengths[row], self.lengths[row] + num_positions)
+            self.keys[:, row, part] = selected.keys[:, i, part]
+            self.values[:, row, part] = selected.values[:, i, part]
+
     @staticmethod
     def gather(rows: Sequence[tuple[KVCache, int]], num_slots: int) -> KVCache:
         """A new cache with a copy of rows of other caches of the same model.

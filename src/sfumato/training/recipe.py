@@ -91,6 +91,12 @@ class Run:
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
     ) -> None:
+        in_spec, in_model = recipe.generation_spec.self_conditioning, recipe.model.self_conditioning
+        if in_spec != in_model:
+            raise ConfigError(
+                f"generation_spec.self_conditioning is {in_spec} and model.self_conditioning is {in_model}; "
+                "allowed: the same for both"
+            )
         self.recipe = recipe
         self.directory = directory
         self.tokenizer = self._tokenizer()

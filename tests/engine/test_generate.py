@@ -1,0 +1,363 @@
+"""The loop from requests to answers against loops by hand, without a cache and without a batch."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.engine.generate import generate
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result
+from sfumato.models.attention import AttentionSpec
+from sfumato.sampling import CanvasBatch, denoise
+from sfumato.spec import GenerationSpec
+
+# R rows, L canvas, V vocabulary
+
+Make = Callable[..., TextModel]
+AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+PLAIN = GenerationSpec(canvas_length=8)
+END = 1
+
+
+class Uncached:
+    """One row, one forward over prefix and canvas with the mask written out."""
+
+    def __init__(self, model: TextModel, prefix: Sequence[int]) -> None:
+        self.model, self.prefix = model, list(prefix)
+
+    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        spec, decoder = self.model.spec, self.model.decoder
+        prefix, canvas = self.prefix, tokens_RL[0].tolist()
+        if spec.logit_shift:
+            prefix, canvas = prefix[:-1], [prefix[-1], *canvas[:-1]]
+        tokens = torch.tensor([[*prefix, *canvas]])
+        places = torch.arange(tokens.shape[1])
+        on_canvas = places >= len(prefix)
+        mask = (places[None] <= places[:, None]) | (on_canvas[None] & on_canvas[:, None])
+        soft = None
+        if soft_RLD is not None:
+            soft = torch.cat((torch.zeros(1, len(prefix), soft_RLD.shape[-1]), soft_RLD), dim=1)
+        hidden = decoder(
+            tokens,
+            places[None],
+            AttentionSpec(mask=mask[None, None]),
+            canvas_RQ=None if spec.autoregressive else on_canvas[None],
+            soft_RQD=soft,
+        )
+        return decoder.logits(hidden)[:, len(prefix) :]
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        return probs_RLV @ self.model.decoder.embedding_VD
+
+
+def by_hand(model: TextModel, request: Request) -> tuple[list[int], int, int]:
+    """Tokens of the answer, canvases and steps: canvas after canvas, each from noise, the last one cut."""
+    generator = model._generator
+    tokens: list[int] = []
+    canvas = steps = 0
+    while len(tokens) < request.max_tokens:
+        batch = CanvasBatch.from_noise(
+            generator.process,
+            [min(request.canvas_length, request.max_tokens - len(tokens))],
+            seeds=[request.seed],
+            config=request.sampler,
+            canvas=canvas,
+        )
+        done = denoise(
+            batch,
+            Uncached(model, [*request.prompt, *tokens]),
+            generator.process,
+            self_conditioning=model.spec.self_conditioning,
+            banned=generator.banned,
+        ).batch
+        canvas, steps = canvas + 1, steps + int(done.step_R[0])
+        written = done.tokens_RL[0].tolist()
+        if END in written:
+            return [*tokens, *written[: written.index(END)]], canvas, steps
+        tokens += written
+    return tokens, canvas, steps
+
+
+SAMPLERS: list[dict[str, Any]] = [
+    {"temperature_start": 0.0, "temperature_end": 0.0},
+    {"sampler": "entropy", "entropy_bound": 2.0},
+    {"sampler": "ancestral"},
+    {"sampler": "threshold", "temperature": 0.7},
+]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["greedy", "entropy", "ancestral", "threshold"])
+@pytest.mark.parametrize("name", ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "ar-reencoded", "ar"])
+def test_generation_equals_the_loop_by_hand(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, sampler: dict[str, Any]
+):
+    """Three canvases, the last one cut."""
+    model = make_model(specs[name])
+    request = model.request("hello", max_tokens=29, steps=4, seed=5, **sampler)
+    [result] = [event.result for _, event in generate(model._generator, [request]) if isinstance(event, Finished)]
+    tokens, canvases, steps = by_hand(model, request)
+    assert list(result.tokens) == tokens
+    assert len(tokens) > 1
+    assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
+    assert result.text == model.tokenizer.decode(tokens)
+
+
+@pytest.mark.parametrize("spec", [AR, dataclasses.replace(AR, commit="reencode")], ids=["in place", "reencoded"])
+def test_autoregression_equals_a_greedy_loop(make_model: Make, spec: GenerationSpec):
+    """Written without canvas or sampler: argmax over what may be written, one token at a time."""
+    model = make_model(spec, tie_word_embeddings=False)
+    prompts = ["hello", "a longer prompt than that", "x"]
+    results = model.generate_batch(prompts, max_tokens=12, temperature=0.0)
+    banned = torch.tensor([0, 2, 3, 4])
+    for prompt, result in zip(prompts, results, strict=True):
+        prefix = model.tokenizer.encode_chat([{"role": "user", "content": prompt}])
+        expected: list[int] = []
+        for _ in range(12):
+            tokens = torch.tensor([[*prefix, *expected]])
+            with torch.no_grad():
+                hidden = model.decoder(tokens, torch.arange(tokens.shape[1])[None], AttentionSpec(causal=True))
+                logits = model.decoder.logits(hidden)[0, -1].index_fill(0, banned, -torch.inf)
+            token = int(logits.argmax())
+            if token == END:
+                break
+            expected.append(token)
+        assert list(result.tokens) == expected
+
+
+def tokens_of(model: TextModel, requests: Sequence[Request]) -> list[list[tuple[int, ...]]]:
+    found: list[list[tuple[int, ...]]] = [[] for _ in requests]
+    for index, event in generate(model._generator, requests):
+        if isinstance(event, Finished):
+            found[index].append((event.variation, *event.result.tokens))
+    return [[answer[1:] for answer in sorted(answers)] for answers in found]
+
+
+@pytest.fixture(params=[1, 2], ids=["1 thread", "2 threads"])
+def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_threads")
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_seed_gives_one_answer_whatever_else_is_asked(make_model: Make, spec: GenerationSpec, temperature: float):
+    """Alone, as one of eight variations, and among requests of other lengths that end before and after it."""
+    model = make_model(spec)
+    settings: dict[str, Any] = {"steps": 4, "temperature": temperature, "entropy_bound": 1.0}
+    one = model.request("hello there", max_tokens=18, seed=103, **settings)
+    [[alone]] = tokens_of(model, [one])
+    assert len(alone) > 1
+    eight = model.request("hello there", max_tokens=18, seed=100, n=8, **settings)
+    [variations] = tokens_of(model, [eight])
+    assert variations[3] == alone
+    if temperature:
+        assert len(set(variations)) == 8
+    elif spec.autoregressive:
+        assert len(set(variations)) == 1
+    own = {} if spec.autoregressive else {"canvas_length": 5}
+    others = [
+        model.request("x", max_tokens=3, seed=9, **settings),
+        model.request("a prompt that is a good deal longer", max_tokens=40, seed=103, n=2, **settings),
+        model.request("hello there", max_tokens=18, seed=4, **own, **settings | {"steps": 2}),
+    ]
+    for order in ([one, *others], [*others, one], [others[1], one, others[0], others[2]]):
+        together = tokens_of(model, order)
+        assert together[order.index(one)] == [alone]
+    assert tokens_of(model, [others[1]])[0] == together[0]
+
+
+def forwards_of(model: TextModel) -> list[tuple[int, ...]]:
+    """Shapes [rows, positions] of the forwards so far."""
+    calls: list[tuple[int, ...]] = model.decoder.calls  # type: ignore[assignment]
+    return calls
+
+
+@pytest.fixture
+def alphabet(byte_tokenizer: Any) -> list[int]:
+    return byte_tokenizer.encode("abcdefghijklmnopqrstuvwxyz")
+
+
+def test_the_cost_of_an_answer_by_hand(make_scripted: Make, alphabet: list[int]):
+    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, behind a prompt of 3: one prefill, 9 steps, 2 commits."""
+    model = make_scripted(PLAIN, alphabet)
+    result = model.generate("?", max_tokens=20, steps=3, adaptive=False)
+    assert result.text == "abcdefghijklmnopqrst"
+    assert result.finish_reason == "length"
+    usage = result.usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (3, 20)
+    assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (3, 9, 1 + 9 + 2)
+    assert usage.positions_computed == 3 + 3 * (8 + 8 + 4) + 8 + 8
+    assert forwards_of(model) == [(1, 3), *[(1, 8)] * 7, (1, 8), *[(1, 4)] * 3]
+    assert 0.0 < usage.time_to_first_commit_s <= usage.total_s
+
+
+@pytest.mark.parametrize("name", ["uniform", "self-conditioned", "mask", "shifted", "in-place", "ar", "ar-reencoded"])
+@pytest.mark.parametrize("max_tokens", [1, 12, 20])
+def test_counted_is_what_was_computed(
+    make_scripted: Make, specs: dict[str, GenerationSpec], alphabet: list[int], name: str, max_tokens: int
+):
+    model = make_scripted(specs[name], alphabet)
+    result = model.generate("?", max_tokens=max_tokens, steps=5)
+    assert result.text == "abcdefghijklmnopqrst"[:max_tokens]
+    shapes = forwards_of(model)
+    assert result.usage.forward_passes == len(shapes)
+    assert result.usage.positions_computed == sum(rows * positions for rows, positions in shapes)
+
+
+def test_autoregression_costs_a_position_a_token(make_scripted: Make, alphabet: list[int]):
+    """The prompt's last token is read with the first canvas: 2 + 10 positions, and nothing to commit."""
+    model = make_scripted(AR, alphabet)
+    usage = model.generate("?", max_tokens=10, steps=7).usage
+    assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (10, 10, 11)
+    assert usage.positions_computed == 2 + 10
+
+
+def test_variations_count_the_prefill_each(make_scripted: Make, alphabet: list[int]):
+    model = make_scripted(PLAIN, alphabet)
+    results = model.generate("?", max_tokens=8, steps=2, adaptive=False, n=3)
+    assert [result.seed for result in results] == [0, 1, 2]
+    assert {result.usage.forward_passes for result in results} == {1 + 2}
+    assert forwards_of(model) == [(1, 3), (3, 8), (3, 8)]
+
+
+@pytest.mark.parametrize("place", [0, 3, 7, 8, 15])
+@pytest.mark.parametrize("spec", [PLAIN, AR], ids=["canvas", "ar"])
+def test_an_end_token_ends_the_answer_where_it_stands(
+    make_scripted: Make, alphabet: list[int], spec: GenerationSpec, place: int
+):
+    model = make_scripted(spec, [*alphabet[:place], END, *alphabet[place:]])
+    result = model.generate("?", max_tokens=20, steps=3)
+    assert result.text == "abcdefghijklmnopqrst"[:place]
+    assert len(result.tokens) == result.usage.completion_tokens == place
+    assert result.finish_reason == "stop"
+    assert result.usage.canvases == (place + 1 if spec.autoregressive else place // 8 + 1)
+
+
+def test_an_end_token_past_the_last_position_is_not_reached(make_scripted: Make, alphabet: list[int]):
+    model = make_scripted(PLAIN, [*alphabet[:10], END])
+    assert model.generate("?", max_tokens=10, steps=3).finish_reason == "length"
+    assert model.generate("?", max_tokens=11, steps=3).finish_reason == "stop"
+
+
+def test_special_tokens_are_never_written(make_scripted: Make):
+    """Except the one that ends a text; the script insists on the others."""
+    model = make_scripted(PLAIN, [0, 2, 3, 4] * 2)
+    result = model.generate("?", max_tokens=8, steps=2)
+    assert not {*result.tokens} & {0, 2, 3, 4}
+
+
+def test_a_character_over_two_canvases_is_shown_whole(make_scripted: Make, byte_tokenizer: Any):
+    tokens = byte_tokenizer.encode("aé€b")
+    assert len(tokens) == 7
+    model = make_scripted(GenerationSpec(canvas_length=2), tokens)
+    events = list(model.stream("?", max_tokens=7, steps=2))
+    pieces = [event.text for event in events if isinstance(event, Committed)]
+    assert pieces == ["a", "é", "", "€b"][: len(pieces)] or "".join(pieces) == "aé€b"
+    assert "".join(pieces) == "aé€b"
+    assert not any("\ufffd" in piece for piece in pieces)
+
+
+def test_events_of_a_stream(make_scripted: Make, alphabet: list[int]):
+    """The noise, every step, the commit of each canvas, and the end; the text of a draft stops at its end token."""
+    model = make_scripted(PLAIN, [*alphabet[:10], END])
+    events = list(model.stream("?", max_tokens=20, steps=3, adaptive=False))
+    kinds = "".join(type(event).__name__[1] for event in events)
+    assert kinds == "aaaao" * 2 + "i"
+    steps = [(event.canvas, event.step, event.steps) for event in events if isinstance(event, CanvasChanged)]
+    assert steps == [(canvas, step, 3) for canvas in (0, 1) for step in range(4)]
+    last = events[-3]
+    assert isinstance(last, CanvasChanged)
+    assert last.text == "ij"
+    assert last.tokens[:3] == (*alphabet[8:10], END)
+    assert last.pieces == ("i", "j", *[""] * 6)
+    assert len(last.confidence) == len(last.accepted) == len(last.revised) == 8
+    noise = events[0]
+    assert isinstance(noise, CanvasChanged)
+    assert not any(noise.accepted)
+    assert noise.confidence == (0.0,) * 8
+    commits = [event for event in events if isinstance(event, Committed)]
+    assert [(event.canvas, event.text) for event in commits] == [(0, "abcdefgh"), (1, "ij")]
+    result = events[-1].result  # type: ignore[union-attr]
+    assert result.text == "abcdefghij"
+    assert result.trace == []
+
+
+def test_a_trace_is_the_drafts_of_its_own_request(make_scripted: Make, alphabet: list[int]):
+    model = make_scripted(PLAIN, alphabet)
+    requests = [model.request("?", max_tokens=10, steps=2, trace=trace, adaptive=False) for trace in (True, False)]
+    events = list(generate(model._generator, requests))
+    assert not any(isinstance(event, CanvasChanged) for _, event in events)
+    traced, other = (event.result for _, event in sorted(events, key=lambda e: e[0]) if isinstance(event, Finished))
+    assert [(event.canvas, event.step) for event in traced.trace] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    assert traced.trace[-1].text == "ij"
+    assert other.trace == []
+    assert "trace" not in other.to_dict()
+    assert json.loads(json.dumps(traced.to_dict()))["trace"][-1]["text"] == "ij"
+
+
+def test_revisions_are_those_of_the_trace(make_model: Make):
+    model = make_model(PLAIN)
+    result = model.generate("hello", max_tokens=24, steps=8, trace=True, entropy_bound=5.0, adaptive=False)
+    assert result.usage.revisions == sum(sum(event.revised) for event in result.trace) > 0
+
+
+def test_the_caller_of_a_stream_keeps_his_gradients(make_model: Make):
+    """Between events, torch is as the caller set it."""
+    model = make_model(PLAIN)
+    for _ in model.stream("hello", max_tokens=10, steps=2):
+        assert not torch.is_inference_mode_enabled()
+        assert torch.is_grad_enabled()
+    stream = model.stream("hello", max_tokens=10, steps=2)
+    next(stream)
+    weight = torch.ones(2, requires_grad=True)
+    (weight * 2).sum().backward()
+    assert weight.grad is not None
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "ar"])
+def test_broken_weights_end_in_an_error_and_not_in_text(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    model = make_model(specs[name])
+    with torch.no_grad():
+        model.decoder.model.norm.weight[0] = torch.nan
+    result = model.generate("hello", max_tokens=20, steps=3, trace=True)
+    assert (result.finish_reason, result.text, result.tokens) == ("error", "", ())
+    assert result.usage.denoising_steps == 1
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_a_broken_row_leaves_the_others_alone(make_model: Make):
+    """One prompt holds a token whose embedding is not finite; under mask noise no canvas reads it."""
+    model = make_model(GenerationSpec(noise="mask", mask_id=4, canvas_length=12), tie_word_embeddings=False)
+    prompts = ["hello", "#", "there"]
+    settings: dict[str, Any] = {"max_tokens": 12, "steps": 3, "temperature": 0.0}
+    expected = [model.generate(prompt, **settings).tokens for prompt in prompts]
+    [broken] = model.tokenizer.encode("#")
+    assert not any(broken in tokens for tokens in (expected[0], expected[2]))
+    with torch.no_grad():
+        model.decoder.model.embed_tokens.weight[broken] = torch.inf
+    results = model.generate_batch(prompts, **settings)
+    assert [result.finish_reason for result in results] == ["length", "error", "length"]
+    assert [results[0].tokens, results[2].tokens] == [expected[0], expected[2]]
+
+
+def test_no_requests(make_model: Make):
+    model = make_model(PLAIN)
+    assert list(generate(model._generator, [])) == []
+    assert model.generate_batch([]) == []
+
+
+def test_a_result_says_what_gives_it_again(make_model: Make):
+    model = make_model(PLAIN)
+    results: list[Result] = model.generate("hello", n=3, seed=7, max_tokens=8, steps=3)
+    again = model.generate("hello", seed=results[2].seed, max_tokens=8, steps=3)
+    assert again.tokens == results[2].tokens
+    assert again.model == "small"
