@@ -58,11 +58,6 @@ class ScriptedDecoder(Decoder):
         return torch.nn.functional.one_hot(tokens, self.config.vocab_size).float() * self.certainty
 
 
-@pytest.fixture(params=SPECS)
-def spec(request: pytest.FixtureRequest) -> GenerationSpec:
-    return SPECS[request.param]
-
-
 @pytest.fixture
 def specs() -> dict[str, GenerationSpec]:
     return SPECS

@@ -40,9 +40,8 @@ class PrefixedDenoiser:
     ) -> None:
         self._model = model
         self._spec = spec
-        held_back = 1 if spec.logit_shift else 0
         self._pending = [prompts[prompt][-1] for prompt in prompt_of_row]
-        filled = [self._prefill(prompt[: len(prompt) - held_back]) for prompt in prompts]
+        filled = [self._prefill(prompt[: self.num_prefilled(prompt)]) for prompt in prompts]
         self._cache = KVCache.gather([(filled[prompt], 0) for prompt in prompt_of_row], num_slots)
         self._all = list(range(len(prompt_of_row)))
         self._rows, self._active = self._all, self._cache
@@ -72,6 +71,10 @@ class PrefixedDenoiser:
             soft_RQD=soft_RLD,
         )
         return self._model.logits(hidden_RLD)
+
+    def num_prefilled(self, prompt: Sequence[int]) -> int:
+        """Positions of a prompt that go through the weights before the first canvas; 0 takes no forward."""
+        return len(prompt) - 1 if self._spec.logit_shift else len(prompt)
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
         """Mean embedding under token probabilities."""

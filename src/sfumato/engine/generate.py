@@ -90,9 +90,7 @@ def generate(generator: Generator, requests: Sequence[Request], *, drafts: bool 
     """
     for request in requests:
         check_capacity(generator.model, request)
-    if not requests:
-        return
-    with torch.inference_mode():
+    if requests:
         yield from _generate(generator, requests, drafts)
 
 
@@ -110,6 +108,8 @@ def check_capacity(model: Decoder, request: Request) -> None:
         )
 
 
+# As a decorator it is off while the caller has an event; a with block would leave it on.
+@torch.inference_mode()
 def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -> Iterator[tuple[int, Event]]:
     started = time.perf_counter()
     answers = [
@@ -127,8 +127,9 @@ def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -
     )
     for answer in answers:
         answer.usage.prompt_tokens = len(answer.wanted.prompt)
-        answer.usage.forward_passes += 1
-        answer.usage.positions_computed += len(answer.wanted.prompt)
+        prefilled = denoiser.num_prefilled(answer.wanted.prompt)
+        answer.usage.forward_passes += prefilled > 0
+        answer.usage.positions_computed += prefilled
     while answers:
         batch = CanvasBatch.from_noise(
             generator.process,
@@ -233,7 +234,9 @@ def _show(
         text=generator.tokenizer.decode(shown),
         accepted=tuple(batch.accepted_RL[i, :length].tolist()) if result else none,
         revised=tuple(result.revised_RL[i, :length].tolist()) if result else none,
-        confidence=tuple(result.statistics.confidence_RL[i, :length].tolist()) if result else (0.0,) * length,
+        confidence=tuple(result.statistics.confidence_RL[i, :length].nan_to_num().tolist())
+        if result
+        else (0.0,) * length,
     )
     if answer.wanted.trace:
         answer.trace.append(event)

@@ -13,7 +13,7 @@ from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import make_process
 from sfumato.engine.generate import Generator, check_capacity, generate
 from sfumato.engine.request import Event, Finished, Request, Result
-from sfumato.errors import CheckpointError, RequestError, unknown
+from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import SamplerConfig
@@ -52,7 +52,8 @@ class TextModel:
         tokenizer: its tokenizer.
 
     Raises:
-        CheckpointError: if the tokenizer has more tokens than the model, or the sampling defaults are wrong.
+        CheckpointError: if the tokenizer has more tokens than the model, the sampling defaults are wrong, or the spec
+            asks for what this program does not compute.
     """
 
     def __init__(self, name: str, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
@@ -65,16 +66,29 @@ class TextModel:
         self.tokenizer = tokenizer
         self.generation: dict[str, Any] = dict(checkpoint.generation)
         """What generation_config.json holds."""
+        if checkpoint.spec.prefix_attention != "causal":
+            raise CheckpointError(
+                f"prefix_attention of {name} is {checkpoint.spec.prefix_attention!r}; allowed: 'causal', the only one "
+                "that this version computes"
+            )
+        try:
+            process = make_process(checkpoint.spec.noise, config.vocab_size, checkpoint.spec.mask_id)
+        except ConfigError as error:
+            raise CheckpointError(f"config.json of {name}: {error}") from None
         settings = {key: value for key, value in self.generation.items() if key in _SAMPLER_FIELDS}
+        max_tokens = self.generation.get("max_tokens", MAX_TOKENS)
         try:
             self.sampler_defaults = SamplerConfig(**settings)
+            self.sampler_defaults.check(process)
+            # The checks of a request are those of its defaults.
+            Request(prompt=(0,), max_tokens=max_tokens)
         except RequestError as error:
             raise CheckpointError(f"generation_config.json of {name}: {error}") from None
         self._generator = Generator(
             name=name,
             model=checkpoint.model,
             spec=checkpoint.spec,
-            process=make_process(checkpoint.spec.noise, config.vocab_size, checkpoint.spec.mask_id),
+            process=process,
             tokenizer=tokenizer,
             banned=self._banned(config.vocab_size),
         )
@@ -133,7 +147,12 @@ class TextModel:
             prompts: messages or conversations.
             seeds: one per prompt; None uses the setting's seed for all.
             **settings: see `request`; n is 1.
+
+        Raises:
+            RequestError, CapacityError: as for `request`, or if there is not one seed for each prompt.
         """
+        if settings.get("n", 1) != 1:
+            raise RequestError(f"n is {settings['n']}; allowed in a batch: 1, name a prompt several times instead")
         if seeds is not None and len(seeds) != len(prompts):
             raise RequestError(f"seeds has {len(seeds)} entries; allowed: one for each of {len(prompts)} prompts")
         requests = [self.request(prompt, **settings) for prompt in prompts]
@@ -166,15 +185,17 @@ class TextModel:
             trace: record every draft.
             sampler: name of the accept and renoise rule.
             temperature: sets both ends of the temperature schedule.
-            **settings: any other field of `SamplerConfig`, such as steps or entropy_bound.
+            **settings: any other field of `SamplerConfig`, such as steps or entropy_bound; None takes the default.
 
         Raises:
             RequestError: naming what is not allowed.
             CapacityError: if the model cannot hold prompt and answer.
         """
+        allowed = _SAMPLER_FIELDS - {"name"}
         for key in settings:
-            if key not in _SAMPLER_FIELDS:
-                raise RequestError(unknown("setting", key, _SAMPLER_FIELDS - {"name"}))
+            if key not in allowed:
+                raise RequestError(unknown("setting", key, allowed))
+        settings = {key: value for key, value in settings.items() if value is not None}
         if sampler is not None:
             settings["name"] = sampler
         if temperature is not None:
@@ -186,15 +207,14 @@ class TextModel:
         length = self.spec.canvas_length if canvas_length is None else canvas_length
         if self.spec.autoregressive and length != 1:
             raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")
-        if length > most:
+        if isinstance(length, int) and length > most:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
         config.check(self._generator.process)
         tokens = tuple(self.tokenizer.encode_chat(messages))
         if max_tokens is None:
             # The default gives way to a long prompt; a stated number does not.
-            default = int(self.generation.get("max_tokens", MAX_TOKENS))
-            max_tokens = max(1, min(default, most - len(tokens)))
+            max_tokens = max(1, min(self.generation.get("max_tokens", MAX_TOKENS), most - len(tokens)))
         request = Request(
             prompt=tokens,
             sampler=config,

@@ -41,6 +41,10 @@ class Request:
     def __post_init__(self) -> None:
         if not self.prompt:
             raise RequestError("the prompt is empty; give at least one token")
+        for name in ("max_tokens", "canvas_length", "n", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise RequestError(f"{name} is {value!r}; allowed: a whole number")
         for name, most in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
             value = getattr(self, name)
             if not 1 <= value <= most:
@@ -100,7 +104,7 @@ class CanvasChanged:
     revised: tuple[bool, ...]
     """Positions accepted in an earlier step whose draft token this step changed."""
     confidence: tuple[float, ...]
-    """Probability of the token drawn at each position."""
+    """Probability of the token drawn at each position; 0 where the logits were broken."""
 
     def to_dict(self) -> dict[str, Any]:
         """The event as plain values, for a trace."""

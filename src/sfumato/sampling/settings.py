@@ -102,9 +102,13 @@ class SamplerConfig:
             ("stop_probability", 1.0),
         ):
             value = getattr(self, field)
-            if not 0.0 <= value <= upper or (value == infinity and field.startswith("temperature")):
+            if (
+                not _is_number(value)
+                or not 0.0 <= value <= upper
+                or (value == infinity and field.startswith("temperature"))
+            ):
                 raise RequestError(f"{field} is {value!r}; allowed: 0 {'or more' if upper == infinity else 'to 1'}")
-        if not 0.0 < self.top_p <= 1.0:
+        if not _is_number(self.top_p) or not 0.0 < self.top_p <= 1.0:
             raise RequestError(f"top_p is {self.top_p!r}; allowed: more than 0, at most 1")
 
     @property
@@ -133,6 +137,10 @@ class SamplerConfig:
                 "sampler 'predictor-corrector' draws from uniform noise; allowed: models with uniform noise "
                 "only. Under mask noise use 'remdm' or 'ancestral'"
             )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 _FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.type == "float"}

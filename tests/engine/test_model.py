@@ -1,0 +1,237 @@
+"""TextModel: what it loads, what it refuses and how it says so."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.model import TextModel, load
+from sfumato.errors import CapacityError, CheckpointError, RequestError
+from sfumato.models.checkpoint import Checkpoint, save_checkpoint
+from sfumato.models.decoder import Decoder
+from sfumato.spec import GenerationSpec
+
+Make = Callable[..., TextModel]
+PLAIN = GenerationSpec(canvas_length=8)
+AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
+# The model of the tests holds 96 positions; a prompt of n bytes has n + 2 tokens.
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "steps is 0; allowed: a whole number, 1 to 1000"),
+        ({"steps": -1}, "steps is -1; allowed: a whole number, 1 to 1000"),
+        ({"steps": 1001}, "steps is 1001; allowed: a whole number, 1 to 1000"),
+        ({"steps": 2.5}, "steps is 2.5; allowed: a whole number"),
+        ({"canvas_length": 97}, "canvas_length is 97; allowed: 1 to 96, the positions of this model"),
+        ({"canvas_length": 0}, "canvas_length is 0; allowed: 1 to"),
+        ({"canvas_length": "8"}, "canvas_length is '8'; allowed: a whole number"),
+        ({"max_tokens": 0}, "max_tokens is 0; allowed"),
+        ({"n": 0}, "n is 0; allowed"),
+        ({"seed": -1}, "seed is -1; allowed"),
+        (
+            {"sampler": "entrpy"},
+            r"unknown sampler 'entrpy'; did you mean 'entropy'\? allowed: ancestral, entropy, margin",
+        ),
+        ({"sampler": "remdm"}, "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only"),
+        ({"step": 4}, r"unknown setting 'step'; did you mean 'steps'\?"),
+        ({"treshold": 0.5}, r"unknown setting 'treshold'; did you mean 'threshold'\?"),
+        ({"threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),
+        ({"threshold": "high"}, "threshold is 'high'; allowed: 0 to 1"),
+        ({"temperature": -1.0}, "temperature_start is -1.0; allowed: 0 or more"),
+        ({"temperature": float("nan")}, "temperature_start is nan; allowed: 0 or more"),
+        ({"name": "entropy"}, "unknown setting 'name'"),
+    ],
+)
+def test_settings_that_are_refused(make_model: Make, settings: dict[str, Any], message: str):
+    model = make_model(PLAIN)
+    with pytest.raises(RequestError, match=message):
+        model.generate("hello", **settings)
+    with pytest.raises(RequestError, match=message):
+        model.stream("hello", **settings)
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n", [], [{"role": "user", "content": " "}], [{"role": "user"}]])
+def test_an_empty_prompt(make_model: Make, prompt: Any):
+    with pytest.raises(RequestError, match="the prompt is empty; give some text"):
+        make_model(PLAIN).generate(prompt)
+
+
+@pytest.mark.parametrize("prompt", [[{"role": "critic", "content": "x"}], [{"role": "user", "content": 7}]])
+def test_messages_that_the_template_refuses(make_model: Make, prompt: Any):
+    with pytest.raises(RequestError, match="the chat template refuses these messages"):
+        make_model(PLAIN).generate(prompt)
+
+
+@pytest.mark.parametrize(("num_bytes", "settings"), [(200, {}), (94, {}), (90, {"max_tokens": 5})])
+def test_what_can_never_fit(make_model: Make, num_bytes: int, settings: dict[str, Any]):
+    most = settings.get("max_tokens", 1)
+    message = f"the prompt has {num_bytes + 2} tokens and max_tokens is {most}; this model holds 96 positions: shorten"
+    with pytest.raises(CapacityError, match=message):
+        make_model(PLAIN).generate("x" * num_bytes, **settings)
+
+
+def test_what_just_fits(make_model: Make):
+    """A stated number is kept; the default gives way to a long prompt."""
+    model = make_model(PLAIN)
+    settings = {"steps": 1, "temperature": 0.0}
+    assert len(model.generate("x" * 90, max_tokens=4, **settings).tokens) == 4
+    assert len(model.generate("x" * 93, **settings).tokens) == 1
+    assert model.request("x").max_tokens == 96 - 3
+
+
+def test_defaults_come_from_the_checkpoint(make_model: Make):
+    model = make_model(PLAIN, generation={"steps": 5, "max_tokens": 7, "name": "ancestral", "tasks": ["pi"]})
+    assert (model.sampler_defaults.steps, model.sampler_defaults.name) == (5, "ancestral")
+    request = model.request("hello")
+    assert (request.max_tokens, request.sampler.steps, request.canvas_length) == (7, 5, 8)
+    request = model.request("hello", steps=3, sampler="margin", temperature=0.3, max_tokens=9, canvas_length=4)
+    expected = {"steps": 3, "name": "margin", "temperature_start": 0.3, "temperature_end": 0.3}
+    assert request.sampler == dataclasses.replace(model.sampler_defaults, **expected)
+    assert (request.max_tokens, request.canvas_length) == (9, 4)
+    assert model.request("hello", steps=None, sampler=None) == model.request("hello")
+
+
+@pytest.mark.parametrize(
+    ("generation", "message"),
+    [
+        ({"steps": 0}, "generation_config.json of small: steps is 0"),
+        ({"name": "entrpy"}, "generation_config.json of small: unknown sampler 'entrpy'"),
+        ({"threshold": "x"}, "generation_config.json of small: threshold is 'x'"),
+        ({"max_tokens": "many"}, "generation_config.json of small: max_tokens is 'many'"),
+        ({"max_tokens": 0}, "generation_config.json of small: max_tokens is 0"),
+    ],
+)
+def test_defaults_that_are_wrong(make_model: Make, generation: dict[str, Any], message: str):
+    with pytest.raises(CheckpointError, match=message):
+        make_model(PLAIN, generation=generation)
+
+
+def test_an_autoregressive_model_has_canvases_of_one(make_model: Make):
+    model = make_model(AR)
+    with pytest.raises(RequestError, match="canvas_length is 8; allowed: 1, this model is autoregressive"):
+        model.generate("hello", canvas_length=8)
+    assert model.request("hello", canvas_length=1).canvas_length == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (dataclasses.replace(PLAIN, prefix_attention="full"), "prefix_attention of small is 'full'; allowed: 'causal'"),
+        (dataclasses.replace(PLAIN, prefix_attention="block"), "prefix_attention of small is 'block'"),
+        (dataclasses.replace(MASK, mask_id=300), "mask_id is 300; allowed: 0 to 260"),
+    ],
+)
+def test_a_spec_that_this_program_cannot_follow(make_model: Make, spec: GenerationSpec, message: str):
+    with pytest.raises(CheckpointError, match=message):
+        make_model(spec)
+
+
+def test_a_tokenizer_larger_than_the_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer):
+    with pytest.raises(CheckpointError, match="the tokenizer of small has 261 tokens, the model 100"):
+        TextModel("small", Checkpoint(make_decoder(vocab_size=100), PLAIN, {}), byte_tokenizer)
+
+
+def test_rows_of_the_embedding_that_are_no_token_are_not_written(
+    make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer
+):
+    model = TextModel("wide", Checkpoint(make_decoder(vocab_size=400), PLAIN, {}), byte_tokenizer)
+    results = model.generate("hello", n=4, max_tokens=40, steps=2)
+    tokens = [token for result in results for token in result.tokens]
+    assert len(tokens) > 50
+    assert max(tokens) < 261
+
+
+def test_a_batch_has_a_seed_for_each(make_model: Make):
+    model = make_model(PLAIN)
+    settings: dict[str, Any] = {"max_tokens": 8, "steps": 2}
+    results = model.generate_batch(["a", "b"], seeds=[5, 6], **settings)
+    assert [result.seed for result in results] == [5, 6]
+    assert [result.tokens for result in results] == [
+        model.generate(prompt, seed=seed, **settings).tokens for prompt, seed in (("a", 5), ("b", 6))
+    ]
+    assert [result.seed for result in model.generate_batch(["a", "b"], seed=9, **settings)] == [9, 9]
+    with pytest.raises(RequestError, match="seeds has 1 entries; allowed: one for each of 2 prompts"):
+        model.generate_batch(["a", "b"], seeds=[5], **settings)
+    with pytest.raises(RequestError, match="n is 2; allowed in a batch: 1"):
+        model.generate_batch(["a", "b"], n=2, **settings)
+
+
+def test_a_prompt_is_a_message_or_a_conversation(make_model: Make):
+    model = make_model(PLAIN)
+    assert model.request("hello") == model.request([{"role": "user", "content": "hello"}])
+    conversation = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+    ]
+    assert model.request(conversation).prompt == tuple(model.tokenizer.encode_chat(conversation))
+
+
+def test_one_answer_or_a_list(make_model: Make):
+    model = make_model(PLAIN)
+    assert model.generate("hello", max_tokens=4, steps=1).text is not None
+    assert len(model.generate("hello", n=2, max_tokens=4, steps=1)) == 2
+
+
+@pytest.fixture
+def directory(make_model: Make, tmp_path: Path) -> Path:
+    model = make_model(MASK)
+    save_checkpoint(tmp_path / "model", model.decoder, model.spec, generation={"steps": 3})
+    model.tokenizer.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_directory_is_loaded(make_model: Make, directory: Path, kind: Callable[[Path], Any]):
+    model = sfumato.load(kind(directory))
+    assert model.name == str(directory)
+    assert model.spec == MASK
+    settings: dict[str, Any] = {"max_tokens": 12, "seed": 3}
+    assert model.generate("hello", **settings).tokens == make_model(MASK).generate("hello", steps=3, **settings).tokens
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"])
+def test_a_directory_that_lacks_a_file(directory: Path, name: str):
+    (directory / name).unlink()
+    with pytest.raises(CheckpointError, match=name):
+        load(directory)
+
+
+def test_a_directory_with_broken_weights(directory: Path):
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(CheckpointError, match=r"cannot read .*model\.safetensors"):
+        load(directory)
+
+
+def test_a_directory_whose_weights_are_not_finite(make_model: Make, directory: Path):
+    model = make_model(MASK)
+    broken = {name: tensor * float("nan") for name, tensor in model.decoder.state_dict().items()}
+    save_checkpoint(directory, model.decoder, model.spec, tensors=broken)
+    with pytest.raises(CheckpointError, match="does not hold this model: not finite: "):
+        load(directory)
+
+
+@pytest.mark.parametrize("max_tokens", ["many", 0])
+def test_a_generation_config_of_a_directory(directory: Path, max_tokens: Any):
+    (directory / "generation_config.json").write_text(json.dumps({"max_tokens": max_tokens}))
+    with pytest.raises(CheckpointError, match="max_tokens is"):
+        load(directory)
+
+
+def test_a_name_that_is_no_model(tmp_path: Path):
+    with pytest.raises(CheckpointError, match=r"unknown model 'tinny'.*or a checkpoint directory"):
+        load("tinny")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="unknown model"):
+        load(tmp_path / "file")

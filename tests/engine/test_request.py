@@ -1,0 +1,84 @@
+"""A request is checked once, when it is made."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sfumato.engine.request import CanvasChanged, Request, Result, Usage
+from sfumato.errors import RequestError
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"prompt": ()}, "the prompt is empty; give at least one token"),
+        ({"max_tokens": 0}, "max_tokens is 0; allowed: 1 to 1048576"),
+        ({"max_tokens": 2**21}, "max_tokens is 2097152; allowed: 1 to 1048576"),
+        ({"max_tokens": "8"}, "max_tokens is '8'; allowed: a whole number"),
+        ({"max_tokens": 8.5}, "max_tokens is 8.5; allowed: a whole number"),
+        ({"canvas_length": 0}, "canvas_length is 0; allowed: 1 to 1048576"),
+        ({"n": 0}, "n is 0; allowed: 1 to 256"),
+        ({"n": 257}, "n is 257; allowed: 1 to 256"),
+        ({"n": True}, "n is True; allowed: a whole number"),
+        ({"seed": -1}, r"seed is -1; allowed: 0 to 2\^62 - 1"),
+        ({"seed": 2**62}, r"allowed: 0 to 2\^62 - 1"),
+        ({"seed": 1.5}, r"seed is 1.5; allowed: a whole number"),
+    ],
+)
+def test_what_is_refused(changes: dict[str, Any], message: str):
+    with pytest.raises(RequestError, match=message):
+        Request(**{"prompt": (1,)} | changes)
+
+
+def test_the_last_seed_has_room_for_every_variation():
+    """Variation i uses seed + i, which a canvas takes up to 2^63 - 1."""
+    request = Request(prompt=(1,), seed=2**62 - 1, n=256)
+    assert request.seed + request.n - 1 < 2**63
+
+
+def test_a_result_as_json():
+    event = CanvasChanged(
+        variation=0,
+        canvas=0,
+        step=1,
+        steps=2,
+        tokens=(5,),
+        pieces=("a",),
+        text="a",
+        accepted=(True,),
+        revised=(False,),
+        confidence=(1 / 3,),
+    )
+    usage = Usage(prompt_tokens=3)
+    values: dict[str, Any] = {"text": "a", "tokens": (5,), "finish_reason": "stop", "seed": 4, "model": "m"}
+    plain = json.loads(json.dumps(Result(**values, usage=usage).to_dict()))
+    assert list(plain) == ["text", "finish_reason", "seed", "model", "usage"]
+    assert list(plain["usage"]) == [
+        "prompt_tokens",
+        "completion_tokens",
+        "canvases",
+        "denoising_steps",
+        "forward_passes",
+        "positions_computed",
+        "revisions",
+        "time_to_first_commit_s",
+        "total_s",
+    ]
+    traced = json.loads(json.dumps(Result(**values, usage=usage, trace=[event]).to_dict()))
+    assert traced["trace"] == [
+        {
+            "variation": 0,
+            "canvas": 0,
+            "step": 1,
+            "steps": 2,
+            "tokens": [5],
+            "pieces": ["a"],
+            "text": "a",
+            "accepted": [True],
+            "revised": [False],
+            "confidence": [0.3333],
+        }
+    ]
