@@ -64,7 +64,7 @@ def train(
     def evaluate(decoder: Decoder, step: int) -> dict[str, float]:
         return _scores(run, decoder)
 
-    wanted = evaluate if loaded.evaluation.tasks else None
+    wanted = evaluate if loaded.evaluation.wanted else None
     run = Run(loaded, directory, evaluate=wanted, on_record=on_record)
     if resume:
         run.trainer.resume()
@@ -82,7 +82,10 @@ def train(
 
 
 def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
+    from sfumato.data.sources import held_out_source
+    from sfumato.diffusion.process import make_process
     from sfumato.engine.model import TextModel
+    from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
     from sfumato.evaluation.tasks import evaluate_task
     from sfumato.models.checkpoint import Checkpoint
 
@@ -93,6 +96,17 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
     for task in wanted.tasks:
         score = evaluate_task(model, task, n=wanted.n, steps=wanted.steps or None)
         numbers |= {f"score/{task}": score.score, f"mean_steps/{task}": score.mean_steps}
+    if wanted.bound_batches:
+        spec, end_id = recipe.generation_spec, run.tokenizer.eos_ids[0]
+        source = held_out_source(recipe.data.tasks, run.tokenizer)
+        if recipe.packing.canvas_lengths:
+            process = make_process(spec.noise, recipe.model.vocab_size, spec.mask_id)
+            bound = canvas_nelbo(
+                decoder, process, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches
+            )
+            numbers["canvas_nelbo"] = bound.nats_per_token
+        exact = response_nll(decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches)
+        numbers["response_nll"] = exact.nats_per_token
     return numbers
 
 

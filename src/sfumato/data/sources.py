@@ -123,6 +123,16 @@ def read_records(path: Path) -> list[Record]:
     return records
 
 
+def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
+    """The tasks of a recipe, in its mixture, with items that are never trained on.
+
+    Args:
+        tasks: weight by task name.
+        tokenizer: encodes all of it.
+    """
+    return MixtureSource([TaskSource(name, tokenizer, "test") for name in tasks], list(tasks.values()))
+
+
 def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int) -> Source:
     """Build the source a recipe describes.
 

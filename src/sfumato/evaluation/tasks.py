@@ -144,17 +144,32 @@ def first_accepted_answer(task: Task, result: Result) -> str | None:
             break
         accepted = [before or now for before, now in zip(accepted, event.accepted, strict=True)]
         answer = task.answer(event.text)
-        if answer is not None and all(accepted[: _first_line(event)]):
+        if answer is not None and all(accepted[place] for place in _answer_places(task, event, answer)):
             return answer
     return None
 
 
-def _first_line(event: CanvasChanged) -> int:
-    """Positions of the draft up to the end of its answer line, which stands first."""
-    for count, piece in enumerate(event.pieces, 1):
-        if "\n" in piece:
-            return count
-    return len(event.pieces)
+def _answer_places(task: Task, event: CanvasChanged, answer: str) -> list[int]:
+    """Positions of a draft's answer line, what ends it included; all of the text if no line alone states the answer."""
+    lines: list[list[int]] = [[]]
+    texts = [""]
+    for place, piece in enumerate(event.pieces):
+        if not any(event.pieces[place:]):
+            # The end token, and nothing past it.
+            lines[-1].append(place)
+            break
+        for more, part in enumerate(piece.split("\n")):
+            if more:
+                lines.append([])
+                texts.append("")
+            lines[-1].append(place)
+            texts[-1] += part
+        if piece.endswith("\n"):
+            lines[-1].remove(place)
+    for places, text in zip(lines, texts, strict=True):
+        if task.answer(text) == answer:
+            return places
+    return [place for places in lines for place in places]
 
 
 def _ask(model: TextModel, asked: Sequence[Item], start: int, seed: int, **settings: Any) -> list[Result]:

@@ -44,6 +44,13 @@ class EvaluationConfig:
     """Items of each."""
     steps: int = 0
     """Cap on denoising steps a canvas; 0 takes the generation defaults."""
+    bound_batches: int = 0
+    """Packed batches of held-out task items to bound the likelihood on; 0 leaves it out."""
+
+    @property
+    def wanted(self) -> bool:
+        """True if anything is to be measured."""
+        return bool(self.tasks) or self.bound_batches > 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,60 @@
+"""From a file of chats to answers: what was learned by heart is said again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato.config import load_recipe
+from sfumato.training.recipe import Recipe, Run
+
+RECIPE = """
+[model]
+vocab_size = 261
+hidden_size = 24
+intermediate_size = 48
+num_hidden_layers = 1
+num_attention_heads = 2
+num_key_value_heads = 1
+head_dim = 12
+canvas_embedding = true
+
+[packing]
+rows = 1
+row_length = 96
+canvas_lengths = [8]
+
+[train]
+warmup = 2
+lr = 2e-2
+average = 0.9
+threads = 1
+save_every_s = 1e9
+steps = 160
+"""
+AR = ("packing.canvas_lengths=[]", "generation_spec={canvas_length = 1, logit_shift = true, commit = 'in_place'}")
+CASES = {
+    "diffusion": ("generation_spec={canvas_length = 8}",),
+    "two canvases": ("generation_spec={canvas_length = 4}", "packing.canvas_lengths=[4]"),
+    "mask": ("generation_spec={noise = 'mask', mask_id = 4, canvas_length = 8}",),
+    "twin": (*AR, "train.steps=80"),
+}
+
+
+@pytest.mark.parametrize("overrides", CASES.values(), ids=CASES)
+def test_what_is_learned_by_heart_is_said_again(tmp_path: Path, overrides: tuple[str, ...]):
+    pairs = {"a": "yes", "b": "no", "c": ""}
+    chats = [{"prompt": prompt, "response": response} for prompt, response in pairs.items()]
+    (tmp_path / "some.jsonl").write_text("".join(f"{json.dumps(chat)}\n" for chat in chats))
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    files = f"data.files={{'{tmp_path / 'some.jsonl'}' = 1.0}}"
+    run = Run(load_recipe(Recipe, tmp_path / "recipe.toml", [files, *overrides]), tmp_path / "run")
+    run.trainer.run()
+    run.save_checkpoint()
+    model = sfumato.load(run.checkpoint_directory)
+    results = model.generate_batch([*pairs], steps=16, temperature=0.0, max_tokens=16)
+    assert {prompt: result.text for prompt, result in zip(pairs, results, strict=True)} == pairs
+    assert {result.finish_reason for result in results} == {"stop"}
