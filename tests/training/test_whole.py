@@ -33,13 +33,12 @@ lr = 2e-2
 average = 0.9
 threads = 1
 save_every_s = 1e9
-steps = 160
+steps = 200
 """
 AR = ("packing.canvas_lengths=[]", "generation_spec={canvas_length = 1, logit_shift = true, commit = 'in_place'}")
 CASES = {
     "diffusion": ("generation_spec={canvas_length = 8}",),
     "two canvases": ("generation_spec={canvas_length = 4}", "packing.canvas_lengths=[4]"),
-    "mask": ("generation_spec={noise = 'mask', mask_id = 4, canvas_length = 8}",),
     "twin": (*AR, "train.steps=80"),
 }
 
