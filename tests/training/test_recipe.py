@@ -195,3 +195,16 @@ def test_the_twin_reads_the_same_documents(path: Path, tmp_path: Path):
         last = json.loads(run.trainer.log_path.read_text().splitlines()[-1])
         assert (last["canvas_loss"] == 0.0) == (run.directory.name == "twin")
         assert last["ar_loss"] > 1.0
+
+
+def test_a_run_is_resumed_with_its_own_recipe(path: Path, tmp_path: Path):
+    started = Run(read(path), tmp_path / "run")
+    started.start()
+    started.trainer.run()
+    again = Run(read(path, "train.threads=2", "evaluation.n=3"), tmp_path / "run")
+    again.resume()
+    assert again.trainer.progress.step == 2
+    other = Run(read(path, "train.lr=0.5", "data.tasks.pi=1.0"), tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"data\.tasks\.pi was None and is 1\.0; train\.lr was 0\.001 and is 0\.5"):
+        other.resume()
+    assert other.trainer.progress.step == 0

@@ -67,7 +67,9 @@ def train(
     wanted = evaluate if loaded.evaluation.wanted else None
     run = Run(loaded, directory, evaluate=wanted, on_record=on_record)
     if resume:
-        run.trainer.resume()
+        run.resume()
+    else:
+        run.start()
     try:
         with ExitStack() as stack:
             sinks.append(stack.enter_context(_progress(directory.name, run)))

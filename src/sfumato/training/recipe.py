@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sfumato.data.packing import PackingConfig
 from sfumato.data.sources import make_source, read_records
@@ -16,8 +18,12 @@ from sfumato.errors import ConfigError
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.spec import GenerationSpec
+from sfumato.storage import write_atomically
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import Record, TrainConfig, Trainer
+
+# A resumed run may change these: they do not touch the weights.
+_FREE = ("evaluation.", "generation.", "train.eval_every", "train.save_every_s", "train.threads", "train.compile")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +131,38 @@ class Run:
     def checkpoint_directory(self) -> Path:
         return self.directory / "checkpoint"
 
+    @property
+    def recipe_path(self) -> Path:
+        """The recipe as it was run, overrides included."""
+        return self.directory / "recipe.json"
+
+    def start(self) -> None:
+        """Leave the recipe in the directory, for `resume` to compare and for people to read."""
+        write_atomically(self.recipe_path, (json.dumps(asdict(self.recipe), indent=2) + "\n").encode())
+
+    def resume(self) -> None:
+        """Go back to the last saved state.
+
+        Raises:
+            ConfigError: if the recipe says otherwise than the one the run was started with, where that would change
+                the weights.
+            CheckpointError: if the state cannot be read.
+        """
+        if self.recipe_path.exists():
+            before = _flat(json.loads(self.recipe_path.read_text(encoding="utf-8")))
+            now = _flat(json.loads(json.dumps(asdict(self.recipe))))
+            changed = [
+                f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
+                for key in sorted(before.keys() | now.keys())
+                if before.get(key) != now.get(key) and not key.startswith(_FREE)
+            ]
+            if changed:
+                raise ConfigError(
+                    f"{self.directory} holds a run of another recipe: {'; '.join(changed)}. Resume with the same "
+                    "values, or start in another directory with init_from"
+                )
+        self.trainer.resume()
+
     def save_checkpoint(self) -> None:
         """Write the averaged weights as a checkpoint directory, tokenizer included."""
         save_checkpoint(
@@ -165,6 +203,14 @@ class Run:
                 )
             model.load_state_dict(own | start)
         return model
+
+
+def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:
+    """Nested tables as one with dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {within + key: value}
+    return flat
 
 
 def _texts(data: DataConfig) -> Iterator[str]:
