@@ -183,6 +183,14 @@ def test_a_canvas_takes_the_smallest_length_that_fits_with_probability_one_half(
         assert found[length] / total == pytest.approx(share, abs=0.1)
 
 
+def test_a_document_is_not_cut_into_more_than_a_row_holds():
+    """102 tokens are two canvases of 96, which a row of 256 cannot hold next to the clean half."""
+    long = Document(range(5, 9), range(5, 107))
+    batch = packed(long, rows=40, row_length=256, canvas_lengths=(24, 96, 128), cut_share=1.0)
+    sizes = {tuple(Counter(canvas for canvas in row[4] if canvas).values()) for row in rows_of(batch)}
+    assert sizes == {(24,) * 5, (128,)}
+
+
 def test_a_share_of_documents_takes_any_length():
     """Half of them 2, 4 or 8 alike, so that a sixth is cut into two canvases; the other half as before."""
     config: dict[str, Any] = {"rows": 300, "row_length": 40, "canvas_lengths": (2, 4, 8), "ar_share": 1.0}

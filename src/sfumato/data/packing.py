@@ -56,7 +56,8 @@ class PackingConfig:
     """Canvas lengths to train. A document takes the smallest that holds its response with probability 1/2, the next
     with 1/4, and so on; a response longer than all is cut into the largest. Empty: no canvases."""
     cut_share: float = 0.0
-    """Share of documents that take any of the lengths, so that answers are also learned over several canvases."""
+    """Share of documents that take any of the lengths that fit a row, so that answers are also learned over several
+    canvases."""
     canvas_copies: int = 1
     """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
     ar_share: float = 1.0
@@ -181,6 +182,10 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
     return PackedBatch(*columns)
 
 
+def _round_up(count: int, length: int) -> int:
+    return -(-count // length) * length
+
+
 def _layout(document: Document, config: PackingConfig, rng: random.Random, end_id: int) -> list[_Piece]:
     """The clean half, then every copy of every canvas, as (tokens, targets, first position, noisy)."""
     prompt, response = list(document.prompt), list(document.response)
@@ -190,8 +195,10 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
         enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
         if rng.random() < config.cut_share:
-            length = rng.choice(config.canvas_lengths)
-        filled = response + [end_id] * (-len(response) % length)
+            room = config.row_length - len(prompt) - len(response)
+            fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(response), n) <= room]
+            length = rng.choice(fitting or [length])
+        filled = response + [end_id] * (_round_up(len(response), length) - len(response))
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
     clean = prompt + (response if with_response else [token for canvas in canvases[:-1] for token in canvas])
     targets = [IGNORED] * len(clean)
