@@ -60,13 +60,13 @@ def test_cached_prefill_and_canvas_equal_one_uncached_forward(
     if max(lengths):
         tokens = padded(prefixes)
         count = tokens.shape[1]
-        hidden = variant(tokens, cache.positions(count), cache.attention(count, causal=True), cache=cache)
+        hidden = variant(tokens, cache.positions(count), cache.attention(count, block=1), cache=cache)
         prefill_logits = variant.logits(hidden)
         cache.advance(lengths)
     tokens = padded(canvases)
     count = tokens.shape[1]
     soft = torch.randn(3, count, 16) if variant.config.self_conditioning else None
-    spec = cache.attention(count, causal=False, widths=widths)
+    spec = cache.attention(count, block=None, widths=widths)
     on_canvas = torch.ones_like(tokens, dtype=torch.bool)
     for _ in range(2):  # A step leaves the prefix as it was: the second gives the same.
         hidden = variant(tokens, cache.positions(count), spec, cache=cache, canvas_RQ=on_canvas, soft_RQD=soft)
@@ -88,11 +88,11 @@ def test_committed_canvases_are_prefix_to_the_next(variant: Decoder, draw: Draw)
     for part in ([row[:2] for row in prefixes], [row[2:] for row in prefixes], first):
         tokens = padded(part)
         count = tokens.shape[1]
-        variant(tokens, cache.positions(count), cache.attention(count, causal=True), cache=cache)
+        variant(tokens, cache.positions(count), cache.attention(count, block=1), cache=cache)
         cache.advance(list(map(len, part)))
     tokens = padded(second)
     on_canvas = torch.ones_like(tokens, dtype=torch.bool)
-    hidden = variant(tokens, cache.positions(3), cache.attention(3, causal=False), cache=cache, canvas_RQ=on_canvas)
+    hidden = variant(tokens, cache.positions(3), cache.attention(3, block=None), cache=cache, canvas_RQ=on_canvas)
     for row in range(2):
         prefix = [*prefixes[row], *first[row]]
         expected = uncached(variant, prefix, second[row])[len(prefix) :]
@@ -104,7 +104,7 @@ def test_causal_mode_equals_one_token_at_a_time(variant: Decoder, draw: Draw):
     cache = variant.new_cache(1, 11)
     logits = []
     for token in tokens:
-        spec = cache.attention(1, causal=True)
+        spec = cache.attention(1, block=1)
         hidden = variant(torch.tensor([[token]]), cache.positions(1), spec, cache=cache)
         logits.append(variant.logits(hidden)[0, 0])
         cache.advance([1])
@@ -165,7 +165,7 @@ def test_padding_of_a_canvas_is_never_read(make_decoder: Callable[..., Decoder],
     model = make_decoder()
     cache = model.new_cache(2, 12)
     cache.advance([3, 5])
-    spec = cache.attention(4, causal=False, widths=[2, 4])
+    spec = cache.attention(4, block=None, widths=[2, 4])
     tokens = torch.tensor([draw(4), draw(4, seed=1)])
     before = model(tokens, cache.positions(4), spec, cache=cache)
     tokens[0, 2:] += 1

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, SelfConditioning, rotate
+from sfumato.models.layers import (
+    MLP,
+    RMSNorm,
+    RopeScaling,
+    RotaryEmbedding,
+    SelfConditioning,
+    rotary_frequencies,
+    rotate,
+)
 
 # R rows, Q positions, H heads, E head dimension
 
@@ -32,7 +40,7 @@ def test_rotary_turns_pairs_of_halves_by_position_times_frequency():
     theta, size = 100.0, 6
     positions_RQ = torch.tensor([[0, 1, 7], [3, 300, 2]])
     x_RQHE = torch.randn(2, 3, 2, size)
-    turned = rotate(x_RQHE, *RotaryEmbedding(size, theta)(positions_RQ))
+    turned = rotate(x_RQHE, *RotaryEmbedding(rotary_frequencies(size, theta))(positions_RQ))
     frequencies = theta ** (-2 * torch.arange(size // 2, dtype=torch.float64) / size)
     angles = positions_RQ[..., None, None].double() * frequencies
     complex_x = torch.complex(*x_RQHE.double().chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
@@ -41,7 +49,7 @@ def test_rotary_turns_pairs_of_halves_by_position_times_frequency():
 
 @pytest.mark.parametrize("shift", [1, 50])
 def test_rotary_scores_depend_on_distance_alone(shift: int):
-    rotary = RotaryEmbedding(8, 10000.0)
+    rotary = RotaryEmbedding(rotary_frequencies(8, 10000.0))
     query, key = torch.randn(2, 1, 1, 1, 8)
 
     def score(at_query: int, at_key: int) -> float:
@@ -59,3 +67,31 @@ def test_self_conditioning_starts_at_zero_and_zero_always_gives_zero():
     torch.nn.init.normal_(block.mlp.down_proj.weight)
     assert block(soft).any()
     assert not block(torch.zeros(2, 3, 4)).any()
+
+
+def test_a_head_may_be_rotated_in_part():
+    x = torch.randn(1, 4, 2, 8)
+    part = RotaryEmbedding(rotary_frequencies(8, 100.0, fraction=0.5))(torch.arange(4)[None])
+    turned = rotate(x, *part)
+    assert torch.equal(turned[..., 4:], x[..., 4:])
+    torch.testing.assert_close(turned[..., :4], rotate(x[..., :4], *part))
+    torch.testing.assert_close(part[0], RotaryEmbedding(rotary_frequencies(4, 100.0))(torch.arange(4)[None])[0])
+
+
+def test_scaling_llama3_stretches_long_wavelengths_alone():
+    scaling = RopeScaling(rope_type="llama3", factor=8.0, original_max_position_embeddings=100)
+    plain = rotary_frequencies(64, 1e4)
+    found = rotary_frequencies(64, 1e4, scaling=scaling)
+    wavelengths = 2 * torch.pi / plain
+    short, long = wavelengths < 100 / 4, wavelengths > 100
+    assert short.any()
+    assert long.any()
+    assert torch.equal(found[short], plain[short])
+    torch.testing.assert_close(found[long], plain[long] / 8)
+    between = ~short & ~long
+    assert ((found < plain) & (found > plain / 8))[between].all()
+
+
+def test_scaling_linear_divides_all_frequencies():
+    scaling = RopeScaling(rope_type="linear", factor=4.0)
+    torch.testing.assert_close(rotary_frequencies(6, 50.0, scaling=scaling), rotary_frequencies(6, 50.0) / 4)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sfumato.models.attention import KVCache
-from sfumato.models.decoder import Decoder
+from sfumato.models.model import Model
 from sfumato.spec import GenerationSpec
 
 
@@ -32,7 +32,7 @@ class PrefixedDenoiser:
 
     def __init__(
         self,
-        model: Decoder,
+        model: Model,
         spec: GenerationSpec,
         prompts: Sequence[Sequence[int]],
         prompt_of_row: Sequence[int],
@@ -65,7 +65,7 @@ class PrefixedDenoiser:
         hidden_RLD = self._model(
             tokens_RL,
             cache.positions(length),
-            cache.attention(length, causal=single, widths=valid_RL.sum(-1).tolist()),
+            cache.attention(length, block=1 if single else None, widths=valid_RL.sum(-1).tolist()),
             cache=cache,
             canvas_RQ=canvas_RL,
             soft_RQD=soft_RLD,
@@ -108,7 +108,7 @@ class PrefixedDenoiser:
             # What pads a shorter canvas is written behind it and never counted as committed.
             padded = [[*canvas, *[0] * (longest - len(canvas))] for canvas in written]
             tokens_RL = torch.tensor(padded, device=self._model.device)
-            self._model(tokens_RL, kept.positions(longest), kept.attention(longest, causal=True), cache=kept)
+            self._model(tokens_RL, kept.positions(longest), kept.attention(longest, block=1), cache=kept)
             kept.advance(counts)
         self._pending, self._cache, self._all = [canvas[-1] for canvas in tokens], kept, list(range(len(rows)))
         self._rows, self._active = self._all, kept
@@ -123,7 +123,7 @@ class PrefixedDenoiser:
         cache = self._model.new_cache(1, max(1, len(prompt)))
         if prompt:
             tokens_1Q = torch.tensor([list(prompt)], device=self._model.device)
-            spec = cache.attention(len(prompt), causal=True)
+            spec = cache.attention(len(prompt), block=1)
             self._model(tokens_1Q, cache.positions(len(prompt)), spec, cache=cache)
             cache.advance([len(prompt)])
         return cache

@@ -27,7 +27,7 @@ from sfumato.engine.request import (
     Usage,
 )
 from sfumato.errors import CapacityError
-from sfumato.models.decoder import Decoder
+from sfumato.models.model import Model
 from sfumato.sampling import CanvasBatch, StepResult, StopHead, denoising
 from sfumato.spec import GenerationSpec
 
@@ -38,7 +38,7 @@ class Generator:
 
     name: str
     """For results."""
-    model: Decoder
+    model: Model
     """Weights."""
     spec: GenerationSpec
     """How it generates."""
@@ -94,7 +94,7 @@ def generate(generator: Generator, requests: Sequence[Request], *, drafts: bool 
         yield from _generate(generator, requests, drafts)
 
 
-def check_capacity(model: Decoder, request: Request) -> None:
+def check_capacity(model: Model, request: Request) -> None:
     """Refuse a request that the model's positions can never hold.
 
     Raises:

@@ -15,7 +15,7 @@ from sfumato.engine.generate import Generator, check_capacity, generate
 from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
-from sfumato.models.decoder import Decoder
+from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
 
@@ -94,7 +94,7 @@ class TextModel:
         )
 
     @property
-    def decoder(self) -> Decoder:
+    def decoder(self) -> Model:
         """The weights."""
         return self._generator.model
 

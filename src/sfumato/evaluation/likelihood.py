@@ -14,7 +14,7 @@ from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.decoder import Decoder
+from sfumato.models.model import Model
 
 T_MIN = 1e-3
 
@@ -33,7 +33,7 @@ class Likelihood:
 
 @torch.inference_mode()
 def canvas_nelbo(
-    model: Decoder,
+    model: Model,
     process: Process,
     source: Source,
     *,
@@ -94,7 +94,7 @@ def canvas_nelbo(
 
 @torch.inference_mode()
 def response_nll(
-    model: Decoder,
+    model: Model,
     source: Source,
     *,
     packing: PackingConfig,

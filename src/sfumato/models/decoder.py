@@ -19,7 +19,17 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec, KVCache, attend
-from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, SelfConditioning, rotate
+from sfumato.models.layers import (
+    MLP,
+    RMSNorm,
+    RopeScaling,
+    RotaryEmbedding,
+    SelfConditioning,
+    rotary_frequencies,
+    rotate,
+)
+from sfumato.models.model import Model
+from sfumato.models.moe import MixtureOfExperts, MoEConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +56,16 @@ class DecoderConfig:
     """Added to the mean square before the root."""
     rope_theta: float = 10000.0
     """Base of the rotary frequencies."""
+    partial_rotary_factor: float = 1.0
+    """Leading share of a head's dimensions that is rotated."""
+    rope_scaling: RopeScaling | None = None
+    """How the frequencies are stretched."""
     attention_bias: bool = False
     """Biases on the query, key and value projections (Qwen2)."""
+    output_bias: bool = False
+    """A bias on the attention's output projection."""
+    mlp_bias: bool = False
+    """Biases in the MLP."""
     qk_norm: bool = False
     """RMSNorm on every query and key head (Qwen3)."""
     tie_word_embeddings: bool = True
@@ -56,6 +74,8 @@ class DecoderConfig:
     """A learned vector added at canvas positions, so that shared weights know which mode they are in."""
     self_conditioning: bool = False
     """A gated MLP that reads the soft embedding of the model's own last prediction."""
+    moe: MoEConfig | None = None
+    """A mixture of experts in place of the MLP."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -67,8 +87,15 @@ class DecoderConfig:
                 f"num_key_value_heads is {self.num_key_value_heads}; allowed: a divisor of "
                 f"num_attention_heads = {self.num_attention_heads}"
             )
+        if not self.partial_rotary_factor <= 1.0:
+            raise ConfigError(f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: at most 1")
         if self.head_dim % 2:
             raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
+        if int(self.head_dim * self.partial_rotary_factor) % 2:
+            raise ConfigError(
+                f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: one that leaves an even number of "
+                f"head_dim = {self.head_dim} dimensions (rotary pairs)"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""
@@ -89,7 +116,7 @@ class Attention(nn.Module):
         self.q_proj = nn.Linear(config.hidden_size, queries, bias=config.attention_bias)
         self.k_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
         self.v_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
-        self.o_proj = nn.Linear(queries, config.hidden_size, bias=False)
+        self.o_proj = nn.Linear(queries, config.hidden_size, bias=config.output_bias)
         if config.qk_norm:
             self.q_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
             self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
@@ -121,7 +148,11 @@ class DecoderLayer(nn.Module):
         self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.self_attn = Attention(config, layer)
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.mlp = MLP(config.hidden_size, config.intermediate_size)
+        self.mlp: nn.Module
+        if config.moe is not None and layer >= config.moe.first_k_dense_replace:
+            self.mlp = MixtureOfExperts(config.hidden_size, config.moe)
+        else:
+            self.mlp = MLP(config.hidden_size, config.intermediate_size, bias=config.mlp_bias)
 
     def forward(
         self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
@@ -139,7 +170,14 @@ class Backbone(nn.Module):
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.ModuleList(DecoderLayer(config, layer) for layer in range(config.num_hidden_layers))
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.rotary = RotaryEmbedding(config.head_dim, config.rope_theta)
+        self.rotary = RotaryEmbedding(
+            rotary_frequencies(
+                config.head_dim,
+                config.rope_theta,
+                fraction=config.partial_rotary_factor,
+                scaling=config.rope_scaling,
+            )
+        )
         self.canvas_embed: nn.Embedding | None = None
         self.self_conditioning: SelfConditioning | None = None
         if config.canvas_embedding:
@@ -170,12 +208,13 @@ class Backbone(nn.Module):
         return hidden
 
 
-class Decoder(nn.Module):
+class Decoder(Model):
     """The transformer with its output head."""
 
+    config: DecoderConfig
+
     def __init__(self, config: DecoderConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.model = Backbone(config)
         self.lm_head: nn.Linear | None = None
         if not config.tie_word_embeddings:
@@ -183,17 +222,11 @@ class Decoder(nn.Module):
 
     @property
     def embedding_VD(self) -> Tensor:
-        """The input embedding matrix."""
         return self.model.embed_tokens.weight
 
     @property
-    def device(self) -> torch.device:
-        return self.embedding_VD.device
-
-    @property
-    def num_parameters(self) -> int:
-        """Weights, the shared embedding counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())
+    def cache_heads(self) -> list[tuple[int, int]]:
+        return [(self.config.num_key_value_heads, self.config.head_dim)] * self.config.num_hidden_layers
 
     def initialize(self, seed: int) -> None:
         """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
@@ -207,7 +240,7 @@ class Decoder(nn.Module):
                 nn.init.zeros_(parameter)
             if parameter.dim() < 2 or "canvas_embed" in name or "self_conditioning.mlp.down_proj" in name:
                 continue
-            std = 0.02 if "embed_tokens" in name else parameter.shape[1] ** -0.5
+            std = 0.02 if "embed_tokens" in name else parameter.shape[-1] ** -0.5
             if "o_proj" in name or "down_proj" in name:
                 std *= depth_scale
             with torch.no_grad():
@@ -223,40 +256,12 @@ class Decoder(nn.Module):
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
     ) -> Tensor:
-        """Hidden states after the final norm.
-
-        Args:
-            tokens_RQ: int64.
-            positions_RQ: int64, rotary positions.
-            attention: what each query may read; with a cache, over prefix and queries together.
-            cache: where keys and values are written and read; None attends among the queries alone.
-            canvas_RQ: bool, True at canvas positions; None if there are none.
-            soft_RQD: soft embedding of the last prediction, zero where there is none.
-
-        Returns:
-            hidden_RQD.
-        """
         hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, cache, canvas_RQ, soft_RQD)
         return hidden
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
-        """Token logits, float32, of hidden states of any leading shape."""
         head = self.embedding_VD if self.lm_head is None else self.lm_head.weight
         return functional.linear(hidden_RQD, head).float()
 
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
-        """Mean embedding [R, Q, D] under token probabilities."""
         return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD
-
-    def new_cache(self, num_rows: int, num_slots: int) -> KVCache:
-        """An empty cache for this model."""
-        config = self.config
-        return KVCache(
-            config.num_hidden_layers,
-            num_rows,
-            num_slots,
-            config.num_key_value_heads,
-            config.head_dim,
-            dtype=self.embedding_VD.dtype,
-            device=self.device,
-        )

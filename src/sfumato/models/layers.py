@@ -4,9 +4,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from sfumato.errors import ConfigError, unknown
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu": functional.silu,
+    "gelu_pytorch_tanh": partial(functional.gelu, approximate="tanh"),
+}
+"""By the names that configs use."""
 
 
 class RMSNorm(nn.Module):
@@ -22,16 +36,17 @@ class RMSNorm(nn.Module):
 
 
 class MLP(nn.Module):
-    """Gated feed-forward block, SwiGLU (Shazeer 2020, arXiv 2002.05202)."""
+    """Gated feed-forward block: SwiGLU, or another gate (Shazeer 2020, arXiv 2002.05202)."""
 
-    def __init__(self, size: int, intermediate_size: int) -> None:
+    def __init__(self, size: int, intermediate_size: int, *, activation: str = "silu", bias: bool = False) -> None:
         super().__init__()
-        self.gate_proj = nn.Linear(size, intermediate_size, bias=False)
-        self.up_proj = nn.Linear(size, intermediate_size, bias=False)
-        self.down_proj = nn.Linear(intermediate_size, size, bias=False)
+        self.gate_proj = nn.Linear(size, intermediate_size, bias=bias)
+        self.up_proj = nn.Linear(size, intermediate_size, bias=bias)
+        self.down_proj = nn.Linear(intermediate_size, size, bias=bias)
+        self.activation = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
+        out: Tensor = self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))
         return out
 
 
@@ -55,15 +70,65 @@ class SelfConditioning(nn.Module):
         return out
 
 
+@dataclass(frozen=True, kw_only=True)
+class RopeScaling:
+    """How rotary frequencies are stretched for texts longer than those of pretraining."""
+
+    rope_type: Literal["linear", "llama3"]
+    """linear divides all frequencies by `factor`; llama3 only the low ones."""
+    factor: float
+    """By how much."""
+    low_freq_factor: float = 1.0
+    """llama3: wavelengths longer than original_max_position_embeddings / this are stretched whole."""
+    high_freq_factor: float = 4.0
+    """llama3: wavelengths shorter than original_max_position_embeddings / this stay."""
+    original_max_position_embeddings: int = 8192
+    """llama3: positions of pretraining."""
+
+    def __post_init__(self) -> None:
+        if self.rope_type not in ("linear", "llama3"):
+            raise ConfigError(unknown("rope_type", str(self.rope_type), ["linear", "llama3"]))
+        if not self.factor >= 1.0:
+            raise ConfigError(f"factor is {self.factor}; allowed: 1 or more")
+        if not self.low_freq_factor < self.high_freq_factor:
+            raise ConfigError(
+                f"low_freq_factor is {self.low_freq_factor}; allowed: below high_freq_factor = {self.high_freq_factor}"
+            )
+
+    def apply(self, frequencies: Tensor) -> Tensor:
+        """The stretched frequencies.
+
+        Source: linear: Chen et al. 2023, arXiv 2306.15595; llama3: Llama 3.1's release.
+        """
+        stretched = frequencies / self.factor
+        if self.rope_type == "linear":
+            return stretched
+        turns = self.original_max_position_embeddings * frequencies / (2 * math.pi)
+        kept = ((turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor)).clamp(0.0, 1.0)
+        return (1.0 - kept) * stretched + kept * frequencies
+
+
+def rotary_frequencies(
+    head_dim: int, theta: float, *, fraction: float = 1.0, scaling: RopeScaling | None = None
+) -> Tensor:
+    """Frequencies of the rotated pairs, float32: theta^(-2i/n) for the n = fraction * head_dim leading dimensions."""
+    size = int(head_dim * fraction)
+    frequencies = theta ** -(torch.arange(0, size, 2, dtype=torch.float32) / size)
+    return frequencies if scaling is None else scaling.apply(frequencies)
+
+
 class RotaryEmbedding(nn.Module):
-    """Rotary position embedding, half-split layout as in Llama checkpoints (Su et al. 2021, arXiv 2104.09864)."""
+    """Rotary position embedding, half-split layout as in Llama checkpoints (Su et al. 2021, arXiv 2104.09864).
+
+    Args:
+        frequencies: of the rotated pairs, from `rotary_frequencies`.
+    """
 
     inv_freq: Tensor
 
-    def __init__(self, head_dim: int, theta: float) -> None:
+    def __init__(self, frequencies: Tensor) -> None:
         super().__init__()
-        exponents = torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim
-        self.register_buffer("inv_freq", theta**-exponents, persistent=False)
+        self.register_buffer("inv_freq", frequencies, persistent=False)
 
     def forward(self, positions_RQ: Tensor) -> tuple[Tensor, Tensor]:
         """Cosines and sines for the given positions.
@@ -72,7 +137,7 @@ class RotaryEmbedding(nn.Module):
             positions_RQ: int64, counted from 0.
 
         Returns:
-            cos_RQ1E, sin_RQ1E: float32, the last dimension repeated over both halves of a head.
+            cos_RQ1E, sin_RQ1E: float32, the last dimension repeated over both halves of the rotated part of a head.
         """
         angles_RQ1F = positions_RQ[:, :, None, None].float() * self.inv_freq
         angles_RQ1E = torch.cat((angles_RQ1F, angles_RQ1F), dim=-1)
@@ -80,7 +145,9 @@ class RotaryEmbedding(nn.Module):
 
 
 def rotate(x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
-    """Rotate every head's query or key by its position."""
-    first, second = x_RQHE.chunk(2, dim=-1)
-    turned = torch.cat((-second, first), dim=-1)
-    return (x_RQHE * cos_RQ1E + turned * sin_RQ1E).to(x_RQHE.dtype)
+    """Rotate every head's query or key by its position; dimensions past those of the cosines stay."""
+    size = cos_RQ1E.shape[-1]
+    part = x_RQHE[..., :size]
+    first, second = part.chunk(2, dim=-1)
+    turned = (part * cos_RQ1E + torch.cat((-second, first), dim=-1) * sin_RQ1E).to(x_RQHE.dtype)
+    return turned if size == x_RQHE.shape[-1] else torch.cat((turned, x_RQHE[..., size:]), dim=-1)

@@ -1,0 +1,111 @@
+"""What every family of models gives: one forward, logits, soft embeddings, an empty cache."""
+
+# R rows, Q positions, D model, V vocabulary
+
+from __future__ import annotations
+
+import abc
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from sfumato.models.attention import AttentionSpec, KVCache
+
+
+class ModelConfig(Protocol):
+    """What is asked of every family's config."""
+
+    @property
+    def vocab_size(self) -> int:
+        """Rows of the embedding."""
+        ...
+
+    @property
+    def max_position_embeddings(self) -> int:
+        """Longest prefix plus canvas, in positions."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        ...
+
+
+class Model(nn.Module, abc.ABC):
+    """A transformer that runs as causal prefill, as canvas over a cache, and autoregressively.
+
+    The difference is entirely in the `AttentionSpec` and in `canvas_RQ`. It knows nothing of noise levels, samplers
+    or tokens' meanings.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    @property
+    @abc.abstractmethod
+    def embedding_VD(self) -> Tensor:
+        """The input embedding matrix."""
+
+    @property
+    @abc.abstractmethod
+    def cache_heads(self) -> list[tuple[int, int]]:
+        """(key-value heads, head dimension) of each layer."""
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """Sizes of the sliding windows that some layers read."""
+        return ()
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding_VD.device
+
+    @property
+    def num_parameters(self) -> int:
+        """Weights, the shared embedding counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @abc.abstractmethod
+    def forward(
+        self,
+        tokens_RQ: Tensor,
+        positions_RQ: Tensor,
+        attention: AttentionSpec,
+        *,
+        cache: KVCache | None = None,
+        canvas_RQ: Tensor | None = None,
+        soft_RQD: Tensor | None = None,
+    ) -> Tensor:
+        """Hidden states after the final norm.
+
+        Args:
+            tokens_RQ: int64.
+            positions_RQ: int64, rotary positions.
+            attention: what each query may read; with a cache, over prefix and queries together.
+            cache: where keys and values are written and read; None attends among the queries alone.
+            canvas_RQ: bool, True at canvas positions; None if there are none.
+            soft_RQD: soft embedding of the last prediction, zero where there is none.
+
+        Returns:
+            hidden_RQD.
+        """
+
+    @abc.abstractmethod
+    def logits(self, hidden_RQD: Tensor) -> Tensor:
+        """Token logits, float32, of hidden states of any leading shape."""
+
+    @abc.abstractmethod
+    def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
+        """Mean embedding [R, Q, D] under token probabilities."""
+
+    def new_cache(self, num_rows: int, num_slots: int) -> KVCache:
+        """An empty cache for this model."""
+        return KVCache(
+            self.cache_heads,
+            num_rows,
+            num_slots,
+            windows=self.windows,
+            dtype=self.embedding_VD.dtype,
+            device=self.device,
+        )

@@ -1,0 +1,151 @@
+"""Mixtures of experts: a router chooses a few of many gated MLPs for each position.
+
+Positions are sorted by expert, so each expert is one product over the positions that chose it, and no position waits
+for a capacity.
+"""
+
+# N positions, K experts of a position, X experts, D model, I inner width of an expert
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sfumato.errors import ConfigError
+from sfumato.models.layers import ACTIVATIONS, MLP
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoEConfig:
+    """A mixture of experts in place of the MLP of most layers."""
+
+    num_experts: int
+    """Experts X of a layer."""
+    num_experts_per_tok: int
+    """Experts K of a position."""
+    moe_intermediate_size: int
+    """Inner width of one expert."""
+    num_shared_experts: int = 0
+    """Experts' worth of MLP that every position goes through besides."""
+    first_k_dense_replace: int = 0
+    """Leading layers that keep a plain MLP."""
+    score_function: Literal["softmax", "sigmoid"] = "softmax"
+    """What turns the router's logits into scores: softmax (Qwen3) or sigmoid, with a bias that only chooses
+    (LLaDA2)."""
+    n_group: int = 1
+    """Groups the experts are divided into."""
+    topk_group: int = 1
+    """Groups that may be chosen from; a group counts by the sum of its two best scores."""
+    norm_topk_prob: bool = True
+    """Divide the chosen scores by their sum."""
+    routed_scaling_factor: float = 1.0
+    """Factor on the weights of the chosen experts."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "n_group", "topk_group"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
+        if self.num_experts % self.n_group:
+            raise ConfigError(f"n_group is {self.n_group}; allowed: a divisor of num_experts = {self.num_experts}")
+        if self.topk_group > self.n_group:
+            raise ConfigError(f"topk_group is {self.topk_group}; allowed: at most n_group = {self.n_group}")
+        room = self.num_experts // self.n_group * self.topk_group
+        if self.num_experts_per_tok > room:
+            raise ConfigError(f"num_experts_per_tok is {self.num_experts_per_tok}; allowed: at most {room}")
+
+
+class Router(nn.Module):
+    """Choose each position's experts and their weights, in float32.
+
+    Source: softmax: Qwen3-MoE; sigmoid with groups and a bias that only chooses: DeepSeek-V3, arXiv 2412.19437,
+    section 2.1.2, as in Ling 2.0 and LLaDA2.
+    """
+
+    def __init__(self, size: int, config: MoEConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.weight = nn.Parameter(torch.empty(config.num_experts, size))
+        nn.init.normal_(self.weight, std=size**-0.5)
+        if config.score_function == "sigmoid":
+            self.expert_bias = nn.Parameter(torch.zeros(config.num_experts), requires_grad=False)
+
+    def forward(self, x_ND: Tensor) -> tuple[Tensor, Tensor]:
+        """Route positions.
+
+        Returns:
+            experts_NK: int64.
+            weights_NK: float32.
+        """
+        config = self.config
+        logits_NX = functional.linear(x_ND.float(), self.weight.float())
+        if config.score_function == "softmax":
+            scores_NX = logits_NX.softmax(-1)
+            chosen_by_NX = scores_NX
+        else:
+            scores_NX = logits_NX.sigmoid()
+            chosen_by_NX = scores_NX + self.expert_bias
+        if config.n_group > 1:
+            grouped = chosen_by_NX.unflatten(-1, (config.n_group, -1))
+            best = grouped.topk(2, dim=-1).values.sum(-1).topk(config.topk_group, dim=-1, sorted=False).indices
+            allowed = torch.zeros_like(grouped[..., 0], dtype=torch.bool).scatter(-1, best, True)
+            chosen_by_NX = grouped.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
+        experts_NK = chosen_by_NX.topk(config.num_experts_per_tok, dim=-1).indices
+        weights_NK = scores_NX.gather(-1, experts_NK)
+        if config.norm_topk_prob and config.num_experts_per_tok > 1:
+            weights_NK = weights_NK / (weights_NK.sum(-1, keepdim=True) + 1e-20)
+        return experts_NK, weights_NK * config.routed_scaling_factor
+
+
+class Experts(nn.Module):
+    """The gated MLPs of all experts of a layer, each weight as one tensor over experts."""
+
+    def __init__(self, num_experts: int, size: int, intermediate_size: int, *, activation: str = "silu") -> None:
+        super().__init__()
+        self.gate_up_proj = nn.Parameter(torch.empty(num_experts, 2 * intermediate_size, size))
+        self.down_proj = nn.Parameter(torch.empty(num_experts, size, intermediate_size))
+        nn.init.normal_(self.gate_up_proj, std=size**-0.5)
+        nn.init.normal_(self.down_proj, std=intermediate_size**-0.5)
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, x_ND: Tensor, experts_NK: Tensor, weights_NK: Tensor) -> Tensor:
+        """The weighted sum of each position's experts.
+
+        Args:
+            x_ND: positions.
+            experts_NK: int64, from a router.
+            weights_NK: float32.
+        """
+        num_positions, per_position = experts_NK.shape
+        order = experts_NK.flatten().argsort(stable=True)
+        sorted_MD = x_ND[order // per_position]
+        counts = experts_NK.flatten().bincount(minlength=len(self.gate_up_proj)).tolist()
+        parts = []
+        for expert, part_MD in enumerate(sorted_MD.split(counts)):
+            if counts[expert]:
+                gate, up = functional.linear(part_MD, self.gate_up_proj[expert]).chunk(2, dim=-1)
+                parts.append(functional.linear(self.activation(gate) * up, self.down_proj[expert]))
+        outputs_MD = torch.cat(parts) * weights_NK.flatten()[order, None].to(x_ND.dtype)
+        # Back in the order of positions, so that a position's sum does not depend on who else is in the batch.
+        unsorted_MD = torch.empty_like(outputs_MD).index_copy(0, order, outputs_MD)
+        return unsorted_MD.view(num_positions, per_position, -1).sum(1)
+
+
+class MixtureOfExperts(nn.Module):
+    """Router, experts, and the shared MLP if there is one."""
+
+    def __init__(self, size: int, config: MoEConfig) -> None:
+        super().__init__()
+        self.gate = Router(size, config)
+        self.experts = Experts(config.num_experts, size, config.moe_intermediate_size)
+        self.shared_experts: MLP | None = None
+        if config.num_shared_experts:
+            self.shared_experts = MLP(size, config.moe_intermediate_size * config.num_shared_experts)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x_ND = x.flatten(0, -2)
+        out: Tensor = self.experts(x_ND, *self.gate(x_ND)).view_as(x)
+        return out if self.shared_experts is None else out + self.shared_experts(x)
