@@ -1,6 +1,7 @@
-"""Checkpoints as ordinary Hugging Face directories: config.json, model.safetensors, generation_config.json.
+"""Checkpoints as ordinary Hugging Face directories: config.json, safetensors, generation_config.json.
 
-Loading is strict: a missing, unexpected or misshapen tensor is an error that lists the names. Only safetensors is read.
+Loading is strict: a missing, unexpected or misshapen tensor is an error that lists the names. Only safetensors is read,
+and no code that comes with a checkpoint is ever run.
 """
 
 from __future__ import annotations
@@ -12,28 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
-from sfumato.config import from_table
-from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.errors import CheckpointError, unknown
+from sfumato.models.decoder import Decoder
+from sfumato.models.families import FAMILIES, ConfigTable, Family, own_config, stored_shape
+from sfumato.models.model import Model
+from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
-
-MODEL_TYPE = "sfumato"
-WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A decoder with what it needs to generate."""
+    """A model with what it needs to generate."""
 
-    model: Decoder
+    model: Model
     spec: GenerationSpec
     generation: dict[str, Any]
-    """Sampling defaults, as generation_config.json gives them."""
+    """Sampling defaults under our names, from generation_config.json."""
 
 
 def save_checkpoint(
@@ -60,87 +59,97 @@ def save_checkpoint(
     """
     weights = model.state_dict() if tensors is None else tensors
     stored = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
-    config = {"model_type": MODEL_TYPE, **model.config.to_dict(), "generation_spec": spec.to_dict()}
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
     write_atomically(directory / "generation_config.json", _json(generation or {}))
-    write_atomically(directory / "config.json", _json(config))
+    write_atomically(directory / "config.json", _json(own_config(model.config, spec)))
 
 
 def load_checkpoint(directory: Path, *, dtype: torch.dtype = torch.float32) -> Checkpoint:
-    """Read a checkpoint directory.
+    """Read a checkpoint directory of any family.
 
     Args:
-        directory: holds config.json and model.safetensors.
+        directory: holds config.json and the weights.
         dtype: of the loaded weights.
 
     Raises:
-        CheckpointError: if a file is missing or damaged, the model type is not supported, or tensors do not match.
+        CheckpointError: if a file is missing or damaged, the model type is not supported, the config asks for what is
+            not computed, or tensors do not match.
     """
-    config = read_json(directory / "config.json")
-    if config.pop("model_type", None) != MODEL_TYPE:
-        given = read_json(directory / "config.json").get("model_type")
-        raise CheckpointError(f"{directory}: {unknown('model_type', str(given), [MODEL_TYPE])}")
-    spec_table = config.pop("generation_spec", {})
-    if not isinstance(spec_table, dict):
-        raise CheckpointError(f"{directory / 'config.json'}: generation_spec is {spec_table!r}; allowed: an object")
-    try:
-        spec = from_table(GenerationSpec, spec_table, "generation_spec.")
-        model = Decoder(from_table(DecoderConfig, config))
-    except ConfigError as error:
-        raise CheckpointError(f"{directory / 'config.json'}: {error}") from None
-    expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    tensors = read_tensors(directory / WEIGHTS, expected)
-    model.load_state_dict(tensors)
-    model.to(dtype).eval()
+    family, table = read_config(directory)
+    with torch.device("meta"):
+        model, spec = family.build(table)
+    fill(model, family, SafetensorsSource(directory), dtype)
     generation_file = directory / "generation_config.json"
-    generation = read_json(generation_file) if generation_file.exists() else {}
-    return Checkpoint(model, spec, generation)
+    generation = family.generation(read_json(generation_file)) if generation_file.exists() else {}
+    return Checkpoint(model.eval(), spec, generation)
 
 
-def read_tensors(path: Path, expected: Mapping[str, torch.Size]) -> dict[str, Tensor]:
-    """Read exactly the expected tensors from a safetensors file.
+def read_config(directory: Path) -> tuple[Family, ConfigTable]:
+    """The family of a checkpoint directory, and its config.
 
     Raises:
-        CheckpointError: if the file is missing or damaged, or a tensor is missing, unexpected, misshapen or not finite.
+        CheckpointError: if there is no config, or its model type is not supported.
     """
-    try:
-        with safe_open(path, framework="pt") as file:
-            found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"cannot read {path}: {error}; is the file complete?") from None
+    path = directory / "config.json"
+    config = read_json(path)
+    kind = str(config.get("model_type"))
+    if kind not in FAMILIES:
+        raise CheckpointError(f"{path}: {unknown('model_type', kind, FAMILIES)}")
+    return FAMILIES[kind], ConfigTable(config, str(path))
+
+
+def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype) -> None:
+    """Give a model on the meta device its weights, a tensor at a time: no more than the model and one file are held.
+
+    Args:
+        model: its parameters and persistent buffers are replaced.
+        family: says where each tensor goes.
+        source: the tensors.
+        dtype: of the weights.
+
+    Raises:
+        CheckpointError: if a tensor is missing, unexpected, misshapen or not finite; all of them are listed.
+    """
+    layout, optional = family.layout(model), set(family.optional(model))
+    empty, found = model.state_dict(), source.shapes()
+    expected = {name: stored_shape(empty, parts) for name, parts in layout.items()}
     problems = [
         *_listing("missing", expected.keys() - found.keys()),
-        *_listing("unexpected", found.keys() - expected.keys()),
+        *_listing("unexpected", found.keys() - expected.keys() - optional),
         *_listing(
             "misshapen",
             (
-                f"{name} {list(found[name].shape)}, not {list(expected[name])}"
+                f"{name} {list(found[name])}, not {list(expected[name])}"
                 for name in expected.keys() & found.keys()
-                if found[name].shape != expected[name]
+                if tuple(found[name]) != expected[name]
             ),
         ),
-        *_listing("not finite", (name for name, tensor in found.items() if not bool(tensor.isfinite().all()))),
     ]
     if problems:
-        raise CheckpointError(f"{path} does not hold this model: " + "; ".join(problems))
-    return found
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a checkpoint directory.
-
-    Raises:
-        CheckpointError: if it is missing, or not a JSON object.
-    """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise CheckpointError(f"{path} holds a {type(value).__name__}; allowed: an object")
-    return value
+        raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
+    weights: dict[str, Tensor] = {}
+    broken: list[str] = []
+    for name, tensor in source:
+        if not bool(tensor.isfinite().all()):
+            broken.append(name)
+        first = 0
+        for part in layout.get(name, ()):
+            if part.name not in weights:
+                weights[part.name] = torch.empty(empty[part.name].shape, dtype=dtype)
+            target = weights[part.name][part.put] if part.put else weights[part.name]
+            rows = tensor.shape[0] - first if part.rows is None else part.rows
+            target.copy_(tensor if part.rows is None else tensor[first : first + rows])
+            first += rows
+    if broken:
+        raise CheckpointError(f"{source.where} does not hold this model: {_listing('not finite', broken)[0]}")
+    for name, weight in weights.items():
+        path, _, own = name.rpartition(".")
+        module = model.get_submodule(path)
+        if own in module._parameters:
+            trained = module._parameters[own]
+            module._parameters[own] = nn.Parameter(weight, requires_grad=trained is not None and trained.requires_grad)
+        else:
+            module._buffers[own] = weight
 
 
 def _listing(kind: str, names: Iterable[str]) -> list[str]:

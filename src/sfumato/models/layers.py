@@ -113,7 +113,7 @@ def rotary_frequencies(
 ) -> Tensor:
     """Frequencies of the rotated pairs, float32: theta^(-2i/n) for the n = fraction * head_dim leading dimensions."""
     size = int(head_dim * fraction)
-    frequencies = theta ** -(torch.arange(0, size, 2, dtype=torch.float32) / size)
+    frequencies = theta ** -(torch.arange(0, size, 2, dtype=torch.float32, device="cpu") / size)
     return frequencies if scaling is None else scaling.apply(frequencies)
 
 

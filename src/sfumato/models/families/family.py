@@ -1,0 +1,145 @@
+"""What a family of checkpoints is: how its configs are read, where its tensors go, what its sampling defaults mean.
+
+A family is a value in a table. Code elsewhere branches on what it produces, a `GenerationSpec` and a config, never on
+its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sfumato.errors import CheckpointError
+from sfumato.models.model import Model
+from sfumato.spec import GenerationSpec
+
+_REQUIRED = object()
+
+# Keys that say nothing about what is computed, or about training alone.
+BOOKKEEPING = frozenset(
+    """
+    architectures auto_map bos_token_id dtype eos_token_id id2label initializer_range label2id model_type name_or_path
+    _name_or_path output_attentions output_hidden_states pad_token_id return_dict tokenizer_class torch_dtype
+    transformers_version use_cache _attn_implementation chunk_size_feed_forward is_encoder_decoder problem_type
+    attention_dropout embedding_dropout hidden_dropout output_dropout residual_dropout attn_pdrop resid_pdrop
+    output_router_logits router_aux_loss_coef router_dtype
+    """.split()  # noqa: SIM905
+)
+
+
+class ConfigTable:
+    """A config.json that is read key by key, so that what nobody read can be named.
+
+    Args:
+        values: the object.
+        where: the file, for messages.
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self._values = dict(values)
+        self._left = set(values)
+        self.where = where
+
+    def take(self, key: str, default: Any = _REQUIRED) -> Any:
+        """The value of a key.
+
+        Raises:
+            CheckpointError: if it is missing and has no default.
+        """
+        self._left.discard(key)
+        value = self._values.get(key, default)
+        if value is _REQUIRED:
+            raise CheckpointError(f"{self.where}: {key} is missing")
+        return value
+
+    def number(self, key: str, default: Any = _REQUIRED) -> Any:
+        """A number, or None where that is the default.
+
+        Raises:
+            CheckpointError: if it is anything else.
+        """
+        value = self.take(key, default)
+        if value is not default and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: a number")
+        return value
+
+    def table(self, key: str) -> ConfigTable:
+        """A nested object."""
+        value = self.take(key)
+        if not isinstance(value, dict):
+            raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: an object")
+        return ConfigTable(value, f"{self.where}: {key}")
+
+    def rest(self) -> dict[str, Any]:
+        """Everything that was not read yet, without the model type."""
+        left, self._left = self._left - {"model_type"}, set()
+        return {key: self._values[key] for key in self._values if key in left}
+
+    def expect(self, key: str, *allowed: Any) -> None:
+        """Refuse a value that asks for what is not computed; a missing key means the first.
+
+        Raises:
+            CheckpointError: naming key, value and what is allowed.
+        """
+        value = self.take(key, allowed[0])
+        if value not in allowed:
+            wanted = " or ".join(repr(one) for one in allowed)
+            raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: {wanted}, nothing else is computed here")
+
+    def finish(self, ignored: Collection[str] = ()) -> None:
+        """Refuse keys that nobody read, but for bookkeeping, those named as ignored, and those set to null.
+
+        Raises:
+            CheckpointError: listing them.
+        """
+        left = {key for key in self._left if self._values[key] is not None} - BOOKKEEPING - set(ignored)
+        if left:
+            raise CheckpointError(
+                f"{self.where}: unknown {', '.join(sorted(left))}; what a config asks for is never left out silently"
+            )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where some or all of a stored tensor goes."""
+
+    name: str
+    """A parameter or buffer of our model."""
+    rows: int | None = None
+    """How many rows of the stored tensor, in order; None takes all of them."""
+    put: tuple[int | slice, ...] = ()
+    """Which part of the parameter; () is all of it."""
+
+
+Layout = dict[str, tuple[Part, ...]]
+"""The tensors that a checkpoint stores, by name, and where each goes."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """How checkpoints with one model_type become a model of ours."""
+
+    build: Callable[[ConfigTable], tuple[Model, GenerationSpec]]
+    """Reads a config; the model's weights need not be initialised."""
+    layout: Callable[[Model], Layout]
+    """The tensors of a checkpoint of that model."""
+    generation: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    """From generation_config.json to sampling defaults under our names."""
+    optional: Callable[[Model], Collection[str]] = lambda model: ()
+    """Tensors that may be stored besides and hold nothing new, such as a tied head."""
+
+
+def same_names(model: Model) -> Layout:
+    """The layout of a checkpoint whose names are ours."""
+    return {name: (Part(name),) for name in model.state_dict()}
+
+
+def stored_shape(model: Mapping[str, torch.Tensor], parts: tuple[Part, ...]) -> tuple[int, ...]:
+    """The shape of a stored tensor, from where its parts go."""
+    shapes = [model[part.name][part.put].shape if part.put else model[part.name].shape for part in parts]
+    if len(parts) == 1:
+        return tuple(shapes[0])
+    return (sum(shape[0] for shape in shapes), *shapes[0][1:])

@@ -1,0 +1,123 @@
+"""Tensors of a checkpoint, one at a time: safetensors in one file or in shards.
+
+Files are opened one after the other and closed again, so that no more than one of them is ever in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from sfumato.errors import CheckpointError
+
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+
+
+class TensorSource(Protocol):
+    """A checkpoint's tensors."""
+
+    where: str
+    """The file or directory, for messages."""
+
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of every tensor, without reading any."""
+        ...
+
+    def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        """Every tensor, in the order that reads the files once."""
+        ...
+
+
+class SafetensorsSource:
+    """The safetensors files of a directory.
+
+    Args:
+        directory: holds model.safetensors, or an index with its shards.
+
+    Raises:
+        CheckpointError: if there are none, a shard is missing, or a file is damaged or disagrees with the index.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.files = _files(directory)
+        self.where = str(next(iter(self.files)) if len(self.files) == 1 else directory)
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        for path, named in self.files.items():
+            with _opened(path) as file:
+                found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            if named is not None and (astray := named - found.keys()):
+                raise CheckpointError(f"{path} lacks tensors that {INDEX} says it has: {', '.join(sorted(astray)[:8])}")
+            self._shapes |= found
+
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        return self._shapes
+
+    def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        for path in self.files:
+            with _opened(path) as file:
+                for name in file.keys():  # noqa: SIM118
+                    yield name, file.get_tensor(name)
+
+
+def _files(directory: Path) -> dict[Path, set[str] | None]:
+    """The files to read, each with the tensors that the index says are in it."""
+    if (directory / WEIGHTS).is_file() or not (directory / INDEX).is_file():
+        if not (directory / WEIGHTS).is_file():
+            pickles = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
+            if pickles:
+                raise CheckpointError(
+                    f"{directory} holds {pickles[0]}, a pickle, which can run code when it is read; allowed: "
+                    "safetensors only, convert it where it comes from"
+                )
+            raise CheckpointError(f"cannot read {directory / WEIGHTS}: no such file")
+        return {directory / WEIGHTS: None}
+    named: dict[Path, set[str] | None] = {}
+    index = read_json(directory / INDEX).get("weight_map")
+    if not isinstance(index, dict):
+        raise CheckpointError(f"{directory / INDEX} has no weight_map")
+    for name, file in index.items():
+        path = directory / str(file)
+        if path.parent != directory:
+            raise CheckpointError(f"{directory / INDEX} names {file!r}; allowed: files beside it")
+        tensors = named.setdefault(path, set())
+        assert tensors is not None
+        tensors.add(name)
+    missing = [path.name for path in named if not path.is_file()]
+    if missing:
+        raise CheckpointError(f"{directory} lacks {len(missing)} of {len(named)} shards: {', '.join(missing[:8])}")
+    return named
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """safe_open, whose failures become ours, on opening and on reading."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"cannot read {path}: {error}; is the file complete?") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a checkpoint directory.
+
+    Raises:
+        CheckpointError: if it is missing, or not a JSON object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path} holds a {type(value).__name__}; allowed: an object")
+    return value
