@@ -30,7 +30,7 @@ def packed(*documents: Document, seed: int = 0, step: int = 0, **config: Any) ->
 
 
 def rows_of(batch: PackedBatch) -> list[list[list[int]]]:
-    columns = ("tokens", "targets", "positions", "documents", "canvases", "starts")
+    columns = ("tokens", "targets", "positions", "documents", "canvases", "starts", "before")
     return [[getattr(batch, f"{name}_BT")[row].tolist() for name in columns] for row in range(len(batch.tokens_BT))]
 
 
@@ -48,7 +48,17 @@ def test_a_row_by_hand():
         [0, 0, 0, 0, 0, 0, 0, 0, 0, -1],
         [0, 0, 0, 0, 0, 1, 1, 1, 1, 0],
         [0, 0, 0, 0, 0, 2, 2, 2, 2, 0],
+        [-1, -1, -1, -1, -1, 6, -1, -1, -1, -1],
     ]
+
+
+def test_a_row_that_is_read_one_position_to_the_left():
+    """The canvas stands behind the last token of the prompt, which only the clean half and the canvas's head hold."""
+    batch = packed(ONE, rows=1, row_length=9, canvas_lengths=(4,))
+    tokens, positions, mask = batch.inputs(batch.tokens_BT, logit_shift=True)
+    assert tokens.tolist() == [[5, 6, 7, 8, END, 6, 7, 8, END]]
+    assert positions.tolist() == [[0, 1, 2, 3, 4, 1, 2, 3, 4]]
+    assert mask[0, 0, 5].tolist() == [True, False, False, False, False, True, True, True, True]
 
 
 def test_a_row_without_the_autoregressive_loss_stops_where_the_last_canvas_starts():
@@ -60,6 +70,7 @@ def test_a_row_without_the_autoregressive_loss_stops_where_the_last_canvas_start
         [0, 0, 0, 0, 0, 0, 0, 0],
         [0, 0, 0, 0, 1, 1, 2, 2],
         [0, 0, 0, 0, 2, 2, 4, 4],
+        [-1, -1, -1, -1, 6, -1, 8, -1],
     ]
 
 
@@ -72,6 +83,7 @@ def test_without_canvases_a_row_is_autoregressive_training_data():
         [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, -1, -1],
         [0] * 12,
         [0] * 12,
+        [-1] * 12,
     ]
 
 
@@ -97,10 +109,10 @@ def test_the_mask_is_its_definition():
     config: dict[str, Any] = {"rows": 2, "row_length": 48, "canvas_lengths": (4, 8), "canvas_copies": 2}
     batch = packed(*draw_documents(20, 9), **config, ar_share=0.5)
     assert len(set(batch.documents_BT.flatten().tolist())) > 2
-    allowed = batch.attention_mask()
+    allowed = batch.inputs(batch.tokens_BT)[2]
     assert allowed.shape == (2, 1, 48, 48)
     for row, columns in enumerate(rows_of(batch)):
-        places = list(zip(*columns[2:], strict=True))
+        places = list(zip(*columns[2:6], strict=True))
         for (q, query), (k, key) in itertools.product(enumerate(places), repeat=2):
             position, document, canvas, start = query
             key_position, key_document, key_canvas, _ = key
@@ -128,7 +140,7 @@ def test_every_response_is_supervised_once_and_no_prompt(
     config: dict[str, Any] = {"rows": 8, "row_length": 100, "canvas_lengths": lengths, "ar_share": ar_share}
     batch = packed(*documents, canvas_copies=copies, cut_share=cut_share, **config)
     num_found = num_with_response = 0
-    for tokens, targets, positions, owners, canvases, starts in rows_of(batch):
+    for tokens, targets, positions, owners, canvases, starts, _ in rows_of(batch):
         for owner in range(max(owners) + 1):
             mine = [i for i, other in enumerate(owners) if other == owner]
             clean = [i for i in mine if canvases[i] == 0]

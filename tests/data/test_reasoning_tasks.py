@@ -69,6 +69,23 @@ def test_every_line_of_arithmetic_is_true(task: Arithmetic):
         assert task.derivation_answer(item.response) == item.answer
 
 
+def test_every_sum_is_true_and_the_checker_wants_all_of_them():
+    task = TASKS["sums"]
+    for seed in range(300):
+        item = task.generate(seed)
+        asked = item.prompt.removeprefix("sums: ").split(", ")
+        lines = item.response.split("\n")
+        assert 3 <= len(asked) == len(lines) <= 6
+        for sum_, line in zip(asked, lines, strict=True):
+            left, right = line.split(" = ")
+            assert left == sum_
+            assert 10 <= value_of(left) == int(right) <= 99
+        assert task.check(item, item.response)
+        assert not task.check(item, "\n".join(lines[:-1]))
+        wrong = lines[-1][:-1] + ("1" if lines[-1][-1] != "1" else "2")
+        assert not task.check(item, "\n".join([*lines[:-1], wrong]))
+
+
 def test_arithmetic_reaches_its_forms():
     expressions = [FIRST.generate(seed).meta["expression"] for seed in range(5000)]
     text = " ".join(expressions)

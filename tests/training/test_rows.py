@@ -47,16 +47,17 @@ def noised(batch: PackedBatch) -> Tensor:
     return torch.where(batch.canvases_BT > 0, noise, batch.tokens_BT)
 
 
-def packed_logits(model: Decoder, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
-    attention = AttentionSpec(mask=batch.attention_mask())
-    hidden = model(tokens_BT, batch.positions_BT, attention, canvas_RQ=batch.canvases_BT > 0)
-    return model.logits(hidden)
+def packed_logits(model: Decoder, batch: PackedBatch, noisy_BT: Tensor, logit_shift: bool = False) -> Tensor:
+    tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
+    attention = AttentionSpec(mask=mask_B1TT)
+    return model.logits(model(tokens_BT, positions_BT, attention, canvas_RQ=batch.canvases_BT > 0))
 
 
-def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: PackedBatch):
+@pytest.mark.parametrize("logit_shift", [False, True])
+def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: PackedBatch, logit_shift: bool):
     """The clean half by a plain causal forward; every canvas by prefill into a cache and one denoising step."""
     tokens_BT = noised(batch)
-    logits = packed_logits(variant, batch, tokens_BT)
+    logits = packed_logits(variant, batch, tokens_BT, logit_shift)
     num_canvases = 0
     for row in range(2):
         owners, canvases = batch.documents_BT[row], batch.canvases_BT[row]
@@ -70,11 +71,16 @@ def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: Pack
                 places = (canvases == canvas).nonzero().flatten()
                 start, length = int(batch.starts_BT[row, places[0]]), len(places)
                 cache = variant.new_cache(1, start + length)
-                prefix = text[:, :start]
-                variant(prefix, cache.positions(start), cache.attention(start, causal=True), cache=cache)
-                cache.advance([start])
                 noisy = tokens_BT[row, places][None]
-                spec = cache.attention(length, causal=False)
+                if logit_shift:
+                    # The token before the canvas is read at its head, and each position predicts the next.
+                    noisy = torch.cat((text[:, start - 1 : start], noisy[:, :-1]), dim=1)
+                    start -= 1
+                if start:
+                    prefix = text[:, :start]
+                    variant(prefix, cache.positions(start), cache.attention(start, block=1), cache=cache)
+                    cache.advance([start])
+                spec = cache.attention(length, block=None)
                 on_canvas = torch.ones_like(noisy, dtype=torch.bool)
                 alone = variant.logits(variant(noisy, cache.positions(length), spec, cache=cache, canvas_RQ=on_canvas))
                 torch.testing.assert_close(logits[row, places], alone[0], atol=1e-5, rtol=1e-4)
@@ -82,27 +88,31 @@ def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: Pack
     assert num_canvases >= 12
 
 
+@pytest.mark.parametrize("logit_shift", [False, True])
 def test_a_changed_token_reaches_who_may_read_it_and_nobody_else(
-    make_decoder: Callable[..., Decoder], batch: PackedBatch
+    make_decoder: Callable[..., Decoder], batch: PackedBatch, logit_shift: bool
 ):
     """Two layers carry a change on to readers of readers; all of them stay inside the definition below."""
     model = make_decoder()
     tokens_BT = noised(batch)
-    before = packed_logits(model, batch, tokens_BT)[0]
+    before = packed_logits(model, batch, tokens_BT, logit_shift)[0]
     owners, canvases, positions, starts = (
         column[0] for column in (batch.documents_BT, batch.canvases_BT, batch.positions_BT, batch.starts_BT)
     )
     for changed in range(0, 96, 5):
         other = tokens_BT.clone()
         other[0, changed] = (other[0, changed] + 7) % 23
-        after = packed_logits(model, batch, other)[0]
+        after = packed_logits(model, batch, other, logit_shift)[0]
         moved = (before != after).any(-1)
         same = owners == owners[changed]
         if owners[changed] < 0:
             assert not moved[owners >= 0].any()
         elif canvases[changed] > 0:
-            assert torch.equal(moved, canvases == canvases[changed])
+            last = changed == int((canvases == canvases[changed]).nonzero().max())
+            unread = logit_shift and last
+            assert torch.equal(moved, (canvases == canvases[changed]) & (not unread))
         else:
             at = positions[changed]
-            later = same & torch.where(canvases == 0, positions >= at, starts > at)
+            # The head of a shifted canvas is a copy of the token before it, which stays as it was.
+            later = same & torch.where(canvases == 0, positions >= at, starts - int(logit_shift) > at)
             assert torch.equal(moved, later), changed

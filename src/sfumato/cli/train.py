@@ -104,7 +104,13 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
         if recipe.packing.canvas_lengths:
             process = make_process(spec.noise, recipe.model.vocab_size, spec.mask_id)
             bound = canvas_nelbo(
-                decoder, process, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches
+                decoder,
+                process,
+                source,
+                packing=recipe.packing,
+                end_id=end_id,
+                logit_shift=spec.logit_shift,
+                num_batches=wanted.bound_batches,
             )
             numbers["canvas_nelbo"] = bound.nats_per_token
         exact = response_nll(decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches)

@@ -92,30 +92,43 @@ class PackedBatch:
     """0 on clean positions; on a canvas its number within the row, from 1."""
     starts_BT: Tensor
     """On a canvas, the position it starts at; 0 on clean positions."""
+    before_BT: Tensor
+    """At the first position of a canvas, the clean token before it; -1 elsewhere."""
 
     @property
     def num_tokens(self) -> int:
         """Positions that are not padding."""
         return int((self.documents_BT >= 0).sum())
 
-    def attention_mask(self) -> Tensor:
-        """Which key each query may read.
+    def inputs(self, tokens_BT: Tensor, *, logit_shift: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """What the model reads: tokens, rotary positions, and which key each query may read.
 
         A clean position reads clean positions up to itself. A canvas position reads its whole canvas and the clean
         positions strictly before the canvas. Nothing reads across documents. Padding reads padding.
 
+        Args:
+            tokens_BT: int64; the clean tokens, or with noise on the canvases.
+            logit_shift: a position predicts the token after it: each canvas is read one position to the left, behind
+                the last clean token before it, and without its own last token.
+
         Returns:
-            mask_B1TT: bool.
+            tokens_BT, positions_BT: int64.
+            mask_B1TT: bool, True where a query may read a key.
         """
+        canvas_BT = self.canvases_BT > 0
+        positions_BT, starts_BT = self.positions_BT, self.starts_BT
+        if logit_shift:
+            moved_BT = torch.where(self.before_BT >= 0, self.before_BT, tokens_BT.roll(1, dims=1))
+            tokens_BT = torch.where(canvas_BT, moved_BT, tokens_BT)
+            positions_BT, starts_BT = positions_BT - canvas_BT.long(), starts_BT - canvas_BT.long()
         query, key = (slice(None), slice(None), None), (slice(None), None, slice(None))
         same = self.documents_BT[query] == self.documents_BT[key]
-        clean_key = self.canvases_BT[key] == 0
-        clean_query = self.canvases_BT[query] == 0
-        causal = self.positions_BT[key] <= self.positions_BT[query]
-        before = self.positions_BT[key] < self.starts_BT[query]
+        clean_key, clean_query = ~canvas_BT[key], ~canvas_BT[query]
+        causal = positions_BT[key] <= positions_BT[query]
+        before = positions_BT[key] < starts_BT[query]
         within = self.canvases_BT[query] == self.canvases_BT[key]
         mask = same & torch.where(clean_query, clean_key & causal, within | (clean_key & before))
-        return mask[:, None]
+        return tokens_BT, positions_BT, mask[:, None]
 
 
 # Tokens, targets, position of the first, and whether it is a canvas.
@@ -125,7 +138,7 @@ _Piece = tuple[Sequence[int], Sequence[int], int, bool]
 @dataclass
 class _Row:
     length: int
-    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(6)])
+    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(7)])
     num_documents: int = 0
     num_canvases: int = 0
 
@@ -135,17 +148,16 @@ class _Row:
 
     def add(self, pieces: Sequence[_Piece]) -> None:
         """Take in a document."""
+        clean = pieces[0][0]
         for tokens, targets, first, noisy in pieces:
             self.num_canvases += noisy
-            self._extend(tokens, targets, first, self.num_canvases if noisy else 0)
+            count = len(tokens)
+            before = [clean[first - 1] if noisy else -1] + [-1] * (count - 1)
+            constant = (self.num_documents, self.num_canvases if noisy else 0, first if noisy else 0)
+            values = (tokens, targets, range(first, first + count), *([one] * count for one in constant), before)
+            for column, part in zip(self.columns, values, strict=True):
+                column.extend(part)
         self.num_documents += 1
-
-    def _extend(self, tokens: Sequence[int], targets: Sequence[int], first: int, canvas: int) -> None:
-        count = len(tokens)
-        constant = (self.num_documents, canvas, first if canvas else 0)
-        columns = (tokens, targets, range(first, first + count), *([value] * count for value in constant))
-        for column, values in zip(self.columns, columns, strict=True):
-            column.extend(values)
 
 
 def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int) -> PackedBatch:
@@ -177,7 +189,7 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
         row = min((row for row in rows if row.room >= size), key=lambda row: row.room, default=None)
         if row is not None:
             row.add(pieces)
-    fill = (end_id, IGNORED, 0, -1, 0, 0)
+    fill = (end_id, IGNORED, 0, -1, 0, 0, -1)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
     return PackedBatch(*columns)
 

@@ -39,6 +39,7 @@ def canvas_nelbo(
     *,
     packing: PackingConfig,
     end_id: int,
+    logit_shift: bool = False,
     num_batches: int = 4,
     seed: int = 0,
 ) -> Likelihood:
@@ -53,6 +54,7 @@ def canvas_nelbo(
         source: held-out documents.
         packing: rows and canvas lengths.
         end_id: fills canvases.
+        logit_shift: whether the logits of a position predict the token after it.
         num_batches: packed batches to draw.
         seed: of documents, levels and noise.
 
@@ -72,10 +74,11 @@ def canvas_nelbo(
         noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
         tokens_BT = torch.where(canvas_BT, noisy_BT, batch.tokens_BT)
         device = model.device
+        read_BT, positions_BT, mask_B1TT = batch.inputs(tokens_BT, logit_shift=logit_shift)
         hidden_BTD = model(
-            tokens_BT.to(device),
-            batch.positions_BT.to(device),
-            AttentionSpec(mask=batch.attention_mask().to(device)),
+            read_BT.to(device),
+            positions_BT.to(device),
+            AttentionSpec(mask=mask_B1TT.to(device)),
             canvas_RQ=canvas_BT.to(device),
         )
         logits_NV = model.logits(hidden_BTD[canvas_BT.to(device)]).cpu()
@@ -112,10 +115,11 @@ def response_nll(
         batch = pack(source, packing, seed=seed, step=step, end_id=end_id)
         clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
         device = model.device
+        tokens_BT, positions_BT, mask_B1TT = batch.inputs(batch.tokens_BT)
         hidden_BTD = model(
-            batch.tokens_BT.to(device),
-            batch.positions_BT.to(device),
-            AttentionSpec(mask=batch.attention_mask().to(device)),
+            tokens_BT.to(device),
+            positions_BT.to(device),
+            AttentionSpec(mask=mask_B1TT.to(device)),
             canvas_RQ=(batch.canvases_BT > 0).to(device),
         )
         logits_NV = model.logits(hidden_BTD[clean_BT.to(device)])

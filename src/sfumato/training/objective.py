@@ -37,8 +37,8 @@ class ObjectiveConfig:
     t_max: float = 1.0
     """Highest noise level drawn."""
     span_share: float = 0.0
-    """Share of canvases whose noise covers one random interval at the level drawn, over a second, lower level
-    outside it: the states that samplers and infilling meet, which independent noise hardly ever shows."""
+    """Share of canvases whose noise covers one random interval, or all but one, at the level drawn, over a second,
+    lower level elsewhere: the states that samplers and infilling meet, which independent noise hardly ever shows."""
     noised_only: bool = False
     """Supervise only positions whose token was changed, instead of the whole canvas."""
     mask_until: float = 0.0
@@ -76,7 +76,7 @@ class TrainingBatch:
     positions_BT: Tensor
     """int64 rotary positions."""
     attention: AttentionSpec
-    """See `PackedBatch.attention_mask`."""
+    """See `PackedBatch.inputs`."""
     targets_BT: Tensor
     """int64, IGNORED where nothing is supervised."""
     canvas_BT: Tensor
@@ -131,14 +131,17 @@ def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.
     num_rows = batch.tokens_BT.shape[0]
     chosen = torch.rand((num_rows, most + 1), generator=generator) < share
     ends = torch.rand((2, num_rows, most + 1), generator=generator).sort(dim=0).values
-    # One draw in two reaches to the end of the canvas: the text so far is settled, the rest is noise.
-    ends[1] = torch.where(torch.rand((num_rows, most + 1), generator=generator) < 0.5, 1.0, ends[1])
+    # Two draws in four reach to the end of the canvas: the text so far is settled, the rest is noise. One in four turns
+    # inside out: both ends are noise, and what stands at the top cannot be copied from the bottom.
+    kind = torch.rand((num_rows, most + 1), generator=generator)
+    ends[1] = torch.where(kind < 0.5, 1.0, ends[1])
     lengths = torch.zeros((num_rows, most + 1)).scatter_add_(
         1, batch.canvases_BT, torch.ones_like(batch.tokens_BT, dtype=torch.float32)
     )
     canvas = batch.canvases_BT
     place_BT = (batch.positions_BT - batch.starts_BT + 0.5) / lengths.gather(1, canvas)
     inside_BT = (place_BT >= ends[0].gather(1, canvas)) & (place_BT < ends[1].gather(1, canvas))
+    inside_BT ^= (kind >= 0.75).gather(1, canvas)
     return chosen.gather(1, canvas) & ~inside_BT & (canvas > 0)
 
 
@@ -150,6 +153,7 @@ def prepare(
     share_done: float,
     generator: torch.Generator,
     device: torch.device,
+    logit_shift: bool = False,
 ) -> TrainingBatch:
     """Corrupt a batch and decide what is supervised.
 
@@ -160,18 +164,20 @@ def prepare(
         share_done: share of the run that is done, in [0, 1].
         generator: CPU generator that decides all randomness.
         device: where the result goes.
+        logit_shift: canvases too predict the token after each position.
     """
-    tokens_BT = corrupt(batch, process, config, share_done, generator)
+    noisy_BT = corrupt(batch, process, config, share_done, generator)
     canvas_BT = batch.canvases_BT > 0
     supervised_BT = batch.targets_BT != IGNORED
     on_canvas_BT = supervised_BT & canvas_BT
     if config.noised_only:
-        on_canvas_BT &= tokens_BT != batch.tokens_BT
+        on_canvas_BT &= noisy_BT != batch.tokens_BT
     draw = float(torch.rand((), generator=generator))
+    tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
-        positions_BT=batch.positions_BT.to(device),
-        attention=AttentionSpec(mask=batch.attention_mask().to(device)),
+        positions_BT=positions_BT.to(device),
+        attention=AttentionSpec(mask=mask_B1TT.to(device)),
         targets_BT=batch.targets_BT.to(device),
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),

@@ -119,6 +119,7 @@ class Run:
             make_process(recipe.generation_spec.noise, recipe.model.vocab_size, recipe.generation_spec.mask_id),
             make_source(recipe.data.tasks, recipe.data.files, self.tokenizer, window),
             end_id=self.tokenizer.eos_ids[0],
+            logit_shift=recipe.generation_spec.logit_shift,
             packing=recipe.packing,
             objective=recipe.objective,
             config=recipe.train,

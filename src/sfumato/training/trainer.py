@@ -102,6 +102,7 @@ class Trainer:
         process: the noise put on canvases.
         source: gives documents.
         end_id: end token, which fills canvases.
+        logit_shift: canvases too predict the token after each position.
         packing, objective, config: see their classes.
         directory: of the run; made if need be.
         evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
@@ -115,6 +116,7 @@ class Trainer:
         source: Source,
         *,
         end_id: int,
+        logit_shift: bool = False,
         packing: PackingConfig,
         objective: ObjectiveConfig,
         config: TrainConfig,
@@ -129,6 +131,7 @@ class Trainer:
         self._process = process
         self._source = source
         self._end_id = end_id
+        self._logit_shift = logit_shift
         self._packing = packing
         self._objective = objective
         self._evaluate = evaluate
@@ -268,6 +271,7 @@ class Trainer:
                     share_done=share_done,
                     generator=generator,
                     device=self.model.device,
+                    logit_shift=self._logit_shift,
                 )
             )
         return batches, num_tokens

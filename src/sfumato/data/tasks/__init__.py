@@ -11,6 +11,7 @@ from sfumato.data.tasks.middle import Middle
 from sfumato.data.tasks.recall import fizzbuzz, pi
 from sfumato.data.tasks.records import Json
 from sfumato.data.tasks.sudoku import Sudoku4, Sudoku9
+from sfumato.data.tasks.sums import Sums
 from sfumato.errors import ConfigError, unknown
 
 __all__ = [
@@ -33,6 +34,7 @@ TASKS: dict[str, Task] = {
     for task in (
         Arithmetic(answer_first=True),
         Arithmetic(answer_first=False),
+        Sums(),
         Sudoku4(),
         Sudoku9(),
         Countdown(),
