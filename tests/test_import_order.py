@@ -1,4 +1,4 @@
-"""Imports run leftwards only: errors -> {spec, storage} -> config -> {diffusion, models, data} -> sampling -> engine
+"""Imports run leftwards only: errors -> {spec, storage, gguf_file} -> config -> {diffusion, models, data} -> sampling -> engine
 -> {training, evaluation, bench, server} -> cli; siblings in braces never import each other."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sfumato
 PACKAGE = Path(sfumato.__file__).parent
 ORDER = (
     {"errors"},
-    {"spec", "storage"},
+    {"spec", "storage", "gguf_file"},
     {"config"},
     {"diffusion", "models", "data"},
     {"sampling"},

@@ -40,7 +40,7 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"seed": -1}, "seed is -1; allowed"),
         (
             {"sampler": "entrpy"},
-            r"unknown sampler 'entrpy'; did you mean 'entropy'\? allowed: ancestral, entropy, margin",
+            r"unknown sampler 'entrpy'; did you mean 'entropy'\? allowed: ancestral, certainty, confidence",
         ),
         ({"sampler": "remdm"}, "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only"),
         ({"step": 4}, r"unknown setting 'step'; did you mean 'steps'\?"),
@@ -116,6 +116,18 @@ def test_defaults_that_are_wrong(make_model: Make, generation: dict[str, Any], m
         make_model(PLAIN, generation=generation)
 
 
+def test_a_block_causal_model_has_canvases_of_its_block(make_model: Make):
+    model = make_model(dataclasses.replace(MASK, prefix_attention="block", canvas_length=8))
+    with pytest.raises(RequestError, match="canvas_length is 4; allowed: 8, the block that this model reads at once"):
+        model.generate("hello", canvas_length=4)
+    result = model.generate("hello you", max_tokens=13, steps=3)
+    prompt = result.usage.prompt_tokens
+    assert prompt % 8
+    assert len(result.tokens) == 13
+    assert result.finish_reason == "length"
+    assert result.usage.canvases == -(-(prompt % 8 + 13) // 8)
+
+
 def test_an_autoregressive_model_has_canvases_of_one(make_model: Make):
     model = make_model(AR)
     with pytest.raises(RequestError, match="canvas_length is 8; allowed: 1, this model is autoregressive"):
@@ -126,8 +138,6 @@ def test_an_autoregressive_model_has_canvases_of_one(make_model: Make):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (dataclasses.replace(PLAIN, prefix_attention="full"), "prefix_attention of small is 'full'; allowed: 'causal'"),
-        (dataclasses.replace(PLAIN, prefix_attention="block"), "prefix_attention of small is 'block'"),
         (dataclasses.replace(MASK, mask_id=300), "mask_id is 300; allowed: 0 to 260"),
     ],
 )

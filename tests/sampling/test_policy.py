@@ -62,6 +62,18 @@ def test_entropy_rule_at_its_extremes() -> None:
     assert two_RL.tolist() == [[False, True, True, False], [True, False, False, False]]
 
 
+def turn(candidates_RL: torch.Tensor, step: int, steps: int) -> policy.Turn:
+    """All positions are free; the same step in every row."""
+    num_rows, length = candidates_RL.shape
+    return policy.Turn(
+        candidates_RL=candidates_RL,
+        count_R=torch.full((num_rows,), length),
+        step_R=torch.full((num_rows,), step),
+        steps_R=torch.full((num_rows,), steps),
+        order_RL=torch.zeros(num_rows, length),
+    )
+
+
 @settings(deadline=None)
 @given(rows=rows, bound=nats, step=st.integers(0, 3))
 def test_every_rule_accepts_a_candidate_where_there_is_one_and_nothing_else(
@@ -71,42 +83,67 @@ def test_every_rule_accepts_a_candidate_where_there_is_one_and_nothing_else(
     num_rows = len(score_RL)
     for accepted_RL in (
         policy.accept_by_entropy(score_RL, candidates_RL, torch.full((num_rows,), bound)),
-        policy.accept_by_threshold(score_RL / 4, candidates_RL, torch.full((num_rows,), bound / 4)),
-        policy.pick_highest(
-            score_RL,
-            candidates_RL,
-            policy.linear_budget(
-                torch.ones_like(candidates_RL),
-                candidates_RL,
-                torch.full((num_rows,), step),
-                torch.full((num_rows,), 4),
-            ),
+        policy.accept_by_threshold(
+            score_RL / 4, candidates_RL, torch.full((num_rows,), bound / 4), torch.full((num_rows,), 1)
         ),
+        policy.pick_highest(score_RL, candidates_RL, policy.even_budget(turn(candidates_RL, step, 4))),
     ):
         assert not (accepted_RL & ~candidates_RL).any()
         assert torch.equal(accepted_RL.any(-1), candidates_RL.any(-1))
 
 
 def test_threshold_rule_takes_what_is_above_it_or_the_best() -> None:
-    confidence_RL = torch.tensor([[0.95, 0.9, 0.91, 0.99], [0.2, 0.4, 0.3, 0.4]])
-    candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True]])
-    accepted_RL = policy.accept_by_threshold(confidence_RL, candidates_RL, torch.tensor([0.9, 0.9]))
-    assert accepted_RL.tolist() == [[True, False, True, False], [False, True, False, False]]
+    confidence_RL = torch.tensor([[0.95, 0.9, 0.91, 0.99], [0.2, 0.4, 0.3, 0.4], [0.2, 0.95, 0.3, 0.4]])
+    candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True], [True, True, True, True]])
+    least_R = torch.tensor([1, 1, 2])
+    accepted_RL = policy.accept_by_threshold(confidence_RL, candidates_RL, torch.full((3,), 0.9), least_R)
+    assert accepted_RL.tolist() == [
+        [True, False, True, False],
+        [False, True, False, False],
+        [False, True, False, True],
+    ]
 
 
-def test_budget_grows_linearly_and_ends_with_everything() -> None:
-    free_RL = torch.ones(1, 10, dtype=torch.bool)
-    # Uniform noise: all ten are candidates at every step, and ceil(10 (n + 1) / 4) are accepted.
-    counts = [policy.linear_budget(free_RL, free_RL, torch.tensor([n]), torch.tensor([4])) for n in range(4)]
-    assert [count.item() for count in counts] == [3, 5, 8, 10]
-    # Mask noise: what is decided is no candidate any more, so the increments are accepted.
-    decided, increments = 0, []
-    for n in range(4):
-        left_RL = free_RL & (torch.arange(10) >= decided)
-        count = policy.linear_budget(free_RL, left_RL, torch.tensor([n]), torch.tensor([4])).item()
-        increments.append(count)
-        decided += int(count)
-    assert increments == [3, 2, 3, 2]
+@pytest.mark.parametrize(("count", "steps"), [(10, 4), (4, 10), (7, 7), (32, 5)])
+def test_an_even_budget_gives_the_first_steps_what_is_left_over(count: int, steps: int) -> None:
+    shares = [count // steps + (n < count % steps) for n in range(steps)]
+    sizes = torch.tensor([count])
+    found = [policy.even_share(sizes, torch.tensor([n]), torch.tensor([steps])).item() for n in range(steps)]
+    assert found == shares
+    assert sum(shares) == count
+    everything_RL = torch.ones(1, count, dtype=torch.bool)
+    # Uniform noise: all are candidates at every step, so what is accepted grows to everything.
+    counts = [policy.even_budget(turn(everything_RL, n, steps)).item() for n in range(steps)]
+    assert counts == [sum(shares[: n + 1]) for n in range(steps)]
+    # Mask noise: what is decided is no candidate any more, so a step's own share is accepted.
+    decided = 0
+    for n in range(min(steps, count)):
+        left_RL = torch.arange(count)[None] >= decided
+        budget = policy.even_budget(turn(left_RL, n, steps)).item()
+        assert budget == shares[n]
+        decided += int(budget)
+    assert decided == count
+
+
+def test_a_truncated_budget_is_the_share_of_a_reverse_step() -> None:
+    """Dream's loop in its own words: int(masks * (1 - s / t)) between levels of torch.linspace, at last all."""
+    for steps in (1, 2, 7, 64, 256, 511):
+        levels = torch.linspace(1, 1e-3, steps + 1)
+        left = 256
+        for n in range(steps):
+            expected = int(left * (1 - levels[n + 1] / levels[n])) if n < steps - 1 else left
+            left_RL = torch.arange(256)[None] >= 256 - left
+            assert policy.truncated_budget(turn(left_RL, n, steps)).item() == expected, (steps, n)
+            left -= expected
+
+
+def test_an_edit_replaces_what_stands_by_something_else_that_is_more_probable() -> None:
+    decided_RL = torch.tensor([[True, True, True, False]])
+    tokens_RL, sampled_RL = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[5, 1, 1, 1]])
+    confidence_RL = torch.tensor([[0.9, 0.6, 0.5, 0.9]])
+    for threshold, expected in ((0.5, [False, True, False, False]), (0.0, [False, True, True, False])):
+        found = policy.accept_edits(confidence_RL, sampled_RL, tokens_RL, decided_RL, torch.tensor([threshold]))
+        assert found.tolist() == [expected]
 
 
 def test_picking_takes_the_first_of_equals_and_no_more_than_there_are() -> None:

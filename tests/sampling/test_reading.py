@@ -23,12 +23,16 @@ def read(logits_RLV: Tensor, u_RL: Tensor | None = None, soft: Any = None, **cha
         "known_RL": torch.zeros(num_rows, length, dtype=torch.bool),
         "temperature_R": torch.ones(num_rows),
         "greedy_R": torch.zeros(num_rows, dtype=torch.bool),
-        "top_p_R": None,
+        "cut": None,
         "mask_id": None,
         "banned": None,
     }
     reader = Reader(**(fields | changes))
     return reader.read(logits_RLV, torch.zeros(num_rows, length) if u_RL is None else u_RL, soft)
+
+
+def cut(top_p: list[float], top_k: list[int] | None = None) -> tuple[Tensor, Tensor]:
+    return torch.tensor(top_p), torch.tensor(top_k or [0] * len(top_p))
 
 
 def softmax(logits: Any) -> Any:
@@ -83,17 +87,27 @@ def test_greedy_rows_take_the_argmax() -> None:
 def test_top_p_keeps_the_smallest_set_that_holds_it() -> None:
     logits_V = torch.tensor([0.05, 0.4, 0.15, 0.3, 0.1]).log()
     # 0.4 + 0.3 reaches 0.7 only with the third token, for float32 puts the sum a hair below; 0.69 needs two.
-    shares_V = frequencies(logits_V, top_p_R=torch.tensor([0.69]))
+    shares_V = frequencies(logits_V, cut=cut([0.69]))
     np.testing.assert_allclose(shares_V, [0, 4 / 7, 0, 3 / 7, 0], atol=1 / 4096)
-    shares_V = frequencies(logits_V, top_p_R=torch.tensor([0.75]))
+    shares_V = frequencies(logits_V, cut=cut([0.75]))
     np.testing.assert_allclose(shares_V, [0, 0.4 / 0.85, 0.15 / 0.85, 0.3 / 0.85, 0], atol=1 / 4096)
-    assert frequencies(logits_V, top_p_R=torch.tensor([1e-6])).tolist() == [0, 1, 0, 0, 0]
+    assert frequencies(logits_V, cut=cut([1e-6])).tolist() == [0, 1, 0, 0, 0]
+
+
+def test_top_k_keeps_that_many_and_top_p_counts_among_them() -> None:
+    logits_V = torch.tensor([0.1, 0.4, 0.2, 0.05, 0.25]).log()
+    torch.testing.assert_close(
+        frequencies(logits_V, cut=cut([1.0], [2])), torch.tensor([0, 0.4, 0, 0, 0.25]) / 0.65, atol=1e-3, rtol=0
+    )
+    # 0.4 of 0.65 is less than 0.7 of it, 0.4 of 1 would have been too.
+    assert (frequencies(logits_V, cut=cut([0.6], [2])) > 0).tolist() == [False, True, False, False, False]
+    assert (frequencies(logits_V, cut=cut([0.6], [0])) > 0).tolist() == [False, True, False, False, True]
 
 
 def test_top_p_of_one_row_leaves_the_others_alone() -> None:
     u_RL = torch.rand(3, 5, generator=torch.Generator().manual_seed(1))
     plain, _ = read(LOGITS_RLV, u_RL)
-    mixed, _ = read(LOGITS_RLV, u_RL, top_p_R=torch.tensor([1.0, 0.2, 1.0]))
+    mixed, _ = read(LOGITS_RLV, u_RL, cut=cut([1.0, 0.2, 1.0]))
     assert torch.equal(mixed.sampled_RL[[0, 2]], plain.sampled_RL[[0, 2]])
     assert not torch.equal(mixed.sampled_RL[1], plain.sampled_RL[1])
     assert torch.equal(mixed.entropy_RL, plain.entropy_RL)
@@ -160,7 +174,7 @@ def test_soft_embedding_is_of_the_tempered_distribution_before_top_p() -> None:
         None,
         lambda probs: probs @ embedding_VD,
         temperature_R=torch.full((3,), 0.5),
-        top_p_R=torch.full((3,), 0.5),
+        cut=cut([0.5] * 3),
     )
     expected = softmax(LOGITS_RLV / 0.5) @ embedding_VD.double().numpy()
     np.testing.assert_allclose(soft_RLD, expected, atol=1e-5)
@@ -171,7 +185,7 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     banned_RV = torch.rand(3, 11, generator=torch.Generator().manual_seed(6)) < 0.3
     options: dict[str, Any] = {
         "banned": banned_RV,
-        "top_p_R": torch.tensor([0.5, 1.0, 0.9]),
+        "cut": cut([0.5, 1.0, 0.9]),
         "temperature_R": torch.tensor([0.5, 1.0, 0.0]),
         "known_RL": torch.eye(3, 5, dtype=torch.bool),
     }

@@ -80,9 +80,9 @@ def test_rows_keep_their_own_settings_through_select_and_concatenate() -> None:
     assert joined.steps_R.tolist() == [7, 4, 48]
     assert joined.threshold_R.tolist() == [1.0, 1.0, 0.5]
     assert joined.rescale_R.tolist() == [False, False, True]
-    assert joined.has("remdm")
+    assert joined.has("certainty")
     assert not joined.has("margin", "ancestral")
-    assert joined.uses("remdm", "entropy").tolist() == [True, False, True]
+    assert joined.uses("certainty", "entropy").tolist() == [True, False, True]
 
 
 def test_temperature_falls_linearly_as_in_diffusiongemma() -> None:

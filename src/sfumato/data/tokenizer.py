@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 
 from sfumato.data.chat import ChatTemplate, Message, cover
 from sfumato.errors import CheckpointError, ConfigError, RequestError
+from sfumato.gguf_file import GGUFFile
 from sfumato.storage import write_atomically
 
 SPECIAL_TOKENS = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|mask|>")
@@ -38,6 +39,19 @@ _CHAT_TEMPLATE = """\
 {%- if add_generation_prompt -%}
 {{- "<|assistant|>" -}}
 {%- endif -%}"""
+
+# Patterns of the models' own tokenizers. A split keeps what it matches as pieces of their own.
+_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_GGUF_SPLITS: dict[str, list[pre_tokenizers.PreTokenizer]] = {
+    "gpt-2": [pre_tokenizers.Split(Regex(_GPT2), "isolated")],
+    "smollm": [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Split(Regex(_GPT2), "isolated")],
+    "llama-bpe": [pre_tokenizers.Split(Regex(_LLAMA3), "isolated")],
+    "qwen2": [pre_tokenizers.Split(Regex(_LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")), "isolated")],
+}
 
 _REPLACEMENT = "\ufffd"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -107,6 +121,47 @@ class Tokenizer:
         if eos_ids is None:
             eos_ids = []
         return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids)
+
+    @classmethod
+    def from_gguf(cls, path: str | Path) -> Tokenizer:
+        """Read the tokenizer of a GGUF file: byte-level BPE, with the splits that llama.cpp knows by name.
+
+        Raises:
+            CheckpointError: if the file cannot be read, or holds a tokenizer of another kind.
+        """
+        file = GGUFFile(Path(path))
+        kind, splits = file.get("tokenizer.ggml.model"), file.metadata.get("tokenizer.ggml.pre", "gpt-2")
+        if kind != "gpt2" or splits not in _GGUF_SPLITS:
+            raise CheckpointError(
+                f"{path} holds a tokenizer of model {kind!r} with splits {splits!r}; allowed: model 'gpt2' with "
+                f"{', '.join(sorted(_GGUF_SPLITS))}"
+            )
+        tokens: list[str] = file.get("tokenizer.ggml.tokens")
+        kinds: list[int] = file.get("tokenizer.ggml.token_type")
+        merges = [tuple(merge.split(" ", 1)) for merge in file.get("tokenizer.ggml.merges")]
+        bpe = models.BPE(vocab={token: id_ for id_, token in enumerate(tokens)}, merges=merges, ignore_merges=False)
+        tokenizer = tokenizers.Tokenizer(bpe)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [*_GGUF_SPLITS[splits], pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        control, user_defined = 3, 4
+        for id_, kind_of_token in enumerate(kinds):
+            if kind_of_token in (control, user_defined):
+                added = tokenizers.AddedToken(tokens[id_], special=kind_of_token == control, normalized=False)
+                (tokenizer.add_special_tokens if kind_of_token == control else tokenizer.add_tokens)([added])
+        named = {
+            f"{name}_token": tokens[file.metadata[key]]
+            for name, key in (
+                ("bos", "tokenizer.ggml.bos_token_id"),
+                ("eos", "tokenizer.ggml.eos_token_id"),
+                ("unk", "tokenizer.ggml.unknown_token_id"),
+                ("pad", "tokenizer.ggml.padding_token_id"),
+            )
+            if key in file.metadata
+        }
+        ends = [file.metadata[key] for key in ("tokenizer.ggml.eot_token_id",) if key in file.metadata]
+        return cls(tokenizer, {**named, "chat_template": file.metadata.get("tokenizer.chat_template")}, ends)
 
     def save(self, directory: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json, which transformers reads too; makes the directory.

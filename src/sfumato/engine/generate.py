@@ -15,7 +15,7 @@ import torch
 
 from sfumato.data.tokenizer import Detokenizer, Tokenizer
 from sfumato.diffusion.process import Process
-from sfumato.engine.denoiser import PrefixedDenoiser
+from sfumato.engine.denoiser import PrefixDenoiser, make_denoiser
 from sfumato.engine.request import (
     CanvasChanged,
     Committed,
@@ -61,6 +61,8 @@ class _Answer:
     seed: int
     wanted: Request
     detokenizer: Detokenizer
+    head: tuple[int, ...] = ()
+    """End of the prompt that shares its block with the first canvas, and stands frozen at its head."""
     tokens: list[int] = field(default_factory=list)
     text: str = ""
     canvas: int = 0
@@ -68,10 +70,16 @@ class _Answer:
     trace: list[CanvasChanged] = field(default_factory=list)
     finish_reason: FinishReason | None = None
 
-    @property
-    def next_length(self) -> int:
-        """Positions of the next canvas: the last one is cut to what max_tokens leaves."""
-        return min(self.wanted.canvas_length, self.wanted.max_tokens - len(self.tokens))
+    def next_canvas(self, spec: GenerationSpec) -> tuple[list[int], list[bool]]:
+        """The next canvas before noise, and what is frozen on it.
+
+        The last canvas is cut to what max_tokens leaves, but a block of a block-causal prefix is always whole.
+        """
+        length = self.wanted.canvas_length
+        if spec.prefix_attention != "block":
+            length = min(length, self.wanted.max_tokens - len(self.tokens))
+        free = length - len(self.head)
+        return [*self.head, *[0] * free], [*[True] * len(self.head), *[False] * free]
 
 
 def generate(generator: Generator, requests: Sequence[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
@@ -117,7 +125,7 @@ def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -
         for index, request in enumerate(requests)
         for i in range(request.n)
     ]
-    denoiser = PrefixedDenoiser(
+    denoiser = make_denoiser(
         generator.model,
         generator.spec,
         [request.prompt for request in requests],
@@ -130,10 +138,14 @@ def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -
         prefilled = denoiser.num_prefilled(answer.wanted.prompt)
         answer.usage.forward_passes += prefilled > 0
         answer.usage.positions_computed += prefilled
+        if generator.spec.prefix_attention == "block":
+            answer.head = answer.wanted.prompt[prefilled:]
     while answers:
-        batch = CanvasBatch.from_noise(
+        canvases = [answer.next_canvas(generator.spec) for answer in answers]
+        batch = CanvasBatch.from_tokens(
             generator.process,
-            [answer.next_length for answer in answers],
+            [tokens for tokens, _ in canvases],
+            frozen=[frozen for _, frozen in canvases],
             seeds=[answer.seed for answer in answers],
             config=[answer.wanted.sampler for answer in answers],
             canvas=[answer.canvas for answer in answers],
@@ -159,7 +171,7 @@ def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -
             if drafts or any(answer.wanted.trace for answer in answers):
                 for i, row in enumerate(result.batch.row_R.tolist()):
                     yield from _show(generator, answers[row], result.batch, result, i, drafts)
-        yield from _commit(generator, answers, batch, started)
+        yield from _commit(generator, denoiser, answers, batch, started)
         going = [i for i, answer in enumerate(answers) if answer.finish_reason is None]
         if going:
             _extend(denoiser, answers, going, batch)
@@ -167,22 +179,24 @@ def _generate(generator: Generator, requests: Sequence[Request], drafts: bool) -
 
 
 def _commit(
-    generator: Generator, answers: Sequence[_Answer], batch: CanvasBatch, started: float
+    generator: Generator, denoiser: PrefixDenoiser, answers: Sequence[_Answer], batch: CanvasBatch, started: float
 ) -> Iterator[tuple[int, Event]]:
     """Take finished canvases into the answers."""
     now = time.perf_counter() - started
     columns = (batch.tokens_RL, batch.length_R, batch.step_R, batch.revisions_R, batch.failed_R)
-    for answer, tokens, length, steps, revisions, failed in zip(
-        answers, *(column.tolist() for column in columns), strict=True
+    for row, (answer, tokens, length, steps, revisions, failed) in enumerate(
+        zip(answers, *(column.tolist() for column in columns), strict=True)
     ):
         usage = answer.usage
         usage.canvases += 1
         usage.denoising_steps += steps
         usage.forward_passes += steps
-        usage.positions_computed += steps * length
+        usage.positions_computed += steps * denoiser.num_computed(row, length)
         usage.revisions += revisions
         usage.time_to_first_commit_s = usage.time_to_first_commit_s or now
-        written, ended = _until_end(tokens[:length], generator.tokenizer)
+        left = answer.wanted.max_tokens - len(answer.tokens)
+        written, ended = _until_end(tokens[len(answer.head) : length], generator.tokenizer)
+        written, ended = written[:left], ended and len(written) <= left
         if failed:
             answer.finish_reason, written = "error", []
         elif ended:
@@ -196,18 +210,19 @@ def _commit(
         answer.text += piece
         yield answer.request, Committed(variation=answer.variation, canvas=answer.canvas, text=piece)
         answer.canvas += 1
+        answer.head = ()
         if answer.finish_reason is not None:
             usage.completion_tokens = len(answer.tokens)
             usage.total_s = time.perf_counter() - started
             yield answer.request, Finished(variation=answer.variation, result=_result(generator, answer))
 
 
-def _extend(denoiser: PrefixedDenoiser, answers: Sequence[_Answer], going: Sequence[int], batch: CanvasBatch) -> None:
+def _extend(denoiser: PrefixDenoiser, answers: Sequence[_Answer], going: Sequence[int], batch: CanvasBatch) -> None:
     """Write the canvases of answers that go on into the prefix; in one forward."""
     canvases = [batch.tokens_RL[i, : int(batch.length_R[i])].tolist() for i in going]
-    in_place = denoiser.commit(going, canvases)
+    took_forward = denoiser.commit(going, canvases)
     for i, canvas in zip(going, canvases, strict=True):
-        if not in_place:
+        if took_forward:
             answers[i].usage.forward_passes += 1
             answers[i].usage.positions_computed += len(canvas)
 
@@ -221,8 +236,10 @@ def _show(
     drafts: bool,
 ) -> Iterator[tuple[int, Event]]:
     length = int(batch.length_R[i])
-    draft = batch.draft_RL[i, :length].tolist()
+    head = len(answer.head)
+    draft = batch.draft_RL[i, head:length].tolist()
     shown, _ = _until_end(draft, generator.tokenizer)
+    part, length = slice(head, length), length - head
     none = (False,) * length
     event = CanvasChanged(
         variation=answer.variation,
@@ -232,11 +249,9 @@ def _show(
         tokens=tuple(draft),
         pieces=(*(generator.tokenizer.decode([token]) for token in shown), *[""] * (length - len(shown))),
         text=generator.tokenizer.decode(shown),
-        accepted=tuple(batch.accepted_RL[i, :length].tolist()) if result else none,
-        revised=tuple(result.revised_RL[i, :length].tolist()) if result else none,
-        confidence=tuple(result.statistics.confidence_RL[i, :length].nan_to_num().tolist())
-        if result
-        else (0.0,) * length,
+        accepted=tuple(batch.accepted_RL[i, part].tolist()) if result else none,
+        revised=tuple(result.revised_RL[i, part].tolist()) if result else none,
+        confidence=tuple(result.statistics.confidence_RL[i, part].nan_to_num().tolist()) if result else (0.0,) * length,
     )
     if answer.wanted.trace:
         answer.trace.append(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -14,6 +15,7 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.generate import Generator, check_capacity, generate
 from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
+from sfumato.gguf_file import SUFFIX
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig
@@ -24,23 +26,44 @@ Prompt = str | Sequence[Mapping[str, Any]]
 
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
 
-def load(name: str | Path) -> TextModel:
+def load(name: str | Path, *, dtype: torch.dtype = torch.float32) -> TextModel:
     """Load a model.
 
     Args:
-        name: an embedded model's name, such as "tiny", or a checkpoint directory.
+        name: an embedded model's name, such as "tiny"; a checkpoint directory; a GGUF file; or a hub id, such as
+            "org/model", which is taken from the local cache where it is complete or the network is off.
+        dtype: of the weights.
 
     Raises:
         CheckpointError: if there is no such model, or its files are not what they should be.
     """
     embedded = sorted(path.parent.name for path in ASSETS.glob("*/config.json"))
-    directory = ASSETS / str(name) if str(name) in embedded else Path(name)
-    if not directory.is_dir():
-        raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory")
-    return TextModel(str(name), load_checkpoint(directory), Tokenizer.load(directory))
+    path = ASSETS / str(name) if str(name) in embedded else Path(name)
+    if path.is_file() and path.suffix != SUFFIX:
+        raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
+    if not path.exists():
+        if not isinstance(name, str) or not _HUB_ID.fullmatch(name) or path.suffix == SUFFIX:
+            raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory or hub id")
+        path = _downloaded(name)
+    tokenizer = Tokenizer.from_gguf(path) if path.suffix == SUFFIX else Tokenizer.load(path)
+    return TextModel(str(name), load_checkpoint(path, dtype=dtype), tokenizer)
+
+
+def _downloaded(hub_id: str) -> Path:
+    """The local copy of a repository's config, tokenizer and safetensors; nothing else is fetched, no code ever."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(hub_id, allow_patterns=["*.json", "*.safetensors", "*.jinja"]))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+        raise CheckpointError(
+            f"cannot get {hub_id!r} from the hub, and it is not in the local cache: {error}"
+        ) from None
 
 
 class TextModel:
@@ -66,11 +89,6 @@ class TextModel:
         self.tokenizer = tokenizer
         self.generation: dict[str, Any] = dict(checkpoint.generation)
         """What generation_config.json holds."""
-        if checkpoint.spec.prefix_attention != "causal":
-            raise CheckpointError(
-                f"prefix_attention of {name} is {checkpoint.spec.prefix_attention!r}; allowed: 'causal', the only one "
-                "that this version computes"
-            )
         try:
             process = make_process(checkpoint.spec.noise, config.vocab_size, checkpoint.spec.mask_id)
         except ConfigError as error:
@@ -207,6 +225,10 @@ class TextModel:
         length = self.spec.canvas_length if canvas_length is None else canvas_length
         if self.spec.autoregressive and length != 1:
             raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")
+        if self.spec.prefix_attention == "block" and length != self.spec.canvas_length:
+            raise RequestError(
+                f"canvas_length is {length}; allowed: {self.spec.canvas_length}, the block this model reads at once"
+            )
         if isinstance(length, int) and length > most:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)

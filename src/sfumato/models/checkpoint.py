@@ -17,8 +17,10 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sfumato.errors import CheckpointError, unknown
+from sfumato.gguf_file import SUFFIX
 from sfumato.models.decoder import Decoder
 from sfumato.models.families import FAMILIES, ConfigTable, Family, own_config, stored_shape
+from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
 from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
@@ -65,22 +67,28 @@ def save_checkpoint(
 
 
 def load_checkpoint(directory: Path, *, dtype: torch.dtype = torch.float32) -> Checkpoint:
-    """Read a checkpoint directory of any family.
+    """Read a checkpoint of any family.
 
     Args:
-        directory: holds config.json and the weights.
+        directory: holds config.json and the weights; or a GGUF file.
         dtype: of the loaded weights.
 
     Raises:
         CheckpointError: if a file is missing or damaged, the model type is not supported, the config asks for what is
             not computed, or tensors do not match.
     """
-    family, table = read_config(directory)
+    source: TensorSource
+    if directory.suffix == SUFFIX:
+        source = GGUFSource(directory)
+        family, table = FAMILIES[source.architecture], ConfigTable(source.config(), source.where)
+    else:
+        family, table = read_config(directory)
+        source = SafetensorsSource(directory)
     with torch.device("meta"):
         model, spec = family.build(table)
-    fill(model, family, SafetensorsSource(directory), dtype)
+    fill(model, family, source, dtype)
     generation_file = directory / "generation_config.json"
-    generation = family.generation(read_json(generation_file)) if generation_file.exists() else {}
+    generation = family.generation(read_json(generation_file) if generation_file.exists() else {})
     return Checkpoint(model.eval(), spec, generation)
 
 
@@ -113,9 +121,10 @@ def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype)
     layout, optional = family.layout(model), set(family.optional(model))
     empty, found = model.state_dict(), source.shapes()
     expected = {name: stored_shape(empty, parts) for name, parts in layout.items()}
+    unexpected = found.keys() - expected.keys() - optional
     problems = [
         *_listing("missing", expected.keys() - found.keys()),
-        *_listing("unexpected", found.keys() - expected.keys() - optional),
+        *_listing("unexpected", (name for name in unexpected if not name.startswith(family.ignored))),
         *_listing(
             "misshapen",
             (
@@ -130,6 +139,8 @@ def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype)
     weights: dict[str, Tensor] = {}
     broken: list[str] = []
     for name, tensor in source:
+        if name.startswith(family.ignored):
+            continue
         if not bool(tensor.isfinite().all()):
             broken.append(name)
         first = 0

@@ -95,7 +95,8 @@ class Router(nn.Module):
             chosen_by_NX = grouped.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
         experts_NK = chosen_by_NX.topk(config.num_experts_per_tok, dim=-1).indices
         weights_NK = scores_NX.gather(-1, experts_NK)
-        if config.norm_topk_prob and config.num_experts_per_tok > 1:
+        # One expert alone: LLaDA2 leaves its score, Qwen3-MoE makes it 1.
+        if config.norm_topk_prob and (config.score_function == "softmax" or config.num_experts_per_tok > 1):
             weights_NK = weights_NK / (weights_NK.sum(-1, keepdim=True) + 1e-20)
         return experts_NK, weights_NK * config.routed_scaling_factor
 

@@ -55,6 +55,8 @@ class CanvasBatch:
     """int64; index of the canvas within the request."""
     step_R: Tensor
     """int64; steps taken."""
+    block_step_R: Tensor
+    """int64; steps taken since the block in work began, or since no mask was left."""
     t_start_R: Tensor
     """float32 in (0, 1]; noise level of the first step."""
     stable_R: Tensor
@@ -169,6 +171,7 @@ class CanvasBatch:
             seed_R=seed_R,
             canvas_R=canvas_R,
             step_R=zero_R,
+            block_step_R=zero_R,
             t_start_R=t_start_R,
             stable_R=zero_R,
             revisions_R=zero_R,

@@ -14,13 +14,14 @@ What a step does with the choice is in sampler.py; the noise itself is in diffus
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.sampling.reading import Statistics
-from sfumato.sampling.settings import RowSettings
+from sfumato.sampling.settings import RANKING_SAMPLERS, RowSettings
 
 StopHead = Callable[[Statistics, Tensor], Tensor]
 """A learned stop rule: (statistics, free_RL) -> prob_R, the probability that the draft is already what more
@@ -28,38 +29,56 @@ steps would give. It must not let a position outside free_RL count. Source: Lear
 confidences."""
 
 
-def accept(
-    settings: RowSettings,
-    statistics: Statistics,
-    free_RL: Tensor,
-    candidates_RL: Tensor,
-    step_R: Tensor,
-    steps_R: Tensor,
-) -> Tensor:
+class Turn(NamedTuple):
+    """What the accept rules know besides the statistics."""
+
+    candidates_RL: Tensor
+    """bool; free positions of the block in work that can still be decided."""
+    count_R: Tensor
+    """int64; free positions of the block in work."""
+    step_R: Tensor
+    """int64; index of this step within the block."""
+    steps_R: Tensor
+    """int64; steps that the block has."""
+    order_RL: Tensor
+    """float32 uniforms that order positions at random."""
+
+
+def accept(settings: RowSettings, statistics: Statistics, turn: Turn) -> Tensor:
     """Apply to each row its own accept rule; no position of a row whose sampler has none (REVERSE_SAMPLERS).
 
     Args:
         settings: per-row settings.
         statistics: of this step.
-        free_RL: bool; positions that are not frozen and not past the row's length.
-        candidates_RL: bool; free positions that can still be decided.
-        step_R: int64; index of this step.
-        steps_R: int64; number of steps of the row.
+        turn: candidates and where the row stands.
 
     Returns:
-        accepted_RL: bool; at least one True in every row with a candidate and an accept rule.
+        accepted_RL: bool; at least one True in every row with a candidate and an accept rule, but under a truncated
+            budget.
     """
+    candidates_RL = turn.candidates_RL
     accepted_RL = torch.zeros_like(candidates_RL)
     if settings.has("entropy"):
         chosen_RL = accept_by_entropy(statistics.entropy_RL, candidates_RL, settings.entropy_bound_R)
         accepted_RL = accepted_RL | (chosen_RL & settings.uses("entropy").unsqueeze(-1))
-    if settings.has("threshold"):
-        chosen_RL = accept_by_threshold(statistics.confidence_RL, candidates_RL, settings.threshold_R)
-        accepted_RL = accepted_RL | (chosen_RL & settings.uses("threshold").unsqueeze(-1))
-    if settings.has("margin"):
-        count_R = linear_budget(free_RL, candidates_RL, step_R, steps_R)
-        chosen_RL = pick_highest(statistics.margin_RL, candidates_RL, count_R)
-        accepted_RL = accepted_RL | (chosen_RL & settings.uses("margin").unsqueeze(-1))
+    if settings.has("threshold", "edit"):
+        share_R = even_share(turn.count_R, turn.step_R, turn.steps_R).clamp_min(1)
+        # Filling before an edit has no number of steps to keep to.
+        least_R = torch.where(settings.uses("edit"), 1, share_R)
+        chosen_RL = accept_by_threshold(statistics.confidence_RL, candidates_RL, settings.threshold_R, least_R)
+        accepted_RL = accepted_RL | (chosen_RL & settings.uses("threshold", "edit").unsqueeze(-1))
+    if settings.has(*RANKING_SAMPLERS):
+        scores = {
+            "confidence": statistics.confidence_RL,
+            "margin": statistics.margin_RL,
+            "certainty": -statistics.entropy_RL,
+            "random": turn.order_RL,
+        }
+        budget_R = torch.where(settings.truncated_R, truncated_budget(turn), even_budget(turn))
+        for name, score_RL in scores.items():
+            if settings.has(name):
+                chosen_RL = pick_highest(score_RL, candidates_RL, budget_R)
+                accepted_RL = accepted_RL | (chosen_RL & settings.uses(name).unsqueeze(-1))
     return accepted_RL
 
 
@@ -85,37 +104,84 @@ def accept_by_entropy(entropy_RL: Tensor, candidates_RL: Tensor, bound_R: Tensor
     return within_RL & candidates_RL
 
 
-def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold_R: Tensor) -> Tensor:
-    """Accept each row's candidates above a confidence, and its most confident one in any case.
+def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold_R: Tensor, least_R: Tensor) -> Tensor:
+    """Accept each row's candidates above a confidence, or its most confident ones where those are too few.
 
     Args:
         confidence_RL: probability of the token that would be accepted.
         candidates_RL: bool.
-        threshold_R: 0 to 1; 1 accepts one token a step.
+        threshold_R: 0 to 1; 1 leaves it to `least_R`.
+        least_R: int64, how many to accept at least.
 
     Returns:
         accepted_RL: bool.
 
-    Source: Fast-dLLM, Wu et al. 2025, arXiv 2505.22618, section 3.
+    Source: Fast-dLLM, Wu et al. 2025, arXiv 2505.22618, section 3, which accepts at least one; SDAR and LLaDA2 at least
+        an even share of the block a step.
     """
     above_RL = candidates_RL & (confidence_RL > threshold_R.unsqueeze(-1))
-    return above_RL | pick_highest(confidence_RL, candidates_RL, torch.ones_like(threshold_R))
+    enough_R1 = (above_RL.sum(-1) >= least_R).unsqueeze(-1)
+    return torch.where(enough_R1, above_RL, pick_highest(confidence_RL, candidates_RL, least_R))
 
 
-def linear_budget(free_RL: Tensor, candidates_RL: Tensor, step_R: Tensor, steps_R: Tensor) -> Tensor:
-    """Count how many candidates to accept so that decided positions grow linearly and the last step decides
-    all.
+def accept_edits(
+    confidence_RL: Tensor, sampled_RL: Tensor, tokens_RL: Tensor, decided_RL: Tensor, threshold_R: Tensor
+) -> Tensor:
+    """Tokens that were filled in and that the model would now rather write otherwise, with enough confidence.
 
-    After step n of N, ceil(F (n+1) / N) of the F free positions are to be decided; those that are no longer
-    candidates are.
+    Args:
+        confidence_RL: probability of the sampled token.
+        sampled_RL, tokens_RL: int64, what would be written and what stands there.
+        decided_RL: bool; free positions without the mask.
+        threshold_R: 0 to 1; 0 always follows the model.
 
     Returns:
-        count_R: int64, >= 1.
+        edited_RL: bool.
+
+    Source: LLaDA2.1, token-to-token editing.
     """
-    free_R = free_RL.sum(-1)
-    target_R = (free_R * (step_R + 1) + steps_R - 1) // steps_R
-    decided_R = free_R - candidates_RL.sum(-1)
+    return decided_RL & (sampled_RL != tokens_RL) & (confidence_RL > threshold_R.unsqueeze(-1))
+
+
+def even_share(count_R: Tensor, step_R: Tensor, steps_R: Tensor) -> Tensor:
+    """How many of F positions step n of N decides: F // N, and one more in the first F mod N steps (LLaDA)."""
+    return count_R // steps_R + (step_R < count_R % steps_R).long()
+
+
+def even_budget(turn: Turn) -> Tensor:
+    """How many candidates to accept so that the positions decided so far are an even share of each step up to now.
+
+    Returns:
+        budget_R: int64, >= 1. What is no longer a candidate counts as decided.
+    """
+    done_R = turn.step_R + 1
+    target_R = turn.count_R // turn.steps_R * done_R + torch.minimum(done_R, turn.count_R % turn.steps_R)
+    decided_R = turn.count_R - turn.candidates_RL.sum(-1)
     return (target_R - decided_R).clamp_min(1)
+
+
+def truncated_budget(turn: Turn) -> Tensor:
+    """How many of M candidates a reverse step from t to s decides: M (1 - s/t) rounded down, in the last step all.
+
+    The noise levels run from 1 to 0.001 in equal steps, in float32 and from both ends, as torch.linspace does: the
+    rounding decides what a count close to a whole number becomes.
+
+    Returns:
+        budget_R: int64, >= 0; 0 in the first step where there is a position a step.
+
+    Source: Dream, Ye et al. 2025, arXiv 2508.15487.
+    """
+    t_R, s_R = _dream_level(turn.step_R, turn.steps_R), _dream_level(turn.step_R + 1, turn.steps_R)
+    left_R = turn.candidates_RL.sum(-1)
+    part_R = (left_R.float() * (1.0 - s_R / t_R)).long()
+    return torch.where(turn.step_R + 1 >= turn.steps_R, left_R, part_R)
+
+
+def _dream_level(step_R: Tensor, steps_R: Tensor) -> Tensor:
+    last = 1e-3
+    size_R = (last - 1.0) / steps_R.float()
+    from_end_R = last - size_R * (steps_R - step_R).float()
+    return torch.where(step_R < (steps_R + 1) // 2, 1.0 + size_R * step_R.float(), from_end_R)
 
 
 def pick_highest(score_RL: Tensor, candidates_RL: Tensor, count_R: Tensor) -> Tensor:

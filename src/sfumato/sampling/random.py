@@ -43,6 +43,8 @@ class Stream(IntEnum):
     """Whether that token or noise is taken."""
     CORRECT_NOISE = 7
     """The noise of a corrector."""
+    ORDER = 8
+    """The order in which positions are decided at random."""
 
 
 def uniform(seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tensor, stream: int) -> Tensor:

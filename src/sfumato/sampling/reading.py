@@ -46,7 +46,8 @@ class Reader:
     """bool; positions whose token is not in question: they have it with certainty, whatever the logits."""
     temperature_R: Tensor
     greedy_R: Tensor
-    top_p_R: Tensor | None
+    cut: tuple[Tensor, Tensor] | None
+    """top_p_R and top_k_R; None if no row leaves tokens out."""
     mask_id: int | None
     banned: Tensor | None
 
@@ -84,14 +85,14 @@ class Reader:
             del scores_NV
             if soft_embedding is not None:
                 softs.append(soft_embedding(probs_NV.unsqueeze(0)).squeeze(0))
-            top_p_N = None if self.top_p_R is None else self.top_p_R[row_N[part]]
-            readings.append(_read_probs(probs_NV, greedy_N[part], u_N[part], top_p_N))
+            cuts = None if self.cut is None else (self.cut[0][row_N[part]], self.cut[1][row_N[part]])
+            readings.append(_read_probs(probs_NV, greedy_N[part], u_N[part], cuts))
         columns = [torch.cat(column).view(num_rows, length) for column in zip(*readings, strict=True)]
         soft_RLD = torch.cat(softs).view(num_rows, length, -1) if softs else None
         return Statistics(*columns), soft_RLD
 
 
-def _read_probs(probs_NV: Tensor, greedy_N: Tensor, u_N: Tensor, top_p_N: Tensor | None) -> Statistics:
+def _read_probs(probs_NV: Tensor, greedy_N: Tensor, u_N: Tensor, cuts: tuple[Tensor, Tensor] | None) -> Statistics:
     """Statistics of N positions, each a vector; probs_NV is left as it came."""
     entropy_N = torch.special.entr(probs_NV).sum(-1)
     top_N, argmax_N = probs_NV.max(-1)
@@ -100,7 +101,7 @@ def _read_probs(probs_NV: Tensor, greedy_N: Tensor, u_N: Tensor, top_p_N: Tensor
     probs_NV.scatter_(-1, argmax_N1, 0.0)
     margin_N = top_N - probs_NV.amax(-1)
     probs_NV.scatter_(-1, argmax_N1, top_N.unsqueeze(-1))
-    weights_NV = _nucleus(probs_NV, top_p_N)
+    weights_NV = probs_NV if cuts is None else _nucleus(probs_NV, *cuts)
     drawn_N = _invert(weights_NV, u_N)
     # Summed in parallel, as on a GPU, a running sum may creep past a token of weight 0.
     possible_N = weights_NV.gather(-1, drawn_N.unsqueeze(-1)).squeeze(-1) > 0.0
@@ -109,16 +110,18 @@ def _read_probs(probs_NV: Tensor, greedy_N: Tensor, u_N: Tensor, top_p_N: Tensor
     return Statistics(argmax_N, sampled_N, confidence_N, entropy_N, margin_N)
 
 
-def _nucleus(probs_NV: Tensor, top_p_N: Tensor | None) -> Tensor:
-    """Zero what is outside the smallest set of most probable tokens that holds top_p; its last ties stay
-    in."""
-    if top_p_N is None:
-        return probs_NV
+def _nucleus(probs_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
+    """Zero what is not among the top_k most probable tokens (0 means all), or is outside the smallest set of those that
+    holds top_p of their mass; the last ties of either stay in."""
     sorted_NV = probs_NV.sort(-1, descending=True).values
-    outside_NV = sorted_NV.cumsum(-1) - sorted_NV >= top_p_N.unsqueeze(-1)
+    place_V = torch.arange(sorted_NV.shape[-1], device=sorted_NV.device)
+    many_N = torch.where(top_k_N > 0, top_k_N, sorted_NV.shape[-1])
+    kept_NV = sorted_NV.masked_fill(place_V >= many_N.unsqueeze(-1), 0.0)
+    running_NV = kept_NV.cumsum(-1)
+    outside_NV = (running_NV - kept_NV >= (top_p_N * running_NV[:, -1]).unsqueeze(-1)) & (top_p_N < 1.0).unsqueeze(-1)
+    outside_NV |= place_V >= many_N.unsqueeze(-1)
     outside_NV[:, 0] = False
     smallest_N = sorted_NV.masked_fill(outside_NV, torch.inf).amin(-1)
-    smallest_N = torch.where(top_p_N < 1.0, smallest_N, 0.0)
     return probs_NV.masked_fill(probs_NV < smallest_N.unsqueeze(-1), 0.0)
 
 

@@ -129,24 +129,26 @@ def step(
         The batch after the step, with what was decided.
     """
     tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
-    candidates_RL = free_RL
-    if not process.has_uniform:
-        candidates_RL = free_RL & (tokens_RL == process.mask_id)
+    turn = _turn(batch, process)
+    # An edit may touch what stands as well as what is missing, so it has to know what the denoiser makes of both.
+    open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
+    if batch.settings.has("edit"):
+        open_RL = torch.where(batch.settings.uses("edit").unsqueeze(-1), free_RL, open_RL)
     logits_RLV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL)
     assert logits_RLV.shape == (*tokens_RL.shape, process.vocab_size), "the process has another vocabulary"
     reader = Reader(
         tokens_RL=tokens_RL,
-        known_RL=~candidates_RL,
+        known_RL=~open_RL,
         temperature_R=batch.settings.temperature_at(batch.step_R, steps_R),
         greedy_R=batch.step_R >= steps_R - batch.settings.greedy_tail_R,
-        top_p_R=batch.settings.top_p_R if batch.settings.nucleus else None,
+        cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
         mask_id=process.mask_id,
         banned=banned,
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_RLD = reader.read(logits_RLV, batch.uniforms(Stream.SAMPLE), soft_embedding)
-    accepted_RL, next_RL = _decide(batch, process, reader, logits_RLV, statistics, candidates_RL)
-    stop_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, stop_head)
+    accepted_RL, next_RL = _decide(batch, process, reader, logits_RLV, statistics, turn)
+    stop_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, accepted_RL, stop_head)
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
     running_R = ~batch.done_R
@@ -166,6 +168,8 @@ def step(
         accepted_RL=accepted_RL,
         ever_accepted_RL=batch.ever_accepted_RL | accepted_RL,
         step_R=batch.step_R + running_R.long(),
+        block_step_R=torch.where(_block(batch, process, next_RL) == _block(batch, process, tokens_RL), 1, 0)
+        * (batch.block_step_R + 1),
         stable_R=torch.where(moving_R, stable_R, batch.stable_R),
         revisions_R=batch.revisions_R + revised_RL.sum(-1),
         done_R=batch.done_R | failed_R | stop_R,
@@ -272,22 +276,64 @@ def denoise(
             on_step(result)
 
 
+def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
+    """Index of the block that each row is deciding; one past the last block if no mask is left."""
+    if process.has_uniform:
+        return torch.zeros_like(batch.step_R)
+    length = tokens_RL.shape[1]
+    masked_RL = batch.free_RL & (tokens_RL == process.mask_id)
+    first_R = torch.where(masked_RL.any(-1), masked_RL.int().argmax(-1), 2 * length)
+    lengths_R = batch.settings.block_length_R
+    return first_R // torch.where(lengths_R > 0, lengths_R, 2 * length)
+
+
+def _turn(batch: CanvasBatch, process: Process) -> policy.Turn:
+    """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
+    free_RL, length = batch.free_RL, batch.tokens_RL.shape[1]
+    candidates_RL = block_RL = free_RL
+    step_R, steps_R = batch.step_R, batch.steps_R
+    if not process.has_uniform:
+        candidates_RL = free_RL & (batch.tokens_RL == process.mask_id)
+        lengths_R = torch.where(batch.settings.block_length_R > 0, batch.settings.block_length_R, length)
+        place_L = torch.arange(length, device=free_RL.device)
+        blocks_RL = place_L // lengths_R.unsqueeze(-1)
+        inside_RL = blocks_RL == _block(batch, process, batch.tokens_RL).unsqueeze(-1)
+        candidates_RL, block_RL = candidates_RL & inside_RL, free_RL & inside_RL
+        num_blocks_R = (batch.length_R + lengths_R - 1) // lengths_R
+        steps_R = (steps_R // num_blocks_R).clamp_min(1)
+        step_R = batch.block_step_R
+    return policy.Turn(
+        candidates_RL=candidates_RL,
+        count_R=block_RL.sum(-1),
+        step_R=step_R,
+        steps_R=steps_R,
+        order_RL=batch.uniforms(Stream.ORDER),
+    )
+
+
 def _decide(
     batch: CanvasBatch,
     process: Process,
     reader: Reader,
     logits_RLV: Tensor,
     statistics: Statistics,
-    candidates_RL: Tensor,
+    turn: policy.Turn,
 ) -> tuple[Tensor, Tensor]:
     """Accept and renoise by each row's rule: accepted_RL, and the tokens that would be read next."""
     settings, free_RL, sampled_RL = batch.settings, batch.free_RL, statistics.sampled_RL
+    candidates_RL = turn.candidates_RL
     t_R, s_R = batch.noise_level(batch.step_R), batch.noise_level(batch.step_R + 1)
-    accepted_RL = policy.accept(settings, statistics, free_RL, candidates_RL, batch.step_R, batch.steps_R)
+    accepted_RL = policy.accept(settings, statistics, turn)
     # Noise of the level that the next step reads.
     noise_RL = process.noise(batch.uniforms(Stream.RENOISE), s_R)
     next_RL = torch.where(accepted_RL, sampled_RL, noise_RL)
     next_RL = torch.where(candidates_RL, next_RL, batch.tokens_RL)
+    if settings.has("edit"):
+        decided_RL = settings.uses("edit").unsqueeze(-1) & free_RL & (batch.tokens_RL != process.mask_id)
+        edited_RL = policy.accept_edits(
+            statistics.confidence_RL, sampled_RL, batch.tokens_RL, decided_RL, settings.edit_threshold_R
+        )
+        accepted_RL, next_RL = accepted_RL | edited_RL, torch.where(edited_RL, sampled_RL, next_RL)
     if settings.has(*REVERSE_SAMPLERS):
         u_RL = batch.uniforms(Stream.MOVE)
         moved_RL = policy.draw_ancestral(process, batch.tokens_RL, sampled_RL, s_R, t_R, u_RL, noise_RL)
@@ -309,6 +355,7 @@ def _review(
     process: Process,
     statistics: Statistics,
     next_RL: Tensor,
+    accepted_RL: Tensor,
     stop_head: StopHead | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Read the draft and test for the end: stop_R, stable_R, and draft_RL, what a stopping row commits."""
@@ -322,8 +369,14 @@ def _review(
     stable_R = torch.where(same_R, batch.stable_R + 1, 0)
     stop_R = last_R | policy.stop(settings, stable_R, statistics, free_RL, stop_head)
     if not process.has_uniform:
-        # Remasking may still open what looks settled.
-        settled_R = ~masked_RL.any(-1) & ~settings.uses("remdm")
+        # Remasking may still open what looks settled, and an edit may still change it.
+        full_R = ~masked_RL.any(-1)
+        settled_R = full_R & ~settings.uses("remdm", "edit")
+        if settings.has("edit"):
+            was_full_R = ~(free_RL & (batch.tokens_RL == process.mask_id)).any(-1)
+            post_R = torch.where(was_full_R, batch.block_step_R + 1, 0)
+            over_R = (was_full_R & ~accepted_RL.any(-1)) | (post_R >= settings.post_steps_R)
+            settled_R = settled_R | (settings.uses("edit") & full_R & over_R)
         stop_R = stop_R | (settled_R & settings.adaptive_R)
     sample_R = last_R & (settings.uses(*REVERSE_SAMPLERS) | (batch.length_R == 1))
     return stop_R, stable_R, torch.where(sample_R.unsqueeze(-1), statistics.sampled_RL, draft_RL)

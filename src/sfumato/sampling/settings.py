@@ -20,12 +20,26 @@ from torch import Tensor
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
 
-Sampler = Literal["entropy", "threshold", "margin", "ancestral", "remdm", "predictor-corrector"]
+Sampler = Literal[
+    "entropy",
+    "threshold",
+    "confidence",
+    "margin",
+    "certainty",
+    "random",
+    "edit",
+    "ancestral",
+    "remdm",
+    "predictor-corrector",
+]
 RemaskSchedule = Literal["cap", "rescale"]
+Budget = Literal["even", "truncated"]
 
 SAMPLERS: tuple[str, ...] = get_args(Sampler)
 # These follow the reverse process down to t = 0, where its draw is the sample; the others commit the draft.
 REVERSE_SAMPLERS = ("ancestral", "remdm", "predictor-corrector")
+# These accept a set number of positions each step, those with the highest score.
+RANKING_SAMPLERS = ("confidence", "margin", "certainty", "random")
 
 MAX_STEPS = 1000
 
@@ -39,8 +53,9 @@ class SamplerConfig:
     """
 
     name: Sampler = "entropy"
-    """entropy, threshold and margin accept part of the canvas each step and renoise the rest; ancestral,
-    remdm and predictor-corrector simulate the reverse process."""
+    """entropy and threshold accept what is sure enough and renoise the rest; confidence, margin, certainty (low
+    entropy) and random accept a set number a step, in that order; edit fills masks like threshold and goes on changing
+    what was filled; ancestral, remdm and predictor-corrector simulate the reverse process."""
     steps: int = 48
     """Most steps a canvas may take, 1 to 1000; 48 is DiffusionGemma's."""
     temperature_start: float = 1.0
@@ -52,12 +67,25 @@ class SamplerConfig:
     top_p: float = 1.0
     """Sample from the smallest set of most probable tokens that holds this share, in (0, 1]; 1 is all of
     them."""
+    top_k: int = 0
+    """Sample from this many most probable tokens, before top_p; 0 is all of them."""
     greedy_tail: int = 0
     """Number of last steps that take the argmax in place of a sample, 0 to 1000 (Duo, arXiv 2506.10892)."""
     entropy_bound: float = 0.1
     """entropy: budget per step in nats, >= 0; infinity accepts everything. 0.1 is DiffusionGemma's."""
     threshold: float = 0.9
-    """threshold: accept tokens more probable than this, 0 to 1; 0.9 is Fast-dLLM's."""
+    """threshold, edit: accept tokens more probable than this, 0 to 1, and no fewer than an even share of the steps
+    asks for; 0.9 is Fast-dLLM's."""
+    edit_threshold: float = 0.9
+    """edit: replace a token that was filled in by another one more probable than this, 0 to 1; 0.9 is LLaDA2.1's."""
+    post_steps: int = 16
+    """edit: most steps after the last mask is filled, 0 or more; 16 is LLaDA2.1's."""
+    block_length: int = 0
+    """Mask noise: decide the canvas in blocks of this many positions, from the left, each with its share of the steps
+    (LLaDA's semi-autoregressive decoding); 0 decides it as one."""
+    budget: Budget = "even"
+    """How many positions confidence, margin, certainty and random accept: an even share a step (LLaDA, SDAR), or the
+    share that the reverse process would decide, rounded down (Dream)."""
     remask: float = 0.008
     """remdm: eta, the strength of remasking, 0 to 1; 0 is the ancestral sampler. 0.008 is ReMDM's for its
     cap."""
@@ -82,11 +110,16 @@ class SamplerConfig:
             raise RequestError(unknown("sampler", str(self.name), SAMPLERS))
         if self.remask_schedule not in get_args(RemaskSchedule):
             raise RequestError(unknown("remask_schedule", str(self.remask_schedule), get_args(RemaskSchedule)))
+        if self.budget not in get_args(Budget):
+            raise RequestError(unknown("budget", str(self.budget), get_args(Budget)))
         infinity = float("inf")
         for field, low, high in (
             ("steps", 1, MAX_STEPS),
             ("greedy_tail", 0, MAX_STEPS),
             ("corrector_k", 0, 2**31 - 1),
+            ("top_k", 0, 2**31 - 1),
+            ("post_steps", 0, MAX_STEPS),
+            ("block_length", 0, 2**20),
             ("stable_steps", 0, MAX_STEPS),
         ):
             value = getattr(self, field)
@@ -97,6 +130,7 @@ class SamplerConfig:
             ("temperature_end", infinity),
             ("entropy_bound", infinity),
             ("threshold", 1.0),
+            ("edit_threshold", 1.0),
             ("remask", 1.0),
             ("stop_entropy", infinity),
             ("stop_probability", 1.0),
@@ -117,6 +151,11 @@ class SamplerConfig:
         return SAMPLERS.index(self.name)
 
     @property
+    def truncated(self) -> bool:
+        """True for Dream's budget."""
+        return self.budget == "truncated"
+
+    @property
     def rescale(self) -> bool:
         """True for the rescaled schedule of remdm."""
         return self.remask_schedule == "rescale"
@@ -131,6 +170,12 @@ class SamplerConfig:
             raise RequestError(
                 "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only. Under "
                 "uniform noise every sampler revises: use 'entropy' or 'ancestral'"
+            )
+        if process.has_uniform and (self.name == "edit" or self.block_length):
+            given = "sampler 'edit'" if self.name == "edit" else f"block_length {self.block_length}"
+            raise RequestError(
+                f"{given} goes by which positions still hold the mask; allowed: models with mask noise only. Under "
+                "uniform noise every sampler revises: use 'entropy'"
             )
         if self.name == "predictor-corrector" and process.mask_id is not None:
             raise RequestError(
@@ -157,9 +202,14 @@ class RowSettings:
     temperature_start_R: Tensor
     temperature_end_R: Tensor
     top_p_R: Tensor
+    top_k_R: Tensor
     greedy_tail_R: Tensor
     entropy_bound_R: Tensor
     threshold_R: Tensor
+    edit_threshold_R: Tensor
+    post_steps_R: Tensor
+    block_length_R: Tensor
+    truncated_R: Tensor
     remask_R: Tensor
     rescale_R: Tensor
     corrector_k_R: Tensor
@@ -206,13 +256,13 @@ class RowSettings:
         return frozenset(config.name for config in self.configs)
 
     @cached_property
-    def nucleus(self) -> bool:
-        """True if any row cuts the distribution by top_p; decided on the host."""
-        return any(config.top_p < 1.0 for config in self.configs)
+    def cuts(self) -> bool:
+        """True if any row cuts the distribution by top_k or top_p; decided on the host."""
+        return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
 
     def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
         """Temperature of step n of N, linear in n, as in DiffusionGemma."""
-        left_R = 1.0 - step_R / steps_R
+        left_R = (steps_R - step_R) / steps_R
         return self.temperature_end_R + (self.temperature_start_R - self.temperature_end_R) * left_R
 
 

@@ -1,9 +1,9 @@
 """Families of checkpoints, by the model_type of their config.json."""
 
-from sfumato.models.families import llama, own
+from sfumato.models.families import gemma, llama, masked, own
 from sfumato.models.families.family import ConfigTable, Family, Layout, Part, stored_shape
 from sfumato.models.families.own import own_config
 
-FAMILIES: dict[str, Family] = {**own.FAMILIES, **llama.FAMILIES}
+FAMILIES: dict[str, Family] = {**own.FAMILIES, **llama.FAMILIES, **masked.FAMILIES, **gemma.FAMILIES}
 
 __all__ = ["FAMILIES", "ConfigTable", "Family", "Layout", "Part", "own_config", "stored_shape"]

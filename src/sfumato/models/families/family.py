@@ -130,6 +130,8 @@ class Family:
     """From generation_config.json to sampling defaults under our names."""
     optional: Callable[[Model], Collection[str]] = lambda model: ()
     """Tensors that may be stored besides and hold nothing new, such as a tied head."""
+    ignored: tuple[str, ...] = ()
+    """What the names of tensors begin with that belong to parts which are not computed, such as a vision tower."""
 
 
 def same_names(model: Model) -> Layout:

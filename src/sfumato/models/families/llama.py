@@ -80,8 +80,10 @@ def mixture(table: ConfigTable) -> MoEConfig:
     """The mixture of experts of a Qwen3-MoE config."""
     table.expect("decoder_sparse_step", 1)
     table.expect("mlp_only_layers", [], None)
+    # The name under which transformers 5 writes it.
+    local = table.number("num_local_experts", None)
     return MoEConfig(
-        num_experts=table.number("num_experts"),
+        num_experts=table.number("num_experts") if local is None else table.number("num_experts", local),
         num_experts_per_tok=table.number("num_experts_per_tok"),
         moe_intermediate_size=table.number("moe_intermediate_size"),
         norm_topk_prob=table.take("norm_topk_prob", False),

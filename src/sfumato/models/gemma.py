@@ -1,0 +1,349 @@
+"""The text path of DiffusionGemma: one set of weights that is both encoder and decoder.
+
+The encoder reads the prefix causally and writes its keys and values, at prefill and at commit; the decoder reads them
+from a canvas. They differ in two things, both told apart by `canvas_RQ`, position by position: each layer's last
+scalar, and the self-conditioning block, through which canvas positions go and others do not.
+
+Source: transformers 5.23, models/diffusion_gemma, which the tests compare with; Gemma 4 for the layers.
+"""
+
+# R rows, Q positions, N positions of all rows together, D model, H heads, G key-value heads, E head dimension,
+# K experts of a position, X experts, V vocabulary
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sfumato.errors import ConfigError
+from sfumato.models.attention import AttentionSpec, KVCache, attend
+from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, rotate
+from sfumato.models.model import Model
+from sfumato.models.moe import Experts
+
+ACTIVATION = "gelu_pytorch_tanh"
+ENCODER, DECODER = 0, 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionShape:
+    """What layers of one kind attend with."""
+
+    num_key_value_heads: int
+    """Key-value heads G; divides num_attention_heads."""
+    head_dim: int
+    """Width E of one head; even."""
+    window: int | None = None
+    """Positions that are read, the own one included; None reads the whole prefix."""
+    shared_values: bool = False
+    """Values are what the keys are before their norm and rotation; there is no projection for them."""
+    rope_theta: float = 10000.0
+    """Base of the rotary frequencies."""
+    partial_rotary_factor: float = 1.0
+    """Leading share of the rotary pairs that is rotated, in frequencies of the whole head."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_key_value_heads", "head_dim", "rope_theta"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
+        if self.head_dim % 2:
+            raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
+        if self.window is not None and self.window < 1:
+            raise ConfigError(f"window is {self.window}; allowed: 1 or more")
+        if not 0.0 < self.partial_rotary_factor <= 1.0:
+            raise ConfigError(f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: more than 0, at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmaConfig:
+    """Sizes of a DiffusionGemma, under the names Hugging Face configs use where they have one."""
+
+    vocab_size: int
+    """Rows of the embedding, which is the output head as well."""
+    hidden_size: int
+    """Width D of the residual stream."""
+    intermediate_size: int
+    """Inner width of the dense gated MLP, and of the one in self-conditioning."""
+    num_attention_heads: int
+    """Query heads H, the same in all layers."""
+    layer_types: tuple[str, ...]
+    """The kind of each layer, a key of `attention`."""
+    attention: dict[str, AttentionShape]
+    """Kinds of layers."""
+    num_experts: int
+    """Experts X beside each dense MLP."""
+    top_k_experts: int
+    """Experts K of a position."""
+    moe_intermediate_size: int
+    """Inner width of one expert."""
+    max_position_embeddings: int = 131072
+    """Longest prefix plus canvas, in positions."""
+    rms_norm_eps: float = 1e-6
+    """Added to the mean square before the root."""
+    final_logit_softcapping: float = 30.0
+    """Bound c on the size of a logit x, kept by c tanh(x / c)."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type in ("int", "float") and value <= 0:
+                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
+        if self.top_k_experts > self.num_experts:
+            raise ConfigError(
+                f"top_k_experts is {self.top_k_experts}; allowed: at most num_experts = {self.num_experts}"
+            )
+        if not self.layer_types:
+            raise ConfigError("layer_types is empty; allowed: one kind or more")
+        for kind in self.layer_types:
+            if kind not in self.attention:
+                raise ConfigError(f"layer_types has {kind!r}; allowed: {', '.join(self.attention)}")
+        for kind, shape in self.attention.items():
+            if self.num_attention_heads % shape.num_key_value_heads:
+                raise ConfigError(
+                    f"num_key_value_heads of {kind} is {shape.num_key_value_heads}; allowed: a divisor of "
+                    f"num_attention_heads = {self.num_attention_heads}"
+                )
+
+    @property
+    def shapes(self) -> list[AttentionShape]:
+        """The attention of each layer."""
+        return [self.attention[kind] for kind in self.layer_types]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return dataclasses.asdict(self)
+
+
+def proportional_frequencies(head_dim: int, theta: float, fraction: float) -> Tensor:
+    """Frequencies of all pairs of a head, float32: those of the leading share are as if all were rotated, others zero.
+
+    `rotary_frequencies` with a fraction spreads the same range of frequencies over fewer pairs instead.
+    """
+    # In the reference's order of operations: positions multiply a last bit by up to their number.
+    frequencies = 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32, device="cpu") / head_dim)
+    frequencies[int(fraction * head_dim // 2) :] = 0.0
+    return frequencies
+
+
+def normalize(x: Tensor, eps: float) -> Tensor:
+    """Root mean square normalisation of the last dimension without a learned scale; float32 inside, as with one."""
+    return functional.rms_norm(x, x.shape[-1:], None, eps)
+
+
+class Attention(nn.Module):
+    """Grouped-query attention with normalised queries, keys and values; the norms stand in for a scale on the scores.
+
+    Args:
+        config: sizes.
+        layer: index of the layer; says its kind and its place in the cache.
+    """
+
+    def __init__(self, config: GemmaConfig, layer: int) -> None:
+        super().__init__()
+        self.layer, self.eps, self.shape = layer, config.rms_norm_eps, config.shapes[layer]
+        size, head_dim = config.hidden_size, self.shape.head_dim
+        queries, keys = config.num_attention_heads * head_dim, self.shape.num_key_value_heads * head_dim
+        self.q_proj = nn.Linear(size, queries, bias=False)
+        self.k_proj = nn.Linear(size, keys, bias=False)
+        self.v_proj = None if self.shape.shared_values else nn.Linear(size, keys, bias=False)
+        self.o_proj = nn.Linear(queries, size, bias=False)
+        self.q_norm = RMSNorm(head_dim, config.rms_norm_eps)
+        self.k_norm = RMSNorm(head_dim, config.rms_norm_eps)
+
+    def forward(
+        self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
+    ) -> Tensor:
+        num_rows, num_queries, _ = x_RQD.shape
+        heads = (num_rows, num_queries, -1, self.shape.head_dim)
+        queries_RQHE = self.q_proj(x_RQD).view(heads)
+        keys_RQGE = self.k_proj(x_RQD).view(heads)
+        values_RQGE = keys_RQGE if self.v_proj is None else self.v_proj(x_RQD).view(heads)
+        queries_RQHE = rotate(self.q_norm(queries_RQHE), *rotary)
+        keys_RQGE = rotate(self.k_norm(keys_RQGE), *rotary)
+        values_RQGE = normalize(values_RQGE, self.eps)
+        if cache is not None:
+            keys_RQGE, values_RQGE = cache.extend(self.layer, keys_RQGE, values_RQGE)
+        out_RQHE = attend(queries_RQHE, keys_RQGE, values_RQGE, spec.within(self.shape.window), scale=1.0)
+        out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
+        return out
+
+
+class Router(nn.Module):
+    """Choose each position's experts from the residual stream as it is, and weigh them.
+
+    The weights are the chosen probabilities, divided by their sum, times a learned scale of each expert. The softmax
+    is in float32, for it decides.
+    """
+
+    def __init__(self, config: GemmaConfig) -> None:
+        super().__init__()
+        self.eps, self.num_chosen = config.rms_norm_eps, config.top_k_experts
+        self.proj = nn.Linear(config.hidden_size, config.num_experts, bias=False)
+        self.scale = nn.Parameter(torch.ones(config.hidden_size))
+        self.per_expert_scale = nn.Parameter(torch.ones(config.num_experts))
+
+    def forward(self, x_ND: Tensor) -> tuple[Tensor, Tensor]:
+        """Route positions.
+
+        Returns:
+            experts_NK: int64.
+            weights_NK: float32.
+        """
+        scaled_ND = normalize(x_ND, self.eps) * self.scale * x_ND.shape[-1] ** -0.5
+        probs_NX = self.proj(scaled_ND).softmax(-1, dtype=torch.float32)
+        probs_NK, experts_NK = probs_NX.topk(self.num_chosen, dim=-1)
+        weights_NK = probs_NK / probs_NK.sum(-1, keepdim=True) * self.per_expert_scale[experts_NK]
+        return experts_NK, weights_NK
+
+
+class GemmaLayer(nn.Module):
+    """Attention, then a dense MLP beside a mixture of experts; every part is normalised before and after."""
+
+    layer_scalar: Tensor
+
+    def __init__(self, config: GemmaConfig, layer: int) -> None:
+        super().__init__()
+        size, eps = config.hidden_size, config.rms_norm_eps
+        self.input_layernorm = RMSNorm(size, eps)
+        self.self_attn = Attention(config, layer)
+        self.post_attention_layernorm = RMSNorm(size, eps)
+        self.pre_feedforward_layernorm = RMSNorm(size, eps)
+        self.mlp = MLP(size, config.intermediate_size, activation=ACTIVATION)
+        self.post_feedforward_layernorm_1 = RMSNorm(size, eps)
+        self.router = Router(config)
+        self.pre_feedforward_layernorm_2 = RMSNorm(size, eps)
+        self.experts = Experts(config.num_experts, size, config.moe_intermediate_size, activation=ACTIVATION)
+        self.post_feedforward_layernorm_2 = RMSNorm(size, eps)
+        self.post_feedforward_layernorm = RMSNorm(size, eps)
+        # By role: what leaves the layer is multiplied by the first in the encoder and by the second in the decoder.
+        self.register_buffer("layer_scalar", torch.ones(2))
+
+    def forward(
+        self,
+        x_RQD: Tensor,
+        role_RQ1: Tensor,
+        rotary: tuple[Tensor, Tensor],
+        spec: AttentionSpec,
+        cache: KVCache | None,
+    ) -> Tensor:
+        attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, spec, cache)
+        x_RQD = x_RQD + self.post_attention_layernorm(attended_RQD)
+        dense_RQD = self.mlp(self.pre_feedforward_layernorm(x_RQD))
+        x_ND = x_RQD.flatten(0, 1)
+        sparse_ND = self.experts(self.pre_feedforward_layernorm_2(x_ND), *self.router(x_ND))
+        sparse_RQD = self.post_feedforward_layernorm_2(sparse_ND).view_as(x_RQD)
+        fed_RQD = self.post_feedforward_layernorm_1(dense_RQD) + sparse_RQD
+        x_RQD = x_RQD + self.post_feedforward_layernorm(fed_RQD)
+        return x_RQD * self.layer_scalar[role_RQ1]
+
+
+class SelfConditioning(MLP):
+    """Turns the soft embedding of the last prediction into a correction of the canvas; of zero it makes zero."""
+
+    def __init__(self, config: GemmaConfig) -> None:
+        super().__init__(config.hidden_size, config.intermediate_size, activation=ACTIVATION)
+        self.pre_norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(self.pre_norm(x))
+
+
+class Backbone(nn.Module):
+    """Everything between token ids and the hidden states that the head reads."""
+
+    embed_scale: Tensor
+
+    def __init__(self, config: GemmaConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.register_buffer("embed_scale", torch.tensor(config.hidden_size**0.5, device="cpu"), persistent=False)
+        self.self_conditioning = SelfConditioning(config)
+        self.layers = nn.ModuleList(GemmaLayer(config, layer) for layer in range(len(config.layer_types)))
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.rotary = nn.ModuleDict(
+            {
+                kind: RotaryEmbedding(
+                    proportional_frequencies(shape.head_dim, shape.rope_theta, shape.partial_rotary_factor)
+                )
+                for kind, shape in config.attention.items()
+            }
+        )
+
+    @property
+    def embedding_scale(self) -> Tensor:
+        """sqrt(D) in the type of the weights, as the model was trained: 55.5 for 3072 in bfloat16, not 55.43."""
+        return self.embed_scale.to(self.embed_tokens.weight.dtype)
+
+    def forward(
+        self,
+        tokens_RQ: Tensor,
+        positions_RQ: Tensor,
+        attention: AttentionSpec,
+        cache: KVCache | None,
+        canvas_RQ: Tensor | None,
+        soft_RQD: Tensor | None,
+    ) -> Tensor:
+        x_RQD = self.embed_tokens(tokens_RQ) * self.embedding_scale
+        role_RQ1 = torch.full_like(tokens_RQ, ENCODER)[:, :, None]
+        if canvas_RQ is not None:
+            role_RQ1 = torch.where(canvas_RQ, DECODER, ENCODER)[:, :, None]
+            corrected_RQD = x_RQD if soft_RQD is None else x_RQD + self.self_conditioning(soft_RQD)
+            conditioned_RQD = normalize(corrected_RQD, self.config.rms_norm_eps)
+            x_RQD = torch.where(canvas_RQ[:, :, None], conditioned_RQD, x_RQD)
+        rotary = {}
+        for kind, embedding in self.rotary.items():
+            cos, sin = embedding(positions_RQ)
+            rotary[kind] = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
+        for layer, kind in zip(self.layers, self.config.layer_types, strict=True):
+            x_RQD = layer(x_RQD, role_RQ1, rotary[kind], attention, cache)
+        hidden: Tensor = self.norm(x_RQD)
+        return hidden
+
+
+class Gemma(Model):
+    """The transformer with its tied output head."""
+
+    config: GemmaConfig
+
+    def __init__(self, config: GemmaConfig) -> None:
+        super().__init__(config)
+        self.model = Backbone(config)
+
+    @property
+    def embedding_VD(self) -> Tensor:
+        return self.model.embed_tokens.weight
+
+    @property
+    def cache_heads(self) -> list[tuple[int, int]]:
+        return [(shape.num_key_value_heads, shape.head_dim) for shape in self.config.shapes]
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        return tuple(sorted({shape.window for shape in self.config.shapes if shape.window is not None}))
+
+    def forward(
+        self,
+        tokens_RQ: Tensor,
+        positions_RQ: Tensor,
+        attention: AttentionSpec,
+        *,
+        cache: KVCache | None = None,
+        canvas_RQ: Tensor | None = None,
+        soft_RQD: Tensor | None = None,
+    ) -> Tensor:
+        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, cache, canvas_RQ, soft_RQD)
+        return hidden
+
+    def logits(self, hidden_RQD: Tensor) -> Tensor:
+        cap = self.config.final_logit_softcapping
+        return cap * torch.tanh(functional.linear(hidden_RQD, self.embedding_VD).float() / cap)
+
+    def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
+        """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""
+        return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD * self.model.embedding_scale
