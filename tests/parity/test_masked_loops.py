@@ -1,17 +1,20 @@
 """The decoding loops of LLaDA, Dream, SDAR and LLaDA2, canvas by canvas after every step, at temperature 0.
 
 The loops stand here in their authors' order of things, over one uncached forward a step. Ours runs in the engine:
-prefixes cached in blocks where they are, several prompts in one batch. Two differences are known and left out of both:
+prefixes cached in blocks where they are, several prompts in one batch. Three differences are known:
 
 - Our samplers never propose the mask itself, so the loops are given logits in which it has no chance. Where a model
   would propose it, theirs leave the position open, run without end, or fail.
 - Some of their steps take a forward although nothing is left to decide. Ours take no such step, here neither do theirs.
+- SDAR and LLaDA2.0 share a block out over the steps by its length, ours by how many of its positions are not prompt.
+  That is the same unless a prompt ends inside of a block and there are fewer steps than positions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -144,7 +147,7 @@ def canvases_of(text: Canvas, events: Sequence[CanvasChanged]) -> list[Canvas]:
 def num_decided(canvases: Sequence[Canvas]) -> list[int]:
     """How many masks each step filled."""
     masks = [canvas.count(MASK) for canvas in canvases]
-    return [before - after for before, after in zip(masks, masks[1:], strict=False)]
+    return [before - after for before, after in pairwise(masks)]
 
 
 def llada(
@@ -225,6 +228,7 @@ def block_by_block(
     steps: int,
     threshold: float | None,
     eos_id: int | None = None,
+    prompt_counts: bool = True,
 ) -> list[Canvas]:
     """SDAR's block_diffusion_generate and LLaDA2.0's generate function, which decide alike.
 
@@ -237,14 +241,15 @@ def block_by_block(
         gen_length, block_length, steps: as there.
         threshold: of LLaDA2.0 and of low_confidence_dynamic; None is low_confidence_static.
         eos_id: ends the text with the block that it is in.
+        prompt_counts: share a block out by its length; False is our way.
     """
     num_blocks = -(-(len(prompt) + gen_length) // block_length)
     text_T = torch.tensor([*prompt, *[MASK] * (num_blocks * block_length - len(prompt))])
     canvases = [text_T.tolist()]
-    quotas = [block_length // steps + (step < block_length % steps) for step in range(steps)]
     for block in range(len(prompt) // block_length, num_blocks):
         first, last = block * block_length, (block + 1) * block_length
-        for quota in quotas:
+        count = block_length if prompt_counts else min(block_length, last - len(prompt))
+        for quota in [count // steps + (step < count % steps) for step in range(steps)]:
             current_L = text_T[first:last]
             masked_L = current_L == MASK
             if not masked_L.any():
@@ -361,14 +366,16 @@ def block_prompts(block: int) -> list[list[int]]:
     return prompts(2 * block, block - 1, 1, block + 2, 2 * block - 1)
 
 
+def sdar_rule(threshold: float | None) -> dict[str, Any]:
+    """low_confidence_static, or low_confidence_dynamic."""
+    return {"name": "confidence"} if threshold is None else {"name": "threshold", "threshold": threshold}
+
+
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.5], ids=["static", "low threshold", "high threshold"])
 @pytest.mark.parametrize(("block", "steps", "tokens"), [(4, 4, 13), (8, 8, 16), (8, 20, 9)], ids=str)
 def test_sdar(model: Decoder, block: int, steps: int, tokens: int, threshold: float | None) -> None:
     texts = block_prompts(block)
-    rule: dict[str, Any] = (
-        {"name": "confidence"} if threshold is None else {"name": "threshold", "threshold": threshold}
-    )
-    runs = run(model, block_spec(block), texts, tokens, steps=steps, **rule)
+    runs = run(model, block_spec(block), texts, tokens, steps=steps, **sdar_rule(threshold))
     counts = set()
     for text, found in zip(texts, runs, strict=True):
         expected = block_by_block(
@@ -382,14 +389,90 @@ def test_sdar(model: Decoder, block: int, steps: int, tokens: int, threshold: fl
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.5], ids=["static", "low threshold", "high threshold"])
 @pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 7])
 def test_sdar_with_fewer_steps_than_positions(model: Decoder, steps: int, threshold: float | None) -> None:
-    block, tokens = 8, 20
+    block, tokens = 8, 16
     texts = block_prompts(block)
-    rule: dict[str, Any] = (
-        {"name": "confidence"} if threshold is None else {"name": "threshold", "threshold": threshold}
-    )
-    runs = run(model, block_spec(block), texts, tokens, steps=steps, **rule)
+    runs = run(model, block_spec(block), texts, tokens, steps=steps, **sdar_rule(threshold))
+    for text, found in zip(texts, runs, strict=True):
+        whole, ours = (
+            block_by_block(
+                uncached(model, block),
+                text,
+                gen_length=tokens,
+                block_length=block,
+                steps=steps,
+                threshold=threshold,
+                prompt_counts=prompt_counts,
+            )
+            for prompt_counts in (True, False)
+        )
+        assert found.canvases == (whole if len(text) % block == 0 else ours)
+        assert max(num_decided(ours)) > 1
+
+
+@pytest.mark.parametrize("eos_id", [token for token in range(VOCAB) if token != MASK][::2])
+def test_llada_2_0(model: Decoder, eos_id: int) -> None:
+    """The threshold rule; a text ends with the block that holds the end token, which the prompt may hold too."""
+    block, tokens, threshold = 8, 20, 0.4
+    texts = [[*text[:-1], eos_id] for text in block_prompts(block)]
+    settings: dict[str, Any] = {"name": "threshold", "threshold": threshold, "steps": block}
+    runs = run(model, block_spec(block), texts, tokens, eos_ids=(eos_id,), **settings)
     for text, found in zip(texts, runs, strict=True):
         expected = block_by_block(
-            uncached(model, block), text, gen_length=tokens, block_length=block, steps=steps, threshold=threshold
+            uncached(model, block),
+            text,
+            gen_length=tokens,
+            block_length=block,
+            steps=block,
+            threshold=threshold,
+            eos_id=eos_id,
         )
         assert found.canvases == expected
+        answer = expected[-1][len(text) :][:tokens]
+        ends = eos_id in answer
+        assert list(found.result.tokens) == (answer[: answer.index(eos_id)] if ends else answer)
+        assert found.result.finish_reason == ("stop" if ends else "length")
+
+
+# threshold, editing_threshold, max_post_steps: the model card's two modes; every bound on what follows the last mask;
+# one fill a step; no edits.
+EDITS = [(0.7, 0.5, 16), (0.5, 0.0, 16), (0.5, 0.0, 0), (0.4, 0.2, 1), (0.3, 0.0, 3), (1.0, 0.0, 5), (0.3, 1.0, 16)]
+
+
+@pytest.mark.parametrize(("threshold", "editing_threshold", "max_post_steps"), EDITS, ids=str)
+def test_llada_2_1(model: Decoder, threshold: float, editing_threshold: float, max_post_steps: int) -> None:
+    """Steps are given in plenty, as its loop does not count them."""
+    block, tokens = 8, 20
+    texts = block_prompts(block)
+    runs = run(
+        model,
+        block_spec(block),
+        texts,
+        tokens,
+        name="edit",
+        threshold=threshold,
+        edit_threshold=editing_threshold,
+        post_steps=max_post_steps,
+        steps=1000,
+    )
+    edits, after = 0, []
+    for text, found in zip(texts, runs, strict=True):
+        expected, posts = with_edits(
+            uncached(model, block),
+            text,
+            gen_length=tokens,
+            block_length=block,
+            threshold=threshold,
+            editing_threshold=editing_threshold,
+            max_post_steps=max_post_steps,
+        )
+        assert found.canvases == expected
+        after += posts
+        edits += sum(
+            first not in (MASK, second)
+            for before, later in pairwise(expected)
+            for first, second in zip(before, later, strict=True)
+        )
+    assert (edits > 0) == (editing_threshold < 1.0)
+    # The bound was met, or blocks settled before it.
+    assert max(after) == max_post_steps if max_post_steps < 5 else min(after) < max_post_steps
+

@@ -22,6 +22,7 @@ from sfumato.models.decoder import Decoder
 from sfumato.models.families import FAMILIES, ConfigTable, Family, own_config, stored_shape
 from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
+from sfumato.models.quantize import Quantization, QuantizedWeight, install, quantizable
 from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
@@ -66,12 +67,15 @@ def save_checkpoint(
     write_atomically(directory / "config.json", _json(own_config(model.config, spec)))
 
 
-def load_checkpoint(directory: Path, *, dtype: torch.dtype = torch.float32) -> Checkpoint:
+def load_checkpoint(
+    directory: Path, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
+) -> Checkpoint:
     """Read a checkpoint of any family.
 
     Args:
         directory: holds config.json and the weights; or a GGUF file.
         dtype: of the loaded weights.
+        quantization: holds the weights of linears and experts in few bits; None leaves them floats.
 
     Raises:
         CheckpointError: if a file is missing or damaged, the model type is not supported, the config asks for what is
@@ -86,7 +90,7 @@ def load_checkpoint(directory: Path, *, dtype: torch.dtype = torch.float32) -> C
         source = SafetensorsSource(directory)
     with torch.device("meta"):
         model, spec = family.build(table)
-    fill(model, family, source, dtype)
+    fill(model, family, source, dtype, quantization)
     generation_file = directory / "generation_config.json"
     generation = family.generation(read_json(generation_file) if generation_file.exists() else {})
     return Checkpoint(model.eval(), spec, generation)
@@ -106,7 +110,13 @@ def read_config(directory: Path) -> tuple[Family, ConfigTable]:
     return FAMILIES[kind], ConfigTable(config, str(path))
 
 
-def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype) -> None:
+def fill(
+    model: Model,
+    family: Family,
+    source: TensorSource,
+    dtype: torch.dtype,
+    quantization: Quantization | None = None,
+) -> None:
     """Give a model on the meta device its weights, a tensor at a time: no more than the model and one file are held.
 
     Args:
@@ -114,6 +124,7 @@ def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype)
         family: says where each tensor goes.
         source: the tensors.
         dtype: of the weights.
+        quantization: see `load_checkpoint`.
 
     Raises:
         CheckpointError: if a tensor is missing, unexpected, misshapen or not finite; all of them are listed.
@@ -136,7 +147,8 @@ def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype)
     ]
     if problems:
         raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
-    weights: dict[str, Tensor] = {}
+    few_bits = quantizable(model) if quantization else set()
+    weights: dict[str, Tensor | QuantizedWeight] = {}
     broken: list[str] = []
     for name, tensor in source:
         if name.startswith(family.ignored):
@@ -145,22 +157,38 @@ def fill(model: Model, family: Family, source: TensorSource, dtype: torch.dtype)
             broken.append(name)
         first = 0
         for part in layout.get(name, ()):
-            if part.name not in weights:
-                weights[part.name] = torch.empty(empty[part.name].shape, dtype=dtype)
-            target = weights[part.name][part.put] if part.put else weights[part.name]
             rows = tensor.shape[0] - first if part.rows is None else part.rows
-            target.copy_(tensor if part.rows is None else tensor[first : first + rows])
+            values = tensor if part.rows is None else tensor[first : first + rows]
             first += rows
+            if part.name not in weights:
+                shape = empty[part.name].shape
+                if quantization and part.name in few_bits:
+                    weights[part.name] = QuantizedWeight(shape, quantization, dtype)
+                else:
+                    weights[part.name] = torch.empty(shape, dtype=dtype)
+            target = weights[part.name]
+            if isinstance(target, QuantizedWeight):
+                target.put(part.put, values)
+            else:
+                target[part.put].copy_(values)
     if broken:
         raise CheckpointError(f"{source.where} does not hold this model: {_listing('not finite', broken)[0]}")
-    for name, weight in weights.items():
-        path, _, own = name.rpartition(".")
-        module = model.get_submodule(path)
-        if own in module._parameters:
-            trained = module._parameters[own]
-            module._parameters[own] = nn.Parameter(weight, requires_grad=trained is not None and trained.requires_grad)
+    # Quantized linears are put in last: they take the bias that is there by then.
+    for name, weight in sorted(weights.items(), key=lambda entry: isinstance(entry[1], QuantizedWeight)):
+        if isinstance(weight, QuantizedWeight):
+            install(model, name, weight)
         else:
-            module._buffers[own] = weight
+            _put(model, name, weight)
+
+
+def _put(model: Model, name: str, weight: Tensor) -> None:
+    path, _, own = name.rpartition(".")
+    module = model.get_submodule(path)
+    if own in module._parameters:
+        trained = module._parameters[own]
+        module._parameters[own] = nn.Parameter(weight, requires_grad=trained is not None and trained.requires_grad)
+    else:
+        module._buffers[own] = weight
 
 
 def _listing(kind: str, names: Iterable[str]) -> list[str]:
