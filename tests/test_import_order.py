@@ -1,5 +1,5 @@
-"""Imports run leftwards only: errors -> {spec, storage, gguf_file} -> config -> {diffusion, models, data} -> sampling -> engine
--> {training, evaluation, bench, server} -> cli; siblings in braces never import each other."""
+"""Imports run leftwards only: errors -> {spec, storage, gguf_file} -> config -> {diffusion, models, data} -> sampling
+-> engine -> {training, evaluation, bench, server} -> cli; siblings in braces never import each other."""
 
 from __future__ import annotations
 

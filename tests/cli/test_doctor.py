@@ -6,6 +6,7 @@ import json
 import platform
 
 import torch
+from safetensors.torch import load_file
 
 
 def test_json(sfumato):
@@ -34,3 +35,27 @@ def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):
     models = json.loads(sfumato("doctor", "--json").stdout)["models"]
     size = sum(path.stat().st_size for path in checkpoint.iterdir())
     assert {"name": "small", "present": True, "size_bytes": size} in models
+
+
+def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
+    """No weights are there; the counts are those of the weights that are."""
+    config = tmp_path / "config.json"
+    config.write_text((checkpoint / "config.json").read_text())
+    done = sfumato("doctor", tmp_path, "--json")
+    assert done.exit_code == 0, done.output
+    values = json.loads(done.stdout)
+    weights = load_file(checkpoint / "model.safetensors")
+    assert values["parameters"] == values["active_parameters"] == sum(tensor.numel() for tensor in weights.values())
+    assert values["weights_bytes"]["bfloat16"] == 2 * values["parameters"]
+    assert values["cache_bytes_per_token"]["float32"] == 4 * 2 * 1 * 8
+    assert values["step"]["least_seconds_float32"] > 0
+    shown = sfumato("doctor", tmp_path)
+    assert shown.exit_code == 0
+    for text in ("uniform noise, canvas 16", "fits in the", "bytes a token in bfloat16", "GFLOP/s", "at least"):
+        assert text in shown.stdout
+
+
+def test_a_model_that_is_not_there(sfumato):
+    done = sfumato("doctor", "no-such-model")
+    assert done.exit_code == 1
+    assert "unknown model 'no-such-model'" in done.stderr

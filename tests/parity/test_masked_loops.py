@@ -472,7 +472,7 @@ def test_llada_2_1(model: Decoder, threshold: float, editing_threshold: float, m
             for before, later in pairwise(expected)
             for first, second in zip(before, later, strict=True)
         )
+    # Some blocks run into the bound, under the higher thresholds others settle before; without edits all do at once.
     assert (edits > 0) == (editing_threshold < 1.0)
-    # The bound was met, or blocks settled before it.
-    assert max(after) == max_post_steps if max_post_steps < 5 else min(after) < max_post_steps
-
+    assert max(after) == (max_post_steps if edits else 1)
+    assert editing_threshold < 0.5 or min(after) == 1

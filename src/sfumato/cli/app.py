@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.run import run
@@ -71,3 +72,4 @@ app.command(cls=Command)(run)
 app.command(cls=Command)(train)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)
+app.command(cls=Command)(convert)

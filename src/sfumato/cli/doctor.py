@@ -1,4 +1,4 @@
-"""`sfumato doctor`: what this machine and this installation have."""
+"""`sfumato doctor`: what this machine and this installation have, and what a model would need of it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,117 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+CANVAS, PREFIX = 64, 128
+"""Positions of the step whose time is predicted."""
 PACKAGES = ("torch", "tokenizers", "safetensors", "numpy", "jinja2", "typer", "rich")
-EXTRAS = ("tensorboard", "reasoning_gym")
+EXTRAS = ("tensorboard", "reasoning_gym", "gguf")
 
 
 def doctor(
+    model: Annotated[
+        str | None,
+        typer.Argument(help="A checkpoint, to be judged by its config alone: a name, a directory, a GGUF file."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show versions, devices, and which models and extras are here."""
-    report = _report()
+    """Show versions, devices, and which models and extras are here; or what a model needs, before it is loaded."""
+    report = _report() if model is None else _model_report(model)
     if as_json:
         typer.echo(json.dumps(report))
         return
-    for name, value in _rows(report):
+    for name, value in _rows(report) if model is None else _model_rows(report):
         typer.echo(f"{name:<14} {value}")
+
+
+def _model_report(name: str) -> dict[str, Any]:
+    """What a model is and needs; nothing but its config is read."""
+    from sfumato.bench.roofline import measure_machine, model_size, step_cost
+    from sfumato.engine.model import find
+    from sfumato.models.checkpoint import build
+
+    model, spec, family = build(find(name))
+    size, cost = model_size(model), step_cost(model, CANVAS, PREFIX, soft_embedding=spec.self_conditioning)
+    machine = measure_machine()
+    width = model.embedding_VD.shape[1]
+    return {
+        "model": name,
+        "family": family,
+        "generation": spec.to_dict(),
+        "parameters": size.num_parameters,
+        "active_parameters": size.num_active_parameters,
+        "weights_bytes": {
+            kind: round(size.num_parameters * each)
+            for kind, each in (("float32", 4), ("bfloat16", 2), ("int8", 1), ("int4", 0.5 + 4 / 32))
+        },
+        "cache_bytes_per_token": {"float32": 4 * size.num_cached, "bfloat16": 2 * size.num_cached},
+        "cache_bytes_per_token_beyond_windows": {
+            "float32": 4 * size.num_cached_beyond_windows,
+            "bfloat16": 2 * size.num_cached_beyond_windows,
+        },
+        # Tokens, draft and flags of a position are a few dozen bytes beside the soft embedding.
+        "canvas_bytes": {"float32": spec.canvas_length * ((4 * width if spec.self_conditioning else 0) + 40)},
+        "memory_bytes": _memory(),
+        "machine": {"operations_per_s": machine.operations_per_s, "bytes_per_s": machine.bytes_per_s},
+        "step": {
+            "canvas": CANVAS,
+            "prefix": PREFIX,
+            "operations": cost.operations,
+            "bytes_float32": cost.bytes(4),
+            "least_seconds_float32": machine.seconds(cost, 4),
+        },
+    }
+
+
+def _memory() -> int:
+    """Bytes of memory that are free for use."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+    spec, step, free = report["generation"], report["step"], report["memory_bytes"]
+    active = report["active_parameters"]
+    rows = [
+        ("model", report["model"]),
+        ("family", report["family"]),
+        (
+            "generation",
+            "autoregressive"
+            if spec["canvas_length"] == 1
+            else f"{spec['noise']} noise, canvas {spec['canvas_length']}, prefix attention {spec['prefix_attention']}",
+        ),
+        ("parameters", f"{report['parameters']:,}" + (f", {active:,} active" if active < report["parameters"] else "")),
+    ]
+    for kind, size in report["weights_bytes"].items():
+        fits = "fits" if size < free else "does not fit"
+        rows.append((f"  {kind}", f"{size / 1e9:.2f} GB, {fits} in the {free / 1e9:.1f} GB of memory that are free"))
+    cache, beyond = report["cache_bytes_per_token"], report["cache_bytes_per_token_beyond_windows"]
+    later = f", {beyond['bfloat16']:,} beyond the sliding windows" if beyond != cache else ""
+    rows.append(("cache", f"{cache['bfloat16']:,} bytes a token in bfloat16{later}"))
+    rows.append(("canvas", f"{report['canvas_bytes']['float32']:,} bytes of state"))
+    machine = report["machine"]
+    rows.append(
+        (
+            "machine",
+            f"{machine['operations_per_s'] / 1e9:.0f} GFLOP/s, {machine['bytes_per_s'] / 1e9:.1f} GB/s (measured now)",
+        )
+    )
+    rows.append(
+        (
+            "one step",
+            f"canvas {step['canvas']} after {step['prefix']} tokens: {step['operations'] / 1e9:.2f} GFLOP, "
+            f"{step['bytes_float32'] / 1e6:.0f} MB: at least {1e3 * step['least_seconds_float32']:.1f} ms in float32",
+        )
+    )
+    return rows
 
 
 def _report() -> dict[str, Any]:

@@ -41,16 +41,34 @@ def load(name: str | Path, *, dtype: torch.dtype = torch.float32) -> TextModel:
     Raises:
         CheckpointError: if there is no such model, or its files are not what they should be.
     """
+    return TextModel(str(name), *load_parts(find(name), dtype=dtype))
+
+
+def load_parts(path: Path, *, dtype: torch.dtype = torch.float32) -> tuple[Checkpoint, Tokenizer]:
+    """The checkpoint and the tokenizer of a directory or GGUF file.
+
+    Raises:
+        CheckpointError: if a file is not what it should be.
+    """
+    tokenizer = Tokenizer.from_gguf(path) if path.suffix == SUFFIX else Tokenizer.load(path)
+    return load_checkpoint(path, dtype=dtype), tokenizer
+
+
+def find(name: str | Path) -> Path:
+    """The directory or GGUF file that a model's name stands for; a hub id is fetched if need be.
+
+    Raises:
+        CheckpointError: if there is no such model.
+    """
     embedded = sorted(path.parent.name for path in ASSETS.glob("*/config.json"))
     path = ASSETS / str(name) if str(name) in embedded else Path(name)
     if path.is_file() and path.suffix != SUFFIX:
         raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
-    if not path.exists():
-        if not isinstance(name, str) or not _HUB_ID.fullmatch(name) or path.suffix == SUFFIX:
-            raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory or hub id")
-        path = _downloaded(name)
-    tokenizer = Tokenizer.from_gguf(path) if path.suffix == SUFFIX else Tokenizer.load(path)
-    return TextModel(str(name), load_checkpoint(path, dtype=dtype), tokenizer)
+    if path.exists():
+        return path
+    if not isinstance(name, str) or not _HUB_ID.fullmatch(name) or path.suffix == SUFFIX:
+        raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory or hub id")
+    return _downloaded(name)
 
 
 def _downloaded(hub_id: str) -> Path:

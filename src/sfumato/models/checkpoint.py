@@ -7,7 +7,7 @@ and no code that comes with a checkpoint is ever run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from sfumato.errors import CheckpointError, unknown
 from sfumato.gguf_file import SUFFIX
-from sfumato.models.decoder import Decoder
-from sfumato.models.families import FAMILIES, ConfigTable, Family, own_config, stored_shape
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
 from sfumato.models.quantize import Quantization, QuantizedWeight, install, quantizable
@@ -67,6 +67,38 @@ def save_checkpoint(
     write_atomically(directory / "config.json", _json(own_config(model.config, spec)))
 
 
+def export_checkpoint(
+    directory: Path, checkpoint: Checkpoint, eos_ids: Sequence[int], *, dtype: torch.dtype | None = None
+) -> None:
+    """Write an autoregressive checkpoint so that transformers reads it and computes the same.
+
+    Args:
+        directory: made if need be.
+        checkpoint: the model.
+        eos_ids: ids that end a text.
+        dtype: of the stored weights; None keeps each tensor's.
+
+    Raises:
+        CheckpointError: if transformers has no such model, or a file cannot be written.
+    """
+    model, spec = checkpoint.model, checkpoint.spec
+    if not spec.autoregressive or not isinstance(model.config, DecoderConfig):
+        raise CheckpointError(
+            "this model refines canvases, which no model of transformers does; allowed: autoregressive ones, or --to "
+            "sfumato"
+        )
+    config = hugging_face_config(model.config)
+    weights = model.state_dict()
+    stored = {}
+    for name, parts in FAMILIES[config["model_type"]].layout(model).items():
+        tensors = [weights[part.name][part.put] for part in parts]
+        stored[name] = torch.cat(tensors).to("cpu", dtype).contiguous()
+    config["dtype"] = str(next(iter(stored.values())).dtype).removeprefix("torch.")
+    write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+    write_atomically(directory / "generation_config.json", _json({"eos_token_id": list(eos_ids)}))
+    write_atomically(directory / "config.json", _json(config))
+
+
 def load_checkpoint(
     directory: Path, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
 ) -> Checkpoint:
@@ -81,33 +113,33 @@ def load_checkpoint(
         CheckpointError: if a file is missing or damaged, the model type is not supported, the config asks for what is
             not computed, or tensors do not match.
     """
-    source: TensorSource
-    if directory.suffix == SUFFIX:
-        source = GGUFSource(directory)
-        family, table = FAMILIES[source.architecture], ConfigTable(source.config(), source.where)
-    else:
-        family, table = read_config(directory)
-        source = SafetensorsSource(directory)
-    with torch.device("meta"):
-        model, spec = family.build(table)
+    model, spec, kind = build(directory)
+    family = FAMILIES[kind]
+    source = GGUFSource(directory) if directory.suffix == SUFFIX else SafetensorsSource(directory)
     fill(model, family, source, dtype, quantization)
     generation_file = directory / "generation_config.json"
     generation = family.generation(read_json(generation_file) if generation_file.exists() else {})
     return Checkpoint(model.eval(), spec, generation)
 
 
-def read_config(directory: Path) -> tuple[Family, ConfigTable]:
-    """The family of a checkpoint directory, and its config.
+def build(directory: Path) -> tuple[Model, GenerationSpec, str]:
+    """The model of a checkpoint on the meta device, from its config alone, with its spec and model type.
 
     Raises:
-        CheckpointError: if there is no config, or its model type is not supported.
+        CheckpointError: if there is no config, its model type is not supported, or it asks for what is not computed.
     """
-    path = directory / "config.json"
-    config = read_json(path)
+    if directory.suffix == SUFFIX:
+        source = GGUFSource(directory)
+        config, where = source.config(), source.where
+    else:
+        where = str(directory / "config.json")
+        config = read_json(directory / "config.json")
     kind = str(config.get("model_type"))
     if kind not in FAMILIES:
-        raise CheckpointError(f"{path}: {unknown('model_type', kind, FAMILIES)}")
-    return FAMILIES[kind], ConfigTable(config, str(path))
+        raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}")
+    with torch.device("meta"):
+        model, spec = FAMILIES[kind].build(ConfigTable(config, where))
+    return model, spec, kind
 
 
 def fill(

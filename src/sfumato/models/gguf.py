@@ -82,7 +82,7 @@ class GGUFSource:
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for name, values in self._file.tensors():
-            tensor = torch.from_numpy(values)
+            tensor = torch.tensor(values)
             if self.architecture == "llama" and (".attn_q." in name or ".attn_k." in name):
                 count = "attention.head_count" if ".attn_q." in name else "attention.head_count_kv"
                 tensor = _halves(tensor, int(self._file.get(f"llama.{count}")))

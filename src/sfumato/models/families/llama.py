@@ -169,6 +169,76 @@ def autoregressive_generation(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
+    """config.json of the transformers model that computes the same as an autoregressive decoder.
+
+    Raises:
+        CheckpointError: if there is none, naming what it lacks.
+    """
+    switches = (config.attention_bias, config.output_bias, config.mlp_bias, config.qk_norm, config.moe is not None)
+    kinds = {
+        (False, False, False, False, False): "llama",
+        (True, True, False, False, False): "llama",
+        (False, False, True, False, False): "llama",
+        (True, True, True, False, False): "llama",
+        (True, False, False, False, False): "qwen2",
+        (False, False, False, True, False): "qwen3",
+        (True, True, False, True, False): "qwen3",
+        (False, False, False, True, True): "qwen3_moe",
+    }
+    extra = [
+        name
+        for name, there in (
+            ("canvas_embedding", config.canvas_embedding),
+            ("self_conditioning", config.self_conditioning),
+            ("partial_rotary_factor", config.partial_rotary_factor != 1.0),
+            ("shared or grouped experts", config.moe is not None and not _plain(config.moe)),
+        )
+        if there
+    ]
+    if extra or switches not in kinds:
+        lacking = ", ".join(extra) or "this combination of biases, query norms and experts"
+        raise CheckpointError(f"no model of transformers computes {lacking}; allowed: Llama, Qwen2 and Qwen3 shapes")
+    kind = kinds[switches]
+    names = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+    values: dict[str, Any] = {
+        "model_type": kind,
+        "architectures": [names.get(kind, "Qwen3MoeForCausalLM")],
+        "hidden_act": "silu",
+        **{
+            key: getattr(config, key)
+            for key in (
+                *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
+                *("num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps", "tie_word_embeddings"),
+            )
+        },
+        "rope_theta": config.rope_theta,
+        "rope_scaling": None if config.rope_scaling is None else dataclasses.asdict(config.rope_scaling),
+    }
+    if kind != "qwen2":
+        values["attention_bias"] = config.attention_bias
+    if kind == "llama":
+        values["mlp_bias"] = config.mlp_bias
+    if config.moe is not None:
+        values |= {
+            key: getattr(config.moe, key)
+            for key in ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
+        }
+    return values
+
+
+def _plain(moe: MoEConfig) -> bool:
+    """Whether a mixture is what Qwen3-MoE has."""
+    sizes = (moe.num_experts, moe.num_experts_per_tok, moe.moe_intermediate_size)
+    plain = MoEConfig(
+        num_experts=sizes[0],
+        num_experts_per_tok=sizes[1],
+        moe_intermediate_size=sizes[2],
+        norm_topk_prob=moe.norm_topk_prob,
+    )
+    return moe == plain
+
+
 FAMILIES = {
     "llama": Family(_llama, same_names, autoregressive_generation, tied_head),
     "mistral": Family(_mistral, same_names, autoregressive_generation, tied_head),

@@ -1,0 +1,56 @@
+"""`sfumato convert`: from one layout of checkpoints to another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.errors import CheckpointError
+
+
+class Target(StrEnum):
+    """Layouts that can be written."""
+
+    sfumato = "sfumato"
+    huggingface = "huggingface"
+
+
+class DType(StrEnum):
+    """Types that weights can be stored in."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+    float16 = "float16"
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="A model's name, a checkpoint directory, a GGUF file, or a hub id.")],
+    directory: Annotated[Path, typer.Argument(help="Where to write; made if need be.")],
+    to: Annotated[
+        Target, typer.Option(help="sfumato: ours, for any model. huggingface: what transformers reads.")
+    ] = Target.sfumato,
+    dtype: Annotated[DType | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
+) -> None:
+    """Write a checkpoint in another layout."""
+    import torch
+
+    from sfumato.engine.model import find, load_parts
+    from sfumato.models.checkpoint import export_checkpoint, save_checkpoint
+    from sfumato.models.decoder import Decoder
+
+    if (directory / "config.json").exists():
+        raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
+    checkpoint, tokenizer = load_parts(find(source))
+    stored = None if dtype is None else getattr(torch, dtype.value)
+    if to is Target.huggingface:
+        export_checkpoint(directory, checkpoint, tokenizer.eos_ids, dtype=stored)
+    else:
+        if not isinstance(checkpoint.model, Decoder):
+            raise CheckpointError(f"{source} is no Llama-shaped decoder; its own layout is the only one it has")
+        generation = {**checkpoint.generation, "eos_token_id": list(tokenizer.eos_ids)}
+        save_checkpoint(directory, checkpoint.model, checkpoint.spec, generation=generation, dtype=stored)
+    tokenizer.save(directory)
+    typer.echo(str(directory))

@@ -1,0 +1,90 @@
+"""`sfumato convert`: what comes out is read back, by us and by others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from sfumato.data.tokenizer import train_tokenizer
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.spec import GenerationSpec
+
+AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+SHAPES = {
+    "llama": {},
+    "qwen2": {"attention_bias": True, "tie_word_embeddings": False},
+    "qwen3": {"qk_norm": True},
+}
+
+
+@pytest.fixture(params=SHAPES)
+def autoregressive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    tokenizer = train_tokenizer([], 261)
+    config = DecoderConfig(
+        vocab_size=261,
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=6,
+        rope_theta=5000.0,
+        **SHAPES[request.param],
+    )
+    model = Decoder(config)
+    model.initialize(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+    save_checkpoint(tmp_path / "ours", model, AR)
+    tokenizer.save(tmp_path / "ours")
+    return tmp_path / "ours"
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning", "ignore:.*:FutureWarning")
+def test_transformers_gives_the_same_logits(sfumato, autoregressive, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    done = sfumato("convert", autoregressive, tmp_path / "theirs", "--to", "huggingface")
+    assert done.exit_code == 0, done.output
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "theirs").float()
+    ours = load_checkpoint(autoregressive).model
+    tokens = torch.arange(5, 45)[None]
+    with torch.no_grad():
+        expected = ours.logits(ours(tokens, torch.arange(40)[None], AttentionSpec(causal=True)))
+        found = theirs(tokens).logits
+    assert expected.std() > 0.1
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    # And back again, to the bit.
+    done = sfumato("convert", tmp_path / "theirs", tmp_path / "again")
+    assert done.exit_code == 0, done.output
+    again = load_checkpoint(tmp_path / "again").model
+    assert again.config.to_dict() | {"max_position_embeddings": 0} == ours.config.to_dict() | {
+        "max_position_embeddings": 0
+    }
+    assert all(torch.equal(again.state_dict()[name], tensor) for name, tensor in ours.state_dict().items())
+
+
+def test_a_dtype_may_be_chosen(sfumato, autoregressive, tmp_path):
+    assert sfumato("convert", autoregressive, tmp_path / "half", "--dtype", "bfloat16").exit_code == 0
+    ours, half = (load_checkpoint(path).model.state_dict() for path in (autoregressive, tmp_path / "half"))
+    assert all(torch.equal(ours[name].bfloat16().float(), half[name]) for name in ours)
+
+
+def test_a_canvas_model_is_no_model_of_transformers(sfumato, checkpoint, tmp_path):
+    done = sfumato("convert", checkpoint, tmp_path / "theirs", "--to", "huggingface")
+    assert done.exit_code == 1
+    assert "this model refines canvases, which no model of transformers does" in done.stderr
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):
+    before = json.loads((checkpoint / "config.json").read_text())
+    done = sfumato("convert", checkpoint, checkpoint)
+    assert done.exit_code == 1
+    assert "holds a checkpoint already" in done.stderr
+    assert json.loads((checkpoint / "config.json").read_text()) == before
