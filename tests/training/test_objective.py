@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -70,7 +71,8 @@ def noised_shares(batch: PackedBatch, tokens_BT: Tensor) -> list[float]:
 @pytest.mark.parametrize("span_share", [0.0, 1.0])
 def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
     batch = rows()
-    tokens_BT = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
+    tokens_BT, t_BT = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
+    assert torch.equal(t_BT > 0, batch.canvases_BT > 0)
     changed = tokens_BT != batch.tokens_BT
     assert changed.any()
     assert not changed[batch.canvases_BT == 0].any()
@@ -79,7 +81,7 @@ def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
 def test_every_canvas_has_a_level_of_its_own():
     """Levels are stratified over the batch, so that the shares of masks of n canvases are spread over n strata."""
     batch = rows(length=200, num=4, canvas_copies=2)
-    shares = noised_shares(batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(), 0.0, seeded()))
+    shares = noised_shares(batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(), 0.0, seeded())[0])
     assert len(shares) >= 8
     assert max(shares) - min(shares) > 0.5
     assert len({round(share, 2) for share in shares}) > 0.6 * len(shares)
@@ -91,7 +93,7 @@ def test_every_canvas_has_a_level_of_its_own():
 def test_levels_stay_in_their_range(t_min: float, t_max: float, low: float, high: float):
     batch = rows(length=400, num=8)
     shares = noised_shares(
-        batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(t_min=t_min, t_max=t_max), 0.0, seeded())
+        batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(t_min=t_min, t_max=t_max), 0.0, seeded())[0]
     )
     assert all(low - 0.1 <= share <= high + 0.1 for share in shares)
 
@@ -101,7 +103,7 @@ def test_span_noise_is_a_level_inside_an_interval_and_its_square_outside():
     third between two draws (a quarter)."""
     batch = rows(length=100, num=100)
     config = ObjectiveConfig(t_min=0.6, t_max=0.600001, span_share=1.0)
-    masked_BT = corrupt(batch, PROCESSES["mask"], config, 0.0, seeded()) == MASK
+    masked_BT = corrupt(batch, PROCESSES["mask"], config, 0.0, seeded())[0] == MASK
     on_canvas = batch.canvases_BT > 0
     # 200 canvases whose interval has a standard deviation below 0.3: five errors of the mean are 0.03.
     assert float(masked_BT[on_canvas].float().mean()) == pytest.approx(0.36 + 0.24 * 7 / 12, abs=0.03)
@@ -117,7 +119,7 @@ def test_span_noise_is_a_level_inside_an_interval_and_its_square_outside():
 def test_half_of_the_canvases_may_have_span_noise():
     batch = rows(length=100, num=100)
     config = ObjectiveConfig(t_min=0.6, t_max=0.600001, span_share=0.5)
-    masked_BT = corrupt(batch, PROCESSES["mask"], config, 0.0, seeded()) == MASK
+    masked_BT = corrupt(batch, PROCESSES["mask"], config, 0.0, seeded())[0] == MASK
     assert float(masked_BT[batch.canvases_BT > 0].float().mean()) == pytest.approx((0.5 + 0.6) / 2, abs=0.03)
 
 
@@ -126,7 +128,7 @@ def test_mask_noise_gives_way_to_the_process_by_canvas(share_done: float, expect
     """Hybrid noise at t = 1/2 keeps 35% of tokens here and makes 30% of them uniform; mask noise keeps half."""
     batch = rows(length=60, num=100)
     config = ObjectiveConfig(t_min=0.5, t_max=0.500001, mask_until=0.5)
-    tokens_BT = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
+    tokens_BT, _ = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
     kinds = []
     for row in range(len(tokens_BT)):
         for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):
@@ -146,7 +148,7 @@ def test_mask_noise_needs_a_mask():
 def test_a_generator_decides_everything():
     batch = rows()
     config = ObjectiveConfig(span_share=0.5, mask_until=1.0)
-    first, second, third = (corrupt(batch, PROCESSES["hybrid"], config, 0.5, seeded(s)) for s in (1, 1, 2))
+    first, second, third = (corrupt(batch, PROCESSES["hybrid"], config, 0.5, seeded(s))[0] for s in (1, 1, 2))
     assert torch.equal(first, second)
     assert not torch.equal(first, third)
 
@@ -221,6 +223,64 @@ def test_a_first_prediction_is_read_on_canvases_and_gives_no_gradient(make_decod
     torch.testing.assert_close(*gradients)
 
 
+UNROLLED: dict[str, Any] = {"self_conditioning_share": 1.0, "unroll_from": 0.4, "unroll_share": 0.5}
+
+
+def test_a_first_pass_writes_from_its_share_of_the_run_on():
+    """Nothing before it is drawn differently."""
+    batch, process = rows(num=40), PROCESSES["uniform"]
+    before = prepared(batch, process, share_done=0.39, **UNROLLED)
+    after = prepared(batch, process, share_done=0.4, **UNROLLED)
+    assert before.unroll is None
+    assert torch.equal(before.tokens_BT, after.tokens_BT)
+    unroll = after.unroll
+    assert unroll is not None
+    assert not unroll.taken_BT[~after.canvas_BT].any()
+    shares = []
+    for row in range(40):
+        for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):
+            places = batch.canvases_BT[row] == canvas
+            written = bool((unroll.canvas_BT[row] != after.tokens_BT[row])[places].any())
+            assert written or not unroll.taken_BT[row][places].any()
+            shares.append(written)
+    # Half of some 200 canvases; five standard deviations are 0.18.
+    assert sum(shares) / len(shares) == pytest.approx(0.5, abs=0.18)
+    assert prepared(batch, process, share_done=1.0, self_conditioning_share=1.0).unroll is None
+
+
+@pytest.mark.parametrize("logit_shift", [False, True])
+@pytest.mark.parametrize("self_conditioning", [False, True])
+def test_what_a_first_pass_writes_is_read_by_the_second(
+    make_decoder: Callable[..., Decoder], self_conditioning: bool, logit_shift: bool
+):
+    """Each taken position holds the token at which the running sum of its probabilities passes its uniform."""
+    model = make_decoder(canvas_embedding=True, self_conditioning=self_conditioning)
+    packed = rows(length=9, num=2)
+    batch = prepare(
+        packed,
+        PROCESSES["uniform"],
+        ObjectiveConfig(**UNROLLED),
+        share_done=0.5,
+        generator=seeded(),
+        device=torch.device("cpu"),
+        logit_shift=logit_shift,
+    )
+    unroll = batch.unroll
+    assert unroll is not None
+    assert unroll.taken_BT.any()
+    with torch.no_grad():
+        hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)
+        probs = model.logits(hidden).softmax(-1)
+    written = unroll.canvas_BT.clone()
+    for row, place in unroll.taken_BT.nonzero().tolist():
+        running = probs[row, place].cumsum(0)
+        written[row, place] = int((running <= unroll.uniforms_BT[row, place] * running[-1]).sum())
+    second = dataclasses.replace(batch, tokens_BT=packed.inputs(written, logit_shift=logit_shift)[0])
+    soft = probs @ model.embedding_VD * batch.canvas_BT[:, :, None] if self_conditioning else None
+    torch.testing.assert_close(losses(model, batch), by_hand(model, second, soft))
+    assert not torch.isclose(losses(model, batch)[0], by_hand(model, batch, soft)[0])
+
+
 def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):
     model = make_decoder()
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=1.0)
@@ -242,6 +302,7 @@ def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable
         ({"t_min": 0.5, "t_max": 0.5}, "t_min is 0.5; allowed: below t_max = 0.5"),
         ({"span_share": 2.0}, "span_share is 2.0; allowed: 0 to 1"),
         ({"mask_until": -1.0}, "mask_until is -1.0; allowed: 0 to 1"),
+        ({"unroll_from": 1.5}, "unroll_from is 1.5; allowed: 0 to 1"),
         ({"self_conditioning_share": 1.5}, "self_conditioning_share is 1.5; allowed: 0 to 1"),
         ({"canvas_weight": -1.0}, "canvas_weight is -1.0; allowed: 0 or more"),
         ({"ar_weight": float("nan")}, "ar_weight is nan; allowed: 0 or more"),

@@ -118,8 +118,7 @@ class PackedBatch:
         canvas_BT = self.canvases_BT > 0
         positions_BT, starts_BT = self.positions_BT, self.starts_BT
         if logit_shift:
-            moved_BT = torch.where(self.before_BT >= 0, self.before_BT, tokens_BT.roll(1, dims=1))
-            tokens_BT = torch.where(canvas_BT, moved_BT, tokens_BT)
+            tokens_BT = torch.where(canvas_BT, shift_right(tokens_BT, self.before_BT), tokens_BT)
             positions_BT, starts_BT = positions_BT - canvas_BT.long(), starts_BT - canvas_BT.long()
         query, key = (slice(None), slice(None), None), (slice(None), None, slice(None))
         same = self.documents_BT[query] == self.documents_BT[key]
@@ -129,6 +128,11 @@ class PackedBatch:
         within = self.canvases_BT[query] == self.canvases_BT[key]
         mask = same & torch.where(clean_query, clean_key & causal, within | (clean_key & before))
         return tokens_BT, positions_BT, mask[:, None]
+
+
+def shift_right(tokens_BT: Tensor, before_BT: Tensor) -> Tensor:
+    """Each token one position to the right, behind the token that `PackedBatch.before_BT` has for a canvas's first."""
+    return torch.where(before_BT >= 0, before_BT, tokens_BT.roll(1, dims=1))
 
 
 # Tokens, targets, position of the first, and whether it is a canvas.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sfumato.data.packing import IGNORED, PackedBatch
+from sfumato.data.packing import IGNORED, PackedBatch, shift_right
 from sfumato.diffusion.loss import flat_cross_entropy
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
@@ -48,6 +48,12 @@ class ObjectiveConfig:
     """Share of the run after which self-conditioning is trained (models that have it)."""
     self_conditioning_share: float = 0.5
     """Share of batches whose canvases read the soft embedding of a first, gradient-free pass."""
+    unroll_from: float = 1.0
+    """Share of the run after which such a first pass also writes: 1 never does."""
+    unroll_share: float = 0.5
+    """Share of canvases that hold, in the second pass, tokens drawn from the first, some put back to noise: mistakes
+    that look right, which noise alone never shows. Two copies of a result that agree are right under noise; of a
+    model's own writing they may both be wrong (SUNDAE, Savinov et al. 2022, arXiv 2112.06749)."""
 
     def __post_init__(self) -> None:
         for name in ("canvas_weight", "ar_weight"):
@@ -60,11 +66,42 @@ class ObjectiveConfig:
             "mask_until",
             "self_conditioning_from",
             "self_conditioning_share",
+            "unroll_from",
+            "unroll_share",
         ):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
         if self.t_min >= self.t_max:
             raise ConfigError(f"t_min is {self.t_min}; allowed: below t_max = {self.t_max}")
+
+
+@dataclass(frozen=True)
+class Unroll:
+    """What a first pass writes on the canvases before the second."""
+
+    canvas_BT: Tensor
+    """int64, the canvases as they stand, not shifted."""
+    uniforms_BT: Tensor
+    """float32 in [0, 1), one for each draw."""
+    taken_BT: Tensor
+    """bool, where the drawn token is taken."""
+    before_BT: Tensor | None
+    """int64, see `PackedBatch.before_BT`; None where canvases are not shifted."""
+
+    def write(self, probs_BTV: Tensor) -> Tensor:
+        """What the canvases hold in the second pass.
+
+        Args:
+            probs_BTV: prediction of the first.
+
+        Returns:
+            tokens_BT: int64, shifted if the canvases are; of no meaning outside of them.
+        """
+        running_BTV = probs_BTV.cumsum(-1)
+        below_BT1 = (self.uniforms_BT * running_BTV[..., -1])[..., None]
+        drawn_BT = torch.searchsorted(running_BTV, below_BT1, right=True)[..., 0].clamp_max(probs_BTV.shape[-1] - 1)
+        canvas_BT = torch.where(self.taken_BT, drawn_BT, self.canvas_BT)
+        return canvas_BT if self.before_BT is None else shift_right(canvas_BT, self.before_BT)
 
 
 @dataclass(frozen=True)
@@ -86,7 +123,9 @@ class TrainingBatch:
     on_clean_BT: Tensor
     """bool, the supervised positions of clean halves."""
     self_conditioned: bool
-    """True if the canvases read a first pass's soft embedding."""
+    """True if there is a first pass, whose soft embedding the canvases read if the model has self-conditioning."""
+    unroll: Unroll | None = None
+    """What that pass writes, if it writes."""
 
 
 def corrupt(
@@ -95,7 +134,7 @@ def corrupt(
     config: ObjectiveConfig,
     share_done: float,
     generator: torch.Generator,
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """Put noise on the canvases of a batch, each at a level of its own.
 
     Args:
@@ -107,6 +146,7 @@ def corrupt(
 
     Returns:
         tokens_BT: int64; clean halves unchanged.
+        t_BT: float32, the level of each position; 0 on clean halves.
     """
     num_rows = batch.tokens_BT.shape[0]
     most = max(1, int(batch.canvases_BT.max()))
@@ -123,7 +163,7 @@ def corrupt(
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
         masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
         noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
-    return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT)
+    return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT), t_BT
 
 
 def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.Generator) -> Tensor:
@@ -166,13 +206,19 @@ def prepare(
         device: where the result goes.
         logit_shift: canvases too predict the token after each position.
     """
-    noisy_BT = corrupt(batch, process, config, share_done, generator)
+    noisy_BT, t_BT = corrupt(batch, process, config, share_done, generator)
     canvas_BT = batch.canvases_BT > 0
     supervised_BT = batch.targets_BT != IGNORED
     on_canvas_BT = supervised_BT & canvas_BT
     if config.noised_only:
         on_canvas_BT &= noisy_BT != batch.tokens_BT
     draw = float(torch.rand((), generator=generator))
+    self_conditioned = (
+        share_done >= config.self_conditioning_from and draw < config.self_conditioning_share and bool(canvas_BT.any())
+    )
+    unroll = None
+    if self_conditioned and share_done >= config.unroll_from and config.unroll_from < 1.0:
+        unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device, logit_shift)
     tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
@@ -182,9 +228,36 @@ def prepare(
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),
         on_clean_BT=(supervised_BT & ~canvas_BT).to(device),
-        self_conditioned=share_done >= config.self_conditioning_from
-        and draw < config.self_conditioning_share
-        and bool(canvas_BT.any()),
+        self_conditioned=self_conditioned,
+        unroll=unroll,
+    )
+
+
+def _unroll(
+    batch: PackedBatch,
+    process: Process,
+    config: ObjectiveConfig,
+    noisy_BT: Tensor,
+    t_BT: Tensor,
+    generator: torch.Generator,
+    device: torch.device,
+    logit_shift: bool,
+) -> Unroll:
+    """Draw which canvases are written on, and where: as in a sampler's step from t to a lower level, what is not taken
+    is noise."""
+    canvases_BT = batch.canvases_BT
+    sizes = (noisy_BT.shape[0], int(canvases_BT.max()) + 1)
+    chosen_BT = (torch.rand(sizes, generator=generator) < config.unroll_share).gather(1, canvases_BT) & (
+        canvases_BT > 0
+    )
+    s_BT = t_BT * torch.rand(sizes, generator=generator).gather(1, canvases_BT)
+    kept_BT = torch.rand(s_BT.shape, generator=generator) < process.schedule.alpha(s_BT)
+    noise_BT = process.noise(torch.rand(s_BT.shape, generator=generator), s_BT)
+    return Unroll(
+        canvas_BT=torch.where(chosen_BT, noise_BT, noisy_BT).to(device),
+        uniforms_BT=torch.rand(s_BT.shape, generator=generator).to(device),
+        taken_BT=(chosen_BT & kept_BT).to(device),
+        before_BT=batch.before_BT.to(device) if logit_shift else None,
     )
 
 
@@ -203,17 +276,18 @@ def losses(
         clean_sum: over `on_clean_BT`, next token.
     """
     forward = forward or model
-    soft_BTD = None
-    if model.config.self_conditioning and batch.self_conditioned:
+    tokens_BT, soft_BTD = batch.tokens_BT, None
+    if batch.self_conditioned and (model.config.self_conditioning or batch.unroll is not None):
         with torch.no_grad():
             hidden_BTD = forward(
                 batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None
             )
             probs_BTV = model.logits(hidden_BTD).softmax(-1)
-            soft_BTD = model.soft_embedding(probs_BTV) * batch.canvas_BT[:, :, None]
-    hidden_BTD = forward(
-        batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD
-    )
+            if model.config.self_conditioning:
+                soft_BTD = model.soft_embedding(probs_BTV) * batch.canvas_BT[:, :, None]
+            if batch.unroll is not None:
+                tokens_BT = torch.where(batch.canvas_BT, batch.unroll.write(probs_BTV), tokens_BT)
+    hidden_BTD = forward(tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD)
     sums = []
     for chosen_BT in (batch.on_canvas_BT, batch.on_clean_BT):
         logits_NV = model.logits(hidden_BTD[chosen_BT])
