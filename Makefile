@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint train-tiny clean
+.PHONY: setup run test lint bench train-tiny clean
 
 setup: .venv/.ready
 
@@ -21,11 +21,21 @@ lint: .venv/.ready-dev
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
 
-# Each run goes on from its last saved state, if it has one; the later ones start from the first.
+# The tables of the embedded model's card: every task, its answers against the autoregressive twin, score against steps.
+bench: .venv/.ready
+	$(BIN)/sfumato eval tiny --task arithmetic --n 500
+	$(BIN)/sfumato eval tiny --n 200 --twin none
+	$(BIN)/sfumato eval tiny --task arithmetic --task sudoku4 --n 200 --steps 1,2,4,8,16,32 --twin none
+
+# Each run goes on from its last saved state, if it has one; the later ones start from the first. What comes out becomes
+# the embedded models.
 train-tiny: .venv/.ready
 	@for name in tiny-ar tiny tiny-twin; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
+	done
+	@for name in tiny tiny-twin; do \
+	  mkdir -p src/sfumato/assets/$$name && cp runs/$$name/checkpoint/* src/sfumato/assets/$$name/ || exit; \
 	done
 
 clean:
