@@ -242,13 +242,17 @@ def test_a_directory_of_transformers_answers_greedily_up_to_the_end_token(
     """The whole way, from sfumato.load: its defaults, the tokens that it never writes, and the end of the text."""
     vocab_size = byte_tokenizer.vocab_size + 11
     reference = make_reference("Llama", 0, {"vocab_size": vocab_size, "max_position_embeddings": 128})
+    (end,) = byte_tokenizer.eos_ids
+    never = [*(byte_tokenizer.special_ids - {end}), *range(byte_tokenizer.vocab_size, vocab_size)]
+    prompt = byte_tokenizer.encode_chat([{"role": "user", "content": "a"}])
+    third = theirs(reference, prompt, suppress_tokens=[*never, end])[2]
+    # So that an answer ends.
+    reference.lm_head.weight[end].copy_(1.01 * reference.lm_head.weight[third])
     reference.save_pretrained(tmp_path)
     byte_tokenizer.save(tmp_path)
     model = sfumato.load(tmp_path)
-    (end,) = byte_tokenizer.eos_ids
-    never = [*(byte_tokenizer.special_ids - {end}), *range(byte_tokenizer.vocab_size, vocab_size)]
     endings = set()
-    for question in ("a", "What?", "to be"):
+    for question in ("a", "b", "What?", "to be", "or not"):
         prompt = byte_tokenizer.encode_chat([{"role": "user", "content": question}])
         expected = theirs(reference, prompt, suppress_tokens=never, eos_token_id=end)
         ended = expected[-1] == end
@@ -256,4 +260,4 @@ def test_a_directory_of_transformers_answers_greedily_up_to_the_end_token(
         assert list(result.tokens) == (expected[:-1] if ended else expected)
         assert result.finish_reason == ("stop" if ended else "length")
         endings.add(ended)
-    assert endings
+    assert endings == {True, False}

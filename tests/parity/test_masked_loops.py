@@ -309,7 +309,7 @@ def with_edits(
 
 # tokens, block, steps: one block; several; steps that do not divide a block; fewer and more steps than positions;
 # a last block that is shorter.
-LLADA = [(16, 16, 16), (16, 4, 16), (15, 5, 9), (16, 8, 6), (12, 12, 5), (12, 6, 24), (14, 4, 8), (8, 4, 2)]
+LLADA = [(16, 16, 16), (16, 4, 16), (15, 5, 9), (16, 8, 6), (12, 12, 5), (12, 6, 24), (14, 4, 9), (8, 4, 2)]
 
 
 @pytest.mark.parametrize("remasking", ["low_confidence", "random"])

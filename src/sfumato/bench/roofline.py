@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
+from sfumato.models import decoder, gemma
 from sfumato.models.model import Model
-from sfumato.models.moe import Experts, MixtureOfExperts, MoEConfig
+from sfumato.models.moe import Experts, MixtureOfExperts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +124,7 @@ def measure_machine(seconds: float = 0.3) -> Machine:
     return Machine(operations_per_s=2.0 * 1024**3 / products, bytes_per_s=large.numel() * 4 / reads)
 
 
-def _best(work: object, seconds: float) -> float:
-    assert callable(work)
+def _best(work: Callable[[], object], seconds: float) -> float:
     best, until = float("inf"), time.perf_counter() + seconds
     while time.perf_counter() < until:
         started = time.perf_counter()
@@ -137,17 +138,18 @@ def _mixtures(model: Model) -> list[tuple[Experts, int]]:
     found: list[tuple[Experts, int]] = []
     for module in model.modules():
         if isinstance(module, MixtureOfExperts):
-            config: MoEConfig = module.gate.config
-            found.append((module.experts, config.num_experts_per_tok))
-        elif isinstance(module, nn.Module) and hasattr(module, "router") and hasattr(module, "experts"):
+            found.append((module.experts, module.gate.config.num_experts_per_tok))
+        elif isinstance(module, gemma.GemmaLayer):
             found.append((module.experts, module.router.num_chosen))
     return found
 
 
 def _attentions(model: Model) -> list[tuple[int, int | None]]:
     """Width of the queries of every layer, and its sliding window."""
-    return [
-        (module.q_proj.out_features, getattr(getattr(module, "shape", None), "window", None))
-        for module in model.modules()
-        if isinstance(getattr(module, "q_proj", None), nn.Linear)
-    ]
+    found: list[tuple[int, int | None]] = []
+    for module in model.modules():
+        if isinstance(module, decoder.Attention):
+            found.append((module.q_proj.out_features, None))
+        elif isinstance(module, gemma.Attention):
+            found.append((module.q_proj.out_features, module.shape.window))
+    return found

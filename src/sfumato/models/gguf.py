@@ -99,5 +99,5 @@ def _renamed(name: str) -> str:
 
 def _halves(tensor: Tensor, num_heads: int) -> Tensor:
     """Rows of a head from llama.cpp's order, in which rotated pairs are neighbours, to halves."""
-    pairs = tensor.unflatten(0, (num_heads, -1, 2))
+    pairs = torch.unflatten(tensor, 0, (num_heads, -1, 2))
     return pairs.transpose(1, 2).flatten(0, 2)

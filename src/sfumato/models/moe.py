@@ -89,7 +89,7 @@ class Router(nn.Module):
             scores_NX = logits_NX.sigmoid()
             chosen_by_NX = scores_NX + self.expert_bias
         if config.n_group > 1:
-            grouped = chosen_by_NX.unflatten(-1, (config.n_group, -1))
+            grouped = torch.unflatten(chosen_by_NX, -1, (config.n_group, -1))
             best = grouped.topk(2, dim=-1).values.sum(-1).topk(config.topk_group, dim=-1, sorted=False).indices
             allowed = torch.zeros_like(grouped[..., 0], dtype=torch.bool).scatter(-1, best, True)
             chosen_by_NX = grouped.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
@@ -125,7 +125,7 @@ class Experts(nn.Module):
         sorted_MD = x_ND[order // per_position]
         counts = experts_NK.flatten().bincount(minlength=len(self.gate_up_proj)).tolist()
         parts = []
-        for expert, part_MD in enumerate(sorted_MD.split(counts)):
+        for expert, part_MD in enumerate(torch.split(sorted_MD, counts)):
             if counts[expert]:
                 gate, up = functional.linear(part_MD, self.gate_up_proj[expert]).chunk(2, dim=-1)
                 parts.append(functional.linear(self.activation(gate) * up, self.down_proj[expert]))

@@ -76,7 +76,7 @@ class QuantizedWeight(nn.Module):
             place: index of the leading dimensions; () is everything.
             weight: [..., I], whole rows.
         """
-        grouped = weight.float().unflatten(-1, (-1, self.group))
+        grouped = torch.unflatten(weight.float(), -1, (-1, self.group))
         most = 2 ** (self.bits - 1) - 1
         scales = grouped.abs().amax(-1) / most
         levels = (grouped / scales.clamp_min(torch.finfo(torch.float32).tiny)[..., None]).round().clamp(-most, most)
@@ -101,7 +101,7 @@ class QuantizedWeight(nn.Module):
         if self.bits == 4:
             both = torch.stack(((levels & 15), (levels >> 4)), dim=-1).flatten(-2)
             levels = both.to(torch.int8) - 8
-        grouped = levels.unflatten(-1, (-1, self.group)).to(self.dtype) * scales.to(self.dtype)[..., None]
+        grouped = torch.unflatten(levels, -1, (-1, self.group)).to(self.dtype) * scales.to(self.dtype)[..., None]
         return grouped.flatten(-2)
 
 
