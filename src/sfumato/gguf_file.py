@@ -68,3 +68,12 @@ class GGUFFile:
             except NotImplementedError as error:
                 raise CheckpointError(f"{self.path}: {tensor.name} is {tensor.tensor_type.name}: {error}") from None
             yield tensor.name, values.astype(numpy.float32, copy=False).reshape(shape)
+
+
+def opened(place: Path | GGUFFile) -> Path | GGUFFile:
+    """A GGUF file's path opened, so that all who need the file read it once; anything else as it is.
+
+    Raises:
+        CheckpointError: if the GGUF file cannot be read.
+    """
+    return GGUFFile(place) if isinstance(place, Path) and place.suffix == SUFFIX else place

@@ -117,7 +117,7 @@ def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
         (["--steps", "1001"], "steps is 1001; allowed: a whole number, 1 to 1000"),
         (["--canvas", "161"], "canvas_length is 161; allowed: 1 to 160, the positions of this model"),
         (["--canvas", "0"], "canvas_length is 0; allowed: 1"),
-        (["--sampler", "entrpy"], "unknown sampler 'entrpy'; did you mean 'entropy'? allowed: ancestral, entropy"),
+        (["--sampler", "entrpy"], "unknown sampler 'entrpy'; did you mean 'entropy'? allowed: ancestral, certainty,"),
         (["--sampler", "remdm"], "sampler 'remdm' puts tokens back to the mask"),
         (["--n", "0"], "n is 0; allowed: 1 to"),
         (["--seed", "-1"], "seed is -1; allowed: 0 to"),
@@ -163,7 +163,7 @@ def test_a_model_that_is_not_there(sfumato, tmp_path):
     done = sfumato("run", PROMPT, "--model", tmp_path / "none")
     assert done.exit_code == 1
     assert "unknown model" in done.stderr
-    assert sfumato("run", PROMPT, "--model", tmp_path).stderr.startswith(f"sfumato: cannot read {tmp_path}/config.json")
+    assert sfumato("run", PROMPT, "--model", tmp_path).stderr.startswith(f"sfumato: {tmp_path} holds no config.json")
 
 
 def test_a_misshapen_checkpoint_names_the_tensors(sfumato, checkpoint, tmp_path):

@@ -243,5 +243,5 @@ def test_a_name_that_is_no_model(tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"unknown model 'tinny'.*or a checkpoint directory"):
         load("tinny")
     (tmp_path / "file").write_text("")
-    with pytest.raises(CheckpointError, match="unknown model"):
+    with pytest.raises(CheckpointError, match=r"file is a file; allowed: a checkpoint directory, or a \.gguf"):
         load(tmp_path / "file")

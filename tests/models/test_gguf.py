@@ -15,6 +15,7 @@ from torch import Tensor
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.model import load
 from sfumato.errors import CheckpointError
+from sfumato.gguf_file import GGUFFile
 from sfumato.models.checkpoint import load_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
@@ -143,7 +144,7 @@ def test_the_tokenizer_splits_as_its_file_says(make_decoder: Callable[..., Decod
     """smollm keeps digits apart and qwen2 too; gpt-2 merges them; no merge crosses a word."""
     model = make_decoder(vocab_size=len(TOKENS))
     for pre, expected in (("smollm", ["1", "2"]), ("qwen2", ["1", "2"]), ("gpt-2", ["12"])):
-        tokenizer = Tokenizer.from_gguf(write(tmp_path / f"{pre}.gguf", model, "llama", pre=pre))
+        tokenizer = Tokenizer.from_gguf(GGUFFile(write(tmp_path / f"{pre}.gguf", model, "llama", pre=pre)))
         ids = tokenizer.encode("hello he 12"[:8] + "12")
         assert [TOKENS[i] for i in ids] == ["he", "ll", "o", "Ġhe", *expected], pre
         assert tokenizer.decode(ids) == "hello he12"
@@ -160,7 +161,7 @@ def test_what_is_refused(make_decoder: Callable[..., Decoder], tmp_path: Path):
     with pytest.raises(CheckpointError, match="scales its rotary embedding"):
         load_checkpoint(write(tmp_path / "b.gguf", model, "llama", rope_scaling_type="yarn"))
     with pytest.raises(CheckpointError, match="splits 'tekken'; allowed: model 'gpt2' with gpt-2, llama-bpe"):
-        Tokenizer.from_gguf(write(tmp_path / "c.gguf", model, "llama", pre="tekken"))
+        Tokenizer.from_gguf(GGUFFile(write(tmp_path / "c.gguf", model, "llama", pre="tekken")))
     (tmp_path / "d.gguf").write_bytes(b"GGUF" + bytes(3))
     with pytest.raises(CheckpointError, match=r"cannot read .*d\.gguf"):
         load_checkpoint(tmp_path / "d.gguf")

@@ -91,7 +91,7 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
         assert not (result.revised_RL & ~begun.free_RL).any()
         assert torch.equal(result.revised_RL & ~begun.ever_accepted_RL, torch.zeros_like(result.revised_RL))
         if not process.has_uniform:
-            keeps = [name != "remdm" for name in (config.name for config in after.settings.configs)]
+            keeps = [name not in ("remdm", "edit") for name in (config.name for config in after.settings.configs)]
             visible_RL = begun.free_RL & (begun.tokens_RL != process.mask_id) & torch.tensor(keeps)[:, None]
             assert torch.equal(begun.tokens_RL[visible_RL], after.tokens_RL[visible_RL])
         before = after

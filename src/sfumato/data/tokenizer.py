@@ -123,17 +123,16 @@ class Tokenizer:
         return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids)
 
     @classmethod
-    def from_gguf(cls, path: str | Path) -> Tokenizer:
+    def from_gguf(cls, file: GGUFFile) -> Tokenizer:
         """Read the tokenizer of a GGUF file: byte-level BPE, with the splits that llama.cpp knows by name.
 
         Raises:
-            CheckpointError: if the file cannot be read, or holds a tokenizer of another kind.
+            CheckpointError: if it holds a tokenizer of another kind.
         """
-        file = GGUFFile(Path(path))
         kind, splits = file.get("tokenizer.ggml.model"), file.metadata.get("tokenizer.ggml.pre", "gpt-2")
         if kind != "gpt2" or splits not in _GGUF_SPLITS:
             raise CheckpointError(
-                f"{path} holds a tokenizer of model {kind!r} with splits {splits!r}; allowed: model 'gpt2' with "
+                f"{file.path} holds a tokenizer of model {kind!r} with splits {splits!r}; allowed: model 'gpt2' with "
                 f"{', '.join(sorted(_GGUF_SPLITS))}"
             )
         tokens: list[str] = file.get("tokenizer.ggml.tokens")

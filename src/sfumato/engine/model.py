@@ -15,7 +15,7 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.generate import Generator, check_capacity, generate
 from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
-from sfumato.gguf_file import SUFFIX
+from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig
@@ -50,8 +50,9 @@ def load_parts(path: Path, *, dtype: torch.dtype = torch.float32) -> tuple[Check
     Raises:
         CheckpointError: if a file is not what it should be.
     """
-    tokenizer = Tokenizer.from_gguf(path) if path.suffix == SUFFIX else Tokenizer.load(path)
-    return load_checkpoint(path, dtype=dtype), tokenizer
+    place = opened(path)
+    tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
+    return load_checkpoint(place, dtype=dtype), tokenizer
 
 
 def find(name: str | Path) -> Path:
@@ -64,6 +65,8 @@ def find(name: str | Path) -> Path:
     path = ASSETS / str(name) if str(name) in embedded else Path(name)
     if path.is_file() and path.suffix != SUFFIX:
         raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
+    if path.is_dir() and not (path / "config.json").exists():
+        raise CheckpointError(f"{path} holds no config.json; allowed: a checkpoint directory, or a {SUFFIX} file")
     if path.exists():
         return path
     if not isinstance(name, str) or not _HUB_ID.fullmatch(name) or path.suffix == SUFFIX:
@@ -245,7 +248,8 @@ class TextModel:
             raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")
         if self.spec.prefix_attention == "block" and length != self.spec.canvas_length:
             raise RequestError(
-                f"canvas_length is {length}; allowed: {self.spec.canvas_length}, the block this model reads at once"
+                f"canvas_length is {length}; allowed: {self.spec.canvas_length}, the block that "
+                "this model reads at once"
             )
         if isinstance(length, int) and length > most:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")

@@ -17,7 +17,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sfumato.errors import CheckpointError, unknown
-from sfumato.gguf_file import SUFFIX
+from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.models.gguf import GGUFSource
@@ -100,12 +100,12 @@ def export_checkpoint(
 
 
 def load_checkpoint(
-    directory: Path, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
+    place: Path | GGUFFile, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
 ) -> Checkpoint:
     """Read a checkpoint of any family.
 
     Args:
-        directory: holds config.json and the weights; or a GGUF file.
+        place: a directory with config.json and the weights, or a GGUF file.
         dtype: of the loaded weights.
         quantization: holds the weights of linears and experts in few bits; None leaves them floats.
 
@@ -113,27 +113,30 @@ def load_checkpoint(
         CheckpointError: if a file is missing or damaged, the model type is not supported, the config asks for what is
             not computed, or tensors do not match.
     """
-    model, spec, kind = build(directory)
+    place = opened(place)
+    model, spec, kind = build(place)
     family = FAMILIES[kind]
-    source = GGUFSource(directory) if directory.suffix == SUFFIX else SafetensorsSource(directory)
-    fill(model, family, source, dtype, quantization)
-    generation_file = directory / "generation_config.json"
-    generation = family.generation(read_json(generation_file) if generation_file.exists() else {})
-    return Checkpoint(model.eval(), spec, generation)
+    generation: dict[str, Any] = {}
+    if isinstance(place, GGUFFile):
+        fill(model, family, GGUFSource(place), dtype, quantization)
+    else:
+        fill(model, family, SafetensorsSource(place), dtype, quantization)
+        generation_file = place / "generation_config.json"
+        generation = read_json(generation_file) if generation_file.exists() else {}
+    return Checkpoint(model.eval(), spec, family.generation(generation))
 
 
-def build(directory: Path) -> tuple[Model, GenerationSpec, str]:
+def build(place: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
     """The model of a checkpoint on the meta device, from its config alone, with its spec and model type.
 
     Raises:
         CheckpointError: if there is no config, its model type is not supported, or it asks for what is not computed.
     """
-    if directory.suffix == SUFFIX:
-        source = GGUFSource(directory)
-        config, where = source.config(), source.where
+    place = opened(place)
+    if isinstance(place, GGUFFile):
+        config, where = GGUFSource(place).config(), str(place.path)
     else:
-        where = str(directory / "config.json")
-        config = read_json(directory / "config.json")
+        config, where = read_json(place / "config.json"), str(place / "config.json")
     kind = str(config.get("model_type"))
     if kind not in FAMILIES:
         raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}")

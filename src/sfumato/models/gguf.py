@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -33,19 +32,19 @@ class GGUFSource:
     """The tensors of a GGUF file, dequantized one at a time.
 
     Args:
-        path: the file.
+        file: the file.
 
     Raises:
-        CheckpointError: if the file cannot be read, or holds an architecture that is not supported.
+        CheckpointError: if it holds an architecture that is not supported.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.where = str(path)
-        self._file = GGUFFile(path)
+    def __init__(self, file: GGUFFile) -> None:
+        self.where = str(file.path)
+        self._file = file
         self.architecture = str(self._file.get("general.architecture"))
         if self.architecture not in _ARCHITECTURES:
             raise CheckpointError(
-                f"{path} holds a model of architecture {self.architecture!r}; allowed: {', '.join(_ARCHITECTURES)}"
+                f"{file.path} holds a model of architecture {self.architecture!r}; allowed: {', '.join(_ARCHITECTURES)}"
             )
 
     def config(self) -> dict[str, Any]:
