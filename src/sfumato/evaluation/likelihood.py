@@ -16,7 +16,7 @@ from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 
-T_MIN = 1e-3
+T_MIN = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
