@@ -148,6 +148,15 @@ def test_stdin_that_is_no_text_is_refused(sfumato, checkpoint):
     assert "stdin" in done.stderr
 
 
+def test_weights_of_few_bits_or_half_floats(sfumato, checkpoint):
+    plain = json.loads(sfumato("run", PROMPT, "--model", checkpoint, "--json").stdout)
+    for options in (["--quantize", "int8"], ["--quantize", "int4"], ["--dtype", "bfloat16"]):
+        done = sfumato("run", PROMPT, "--model", checkpoint, "--json", *options)
+        assert done.exit_code == 0
+        assert json.loads(done.stdout)["usage"]["prompt_tokens"] == plain["usage"]["prompt_tokens"]
+    assert sfumato("run", PROMPT, "--model", checkpoint, "--quantize", "int3").exit_code == 2
+
+
 def test_an_answer_that_the_model_cannot_hold_is_a_failure(sfumato, checkpoint):
     done = sfumato("run", "7 " * 200, "--model", checkpoint, "--max-tokens", 8)
     assert done.exit_code == 1

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import sfumato
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.model import TextModel, load
-from sfumato.errors import CapacityError, CheckpointError, RequestError
+from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError
 from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
@@ -208,6 +209,29 @@ def test_a_directory_is_loaded(make_model: Make, directory: Path, kind: Callable
     assert model.spec == MASK
     settings: dict[str, Any] = {"max_tokens": 12, "seed": 3}
     assert model.generate("hello", **settings).tokens == make_model(MASK).generate("hello", steps=3, **settings).tokens
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", torch.bfloat16])
+def test_weights_are_held_as_asked(directory: Path, dtype: Any):
+    assert {weight.dtype for weight in load(directory, dtype=dtype).decoder.parameters()} == {torch.bfloat16}
+    few_bits = load(directory, quantize="int8").decoder
+    assert {buffer.dtype for name, buffer in few_bits.named_buffers() if name.endswith("levels")} == {torch.int8}
+    for settings in ({"dtype": dtype}, {"quantize": "int8"}, {"quantize": "int4"}):
+        assert load(directory, **settings).generate("hello", max_tokens=12).finish_reason != "error"
+
+
+def test_weights_that_cannot_be_held_so(directory: Path):
+    with pytest.raises(ConfigError, match="unknown dtype 'float31'; did you mean 'float32'"):
+        load(directory, dtype="float31")
+    with pytest.raises(ConfigError, match="unknown quantization 'int3'; did you mean 'int"):
+        load(directory, quantize="int3")
+
+
+def test_a_config_that_is_refused_is_read_first(directory: Path):
+    (directory / "tokenizer.json").unlink()
+    (directory / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    with pytest.raises(CheckpointError, match="unknown model_type 'gpt2'"):
+        load(directory)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"])

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.options import MODEL_HELP, DTypeName
 from sfumato.errors import CheckpointError
 
 
@@ -18,21 +19,13 @@ class Target(StrEnum):
     huggingface = "huggingface"
 
 
-class DType(StrEnum):
-    """Types that weights can be stored in."""
-
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    float16 = "float16"
-
-
 def convert(
-    source: Annotated[str, typer.Argument(help="A model's name, a checkpoint directory, a GGUF file, or a hub id.")],
+    source: Annotated[str, typer.Argument(help=MODEL_HELP)],
     directory: Annotated[Path, typer.Argument(help="Where to write; made if need be.")],
     to: Annotated[
         Target, typer.Option(help="sfumato: ours, for any model. huggingface: what transformers reads.")
     ] = Target.sfumato,
-    dtype: Annotated[DType | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
+    dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
     import torch

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _PIPE_WIDTH = 200
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="An embedded model's name, or a checkpoint directory.")],
+    model: Annotated[str, typer.Argument(help=MODEL_HELP)],
     tasks: Annotated[
         list[str] | None,
         typer.Option("--task", help="Repeatable; without it, all tasks that the model was made for."),
@@ -45,6 +46,8 @@ def evaluate(
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
 ) -> None:
     """Score a model on tasks that check their answers."""
     caps = _caps(steps)
@@ -54,7 +57,7 @@ def evaluate(
 
     for task in tasks or ():
         find_task(task)
-    text_model = load(model)
+    text_model = load(model, dtype=dtype, quantize=quantize)
     asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
     twin_model = _load_twin(model, twin)
     scores: list[TaskScore] = []

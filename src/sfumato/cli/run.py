@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 
 def run(
     prompt: Annotated[str, typer.Argument(help="What to ask; - reads it from stdin.")],
-    model: Annotated[str, typer.Option(help="An embedded model's name, or a checkpoint directory.")] = "tiny",
+    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "tiny",
     steps: Annotated[int | None, typer.Option(help="Most denoising steps a canvas may take.")] = None,
     sampler: Annotated[
         str | None, typer.Option(help="Rule that accepts and renoises; a wrong name lists them all.")
@@ -44,6 +45,8 @@ def run(
         typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json."),
     ] = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
 ) -> None:
     """Answer a prompt, and show the canvas while it is denoised."""
     if trace == "-" and not as_json:
@@ -64,7 +67,7 @@ def run(
     with _loading(model) if live else nullcontext():
         from sfumato.engine.model import load
 
-        text_model = load(model)
+        text_model = load(model, dtype=dtype, quantize=quantize)
     results = _show(text_model, prompt, given) if live else _answer(text_model, prompt, given)
     if trace not in (None, "-"):
         _write_trace(Path(str(trace)), results)

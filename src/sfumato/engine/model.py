@@ -16,8 +16,9 @@ from sfumato.engine.generate import Generator, check_capacity, generate
 from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
-from sfumato.models.checkpoint import Checkpoint, load_checkpoint
+from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
+from sfumato.models.quantize import QUANTIZATIONS, Quantization
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
 
@@ -26,33 +27,46 @@ Prompt = str | Sequence[Mapping[str, Any]]
 
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
 
-def load(name: str | Path, *, dtype: torch.dtype = torch.float32) -> TextModel:
+def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: str | None = None) -> TextModel:
     """Load a model.
 
     Args:
         name: an embedded model's name, such as "tiny"; a checkpoint directory; a GGUF file; or a hub id, such as
             "org/model", which is taken from the local cache where it is complete or the network is off.
-        dtype: of the weights.
+        dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
+        quantize: "int8" or "int4" holds the weights of linears and experts in few bits.
 
     Raises:
         CheckpointError: if there is no such model, or its files are not what they should be.
+        ConfigError: if there is no such dtype or quantization.
     """
-    return TextModel(str(name), *load_parts(find(name), dtype=dtype))
+    of_weights = str(dtype).removeprefix("torch.")
+    if of_weights not in DTYPES:
+        raise ConfigError(unknown("dtype", of_weights, DTYPES))
+    if quantize is not None and quantize not in QUANTIZATIONS:
+        raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
+    quantization = None if quantize is None else QUANTIZATIONS[quantize]
+    return TextModel(str(name), *load_parts(find(name), dtype=DTYPES[of_weights], quantization=quantization))
 
 
-def load_parts(path: Path, *, dtype: torch.dtype = torch.float32) -> tuple[Checkpoint, Tokenizer]:
+def load_parts(
+    path: Path, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
+) -> tuple[Checkpoint, Tokenizer]:
     """The checkpoint and the tokenizer of a directory or GGUF file.
 
     Raises:
         CheckpointError: if a file is not what it should be.
     """
     place = opened(path)
+    # What cannot be run is refused before anything large is read.
+    build(place)
     tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
-    return load_checkpoint(place, dtype=dtype), tokenizer
+    return load_checkpoint(place, dtype=dtype, quantization=quantization), tokenizer
 
 
 def find(name: str | Path) -> Path:

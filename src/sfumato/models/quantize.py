@@ -43,6 +43,10 @@ class Quantization:
         return wanted if num_inputs % wanted == 0 else num_inputs
 
 
+QUANTIZATIONS = {"int8": Quantization(bits=8), "int4": Quantization(bits=4)}
+"""By the name they are asked for."""
+
+
 class QuantizedWeight(nn.Module):
     """A weight [..., O, I] as symmetric integers with a scale for each group of a row.
 
