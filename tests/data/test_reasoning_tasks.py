@@ -11,7 +11,9 @@ import pytest
 from sfumato.data.tasks import TASKS, Arithmetic, Item
 
 FIRST, LAST = TASKS["arithmetic"], TASKS["arithmetic_last"]
-DEMO = FIRST.item([("81*(2/3)^2", 36), ("sqrt(9)", 3)], ["+"])
+SUMS_FIRST, SUMS_LAST = TASKS["terms"], TASKS["terms_last"]
+DEMO_PARTS = ("81*(2/3)^2", 36), [("+", ("sqrt(9)", 3))]
+DEMO = FIRST.item(*DEMO_PARTS)
 OPERATORS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -44,12 +46,12 @@ def test_demo_expression():
     assert DEMO.prompt == "answer, then derive: 81*(2/3)^2+sqrt(9)"
     assert DEMO.response == "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
     assert DEMO.answer == "39"
-    last = LAST.item([("81*(2/3)^2", 36), ("sqrt(9)", 3)], ["+"])
+    last = LAST.item(*DEMO_PARTS)
     assert last.prompt == "derive, then answer: 81*(2/3)^2+sqrt(9)"
     assert last.response == "81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39\nanswer: 39"
 
 
-@pytest.mark.parametrize("task", [FIRST, LAST], ids=lambda task: task.name)
+@pytest.mark.parametrize("task", [FIRST, LAST, SUMS_FIRST, SUMS_LAST], ids=lambda task: task.name)
 def test_every_line_of_arithmetic_is_true(task: Arithmetic):
     for seed in range(500):
         item = task.generate(seed)
@@ -57,8 +59,9 @@ def test_every_line_of_arithmetic_is_true(task: Arithmetic):
         assert value_of(expression) == int(item.answer)
         lines = item.response.split("\n")
         assert lines.pop(0 if task.answer_first else -1) == f"answer: {item.answer}"
-        num_terms = item.meta["num_terms"]
-        assert len(lines) == 2 * num_terms - 1
+        moves = item.meta["moves"]
+        num_terms = 1 + moves.count("+") + moves.count("-")
+        assert len(lines) == num_terms + len(moves)
         values = []
         for line in lines:
             left, right = line.split(" = ")
@@ -66,6 +69,8 @@ def test_every_line_of_arithmetic_is_true(task: Arithmetic):
             values.append(int(right))
         assert all(1 <= value <= 99 for value in values[:num_terms])
         assert all(10 <= total <= 99 for total in values[num_terms:])
+        if task in (SUMS_FIRST, SUMS_LAST):
+            assert not set(moves) & set("*/")
         assert task.derivation_answer(item.response) == item.answer
 
 
@@ -89,12 +94,24 @@ def test_every_sum_is_true_and_the_checker_wants_all_of_them():
 def test_arithmetic_reaches_its_forms():
     expressions = [FIRST.generate(seed).meta["expression"] for seed in range(5000)]
     text = " ".join(expressions)
-    for piece in ("81*(2/3)^2", "sqrt(144)", "sqrt(1)", "9*9", "9^2", "/9"):
+    for piece in ("81*(2/3)^2", "sqrt(144)", "sqrt(1)", "9*9", "9^2", "/9", ")*2", ")/5"):
         assert piece in text
-    counts = [FIRST.generate(seed).meta["num_terms"] for seed in range(5000)]
-    # Weights 1/4, 1/2, 1/4; six standard deviations are 0.037 and 0.042.
-    for num_terms, share in ((2, 0.25), (3, 0.5), (4, 0.25)):
-        assert abs(counts.count(num_terms) / 5000 - share) < 0.043
+
+
+@pytest.mark.parametrize(
+    ("task", "shares"),
+    [
+        (FIRST, {"t": 0.05, "ts": 0.05, "tst": 0.45, "tsts": 0.45}),
+        (SUMS_FIRST, {"t": 0.25, "tt": 0.5, "ttt": 0.25}),
+    ],
+    ids=["arithmetic", "terms"],
+)
+def test_arithmetic_mixes_its_chains(task: Arithmetic, shares: dict[str, float]):
+    chains = [task.generate(seed).meta["moves"].translate(str.maketrans("+-*/", "ttss")) for seed in range(5000)]
+    assert set(chains) == set(shares)
+    for chain, share in shares.items():
+        # Six standard deviations of a half are 0.042.
+        assert abs(chains.count(chain) / 5000 - share) < 0.043
 
 
 @pytest.mark.parametrize(

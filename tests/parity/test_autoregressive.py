@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 import sfumato
+from parity import Numbers, check_int8, check_saved, relative_error
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import make_process
 from sfumato.engine.generate import Generator, generate
@@ -90,18 +89,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 Make = Callable[..., Any]
 
 
-@dataclass
-class Numbers:
-    """A tokenizer whose text is the tokens' numbers."""
-
-    eos_ids: tuple[int, ...] = ()
-    special_ids: frozenset[int] = frozenset()
-    unstable_ids: frozenset[int] = frozenset()
-
-    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        return "".join(f"{id_} " for id_ in ids)
-
-
 def redraw(model: Any, seed: int) -> None:
     """Draw every weight anew: fresh ones of transformers give nearly flat logits, and scales of exactly one."""
     generator = torch.Generator().manual_seed(seed)
@@ -137,13 +124,6 @@ def make_reference() -> Make:
 def prompts(seed: int, vocab_size: int = VOCAB) -> list[list[int]]:
     generator = torch.Generator().manual_seed(seed)
     return [torch.randint(vocab_size, (length,), generator=generator).tolist() for length in LENGTHS]
-
-
-def relative_error(found: Tensor, expected: Tensor) -> float:
-    """The largest difference, as a share of the largest expected value."""
-    assert found.shape == expected.shape
-    assert (expected.std(-1) > 0.3).all(), "logits too flat to compare"
-    return float((found - expected).abs().max() / expected.abs().max())
 
 
 def logits_error(checkpoint: Checkpoint, reference: Any, seed: int) -> float:
@@ -188,6 +168,8 @@ def theirs(reference: Any, text: list[int], **settings: Any) -> list[int]:
     return tokens
 
 
+@pytest.mark.parity("logits")
+@pytest.mark.parity("loop")
 @pytest.mark.parametrize("case", CASES)
 @torch.inference_mode()
 def test_logits_and_greedy_text(case: str, make_reference: Make, tmp_path: Path) -> None:
@@ -206,6 +188,21 @@ def test_logits_and_greedy_text(case: str, make_reference: Make, tmp_path: Path)
     assert continuations(checkpoint, texts) == expected
 
 
+@pytest.mark.parity("save/load")
+@pytest.mark.parametrize("case", CASES)
+def test_our_layout_holds_the_same(case: str, make_reference: Make, tmp_path: Path) -> None:
+    make_reference(CASES[case][0], 0, CASES[case][1]).save_pretrained(tmp_path / "theirs")
+    check_saved(load_checkpoint(tmp_path / "theirs"), tmp_path / "ours")
+
+
+@pytest.mark.parity("int8")
+@pytest.mark.parametrize("case", CASES)
+def test_weights_in_8_bits(case: str, make_reference: Make, tmp_path: Path) -> None:
+    make_reference(CASES[case][0], 0, CASES[case][1]).save_pretrained(tmp_path)
+    check_int8(load_checkpoint(tmp_path), tmp_path)
+
+
+@pytest.mark.parity("save/load")
 @pytest.mark.parametrize("case", ["llama", "llama, tied with biases", "qwen3-moe"])
 @torch.inference_mode()
 def test_shards(case: str, make_reference: Make, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from parity import check_int8, logits
 from sfumato.errors import CheckpointError
 from sfumato.models.attention import AttentionSpec, KVCache
 from sfumato.models.checkpoint import build, load_checkpoint
@@ -109,6 +110,7 @@ def gemma(make_gemma: Callable[..., Any], tmp_path: Path) -> Gemma:
     return model
 
 
+@pytest.mark.parity("logits", "DiffusionGemma")
 @pytest.mark.parametrize("case", CASES)
 @torch.inference_mode()
 def test_keys_values_and_logits(case: str, make_gemma: Callable[..., Any], tmp_path: Path):
@@ -148,6 +150,25 @@ def test_keys_values_and_logits(case: str, make_gemma: Callable[..., Any], tmp_p
                 theirs = reference.model.encoder(input_ids=committed_RL, past_key_values=theirs).past_key_values
     for name, values in errors.items():
         assert max(values) < 1e-4, name
+
+
+@pytest.mark.parity("save/load", "DiffusionGemma")
+@pytest.mark.parametrize("case", CASES)
+def test_shards_hold_the_same(case: str, make_gemma: Callable[..., Any], tmp_path: Path):
+    reference = make_gemma(tmp_path / "one", canvas_length=LENGTH, **CASES[case])
+    reference.save_pretrained(tmp_path / "shards", max_shard_size="8KB")
+    assert len(list((tmp_path / "shards").glob("*.safetensors"))) > 3
+    one, shards = (load_checkpoint(tmp_path / name) for name in ("one", "shards"))
+    assert one.spec == shards.spec
+    assert one.generation == shards.generation
+    assert torch.equal(logits(one.model), logits(shards.model))
+
+
+@pytest.mark.parity("int8", "DiffusionGemma")
+@pytest.mark.parametrize("case", CASES)
+def test_weights_in_8_bits(case: str, make_gemma: Callable[..., Any], tmp_path: Path):
+    make_gemma(tmp_path, canvas_length=LENGTH, **CASES[case])
+    check_int8(load_checkpoint(tmp_path), tmp_path)
 
 
 @torch.inference_mode()

@@ -6,7 +6,7 @@ our counter-based uniforms say for the same seed, canvas, step and position; all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from parity import Numbers
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import UniformProcess
 from sfumato.engine.generate import Generator, generate
@@ -27,18 +28,6 @@ from sfumato.sampling.random import Stream, uniform
 # L canvas, V vocabulary, N positions of all rows together
 
 LENGTH, CANVASES = 10, 4
-
-
-@dataclass
-class Numbers:
-    """A tokenizer whose text is the tokens' numbers."""
-
-    eos_ids: tuple[int, ...] = ()
-    special_ids: frozenset[int] = frozenset()
-    unstable_ids: frozenset[int] = frozenset()
-
-    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        return "".join(f"{id_} " for id_ in ids)
 
 
 @dataclass
@@ -202,6 +191,8 @@ SEEDS = {
 }
 
 
+@pytest.mark.parity("loop", "DiffusionGemma")
+@pytest.mark.parity("loop", "DiffusionGemma")
 @pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in SEEDS.items() for seed in seeds])
 def test_tokens_drafts_and_steps(name: str, seed: int, make_gemma: Callable[..., Any], tmp_path: Path):
     settings = DEFAULTS | SETTINGS[name]
@@ -214,6 +205,7 @@ def test_tokens_drafts_and_steps(name: str, seed: int, make_gemma: Callable[...,
     assert len(set(expected.tokens)) > 3, "the text says nothing"
 
 
+@pytest.mark.parity("loop", "DiffusionGemma")
 def test_another_seed_is_another_text(make_gemma: Callable[..., Any], tmp_path: Path):
     """The draws matter: with others, neither side would repeat itself."""
     reference = make_gemma(tmp_path, canvas_length=LENGTH, certainty=8.0)
@@ -231,6 +223,7 @@ def test_a_fixed_number_of_steps(make_gemma: Callable[..., Any], tmp_path: Path)
     assert ours(tmp_path, PROMPT, 0, settings, []) == expected
 
 
+@pytest.mark.parity("loop", "DiffusionGemma")
 @pytest.mark.parametrize("others", [[], [0], [45, 46]])
 def test_the_first_of_several_end_tokens_ends_the_text(
     others: list[int], make_gemma: Callable[..., Any], tmp_path: Path

@@ -12,7 +12,7 @@ prefixes cached in blocks where they are, several prompts in one batch. Three di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from parity import Numbers
 from sfumato.diffusion.process import make_process
 from sfumato.engine.generate import Generator, generate
 from sfumato.engine.request import CanvasChanged, Finished, Request, Result
@@ -37,18 +38,6 @@ VOCAB, MASK, SEED = 23, 5, 11
 Canvas = list[int]
 Logits = Callable[[Tensor], Tensor]
 """Logits [T, V] of a text [T]."""
-
-
-@dataclass
-class Numbers:
-    """A tokenizer whose text is the tokens' numbers."""
-
-    eos_ids: tuple[int, ...] = ()
-    special_ids: frozenset[int] = frozenset()
-    unstable_ids: frozenset[int] = frozenset()
-
-    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        return "".join(f"{id_} " for id_ in ids)
 
 
 @dataclass(frozen=True)
@@ -312,6 +301,7 @@ def with_edits(
 LLADA = [(16, 16, 16), (16, 4, 16), (15, 5, 9), (16, 8, 6), (12, 12, 5), (12, 6, 24), (14, 4, 9), (8, 4, 2)]
 
 
+@pytest.mark.parity("loop", "LLaDA")
 @pytest.mark.parametrize("remasking", ["low_confidence", "random"])
 @pytest.mark.parametrize(("tokens", "block", "steps"), LLADA, ids=str)
 def test_llada(model: Decoder, tokens: int, block: int, steps: int, remasking: str) -> None:
@@ -331,6 +321,7 @@ def test_llada(model: Decoder, tokens: int, block: int, steps: int, remasking: s
         assert MASK not in expected[-1]
 
 
+@pytest.mark.parity("loop", "Dream")
 @pytest.mark.parametrize(
     ("alg", "sampler"), [("maskgit_plus", "confidence"), ("topk_margin", "margin"), ("entropy", "certainty")]
 )
@@ -371,6 +362,7 @@ def sdar_rule(threshold: float | None) -> dict[str, Any]:
     return {"name": "confidence"} if threshold is None else {"name": "threshold", "threshold": threshold}
 
 
+@pytest.mark.parity("loop", "SDAR")
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.5], ids=["static", "low threshold", "high threshold"])
 @pytest.mark.parametrize(("block", "steps", "tokens"), [(4, 4, 13), (8, 8, 16), (8, 20, 9)], ids=str)
 def test_sdar(model: Decoder, block: int, steps: int, tokens: int, threshold: float | None) -> None:
@@ -386,6 +378,7 @@ def test_sdar(model: Decoder, block: int, steps: int, tokens: int, threshold: fl
     assert counts == {1} if threshold is None else counts > {1}
 
 
+@pytest.mark.parity("loop", "SDAR")
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.5], ids=["static", "low threshold", "high threshold"])
 @pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 7])
 def test_sdar_with_fewer_steps_than_positions(model: Decoder, steps: int, threshold: float | None) -> None:
@@ -409,6 +402,7 @@ def test_sdar_with_fewer_steps_than_positions(model: Decoder, steps: int, thresh
         assert max(num_decided(ours)) > 1
 
 
+@pytest.mark.parity("loop", "LLaDA2")
 @pytest.mark.parametrize("eos_id", [token for token in range(VOCAB) if token != MASK][::2])
 def test_llada_2_0(model: Decoder, eos_id: int) -> None:
     """The threshold rule; a text ends with the block that holds the end token, which the prompt may hold too."""
@@ -438,6 +432,7 @@ def test_llada_2_0(model: Decoder, eos_id: int) -> None:
 EDITS = [(0.7, 0.5, 16), (0.5, 0.0, 16), (0.5, 0.0, 0), (0.4, 0.2, 1), (0.3, 0.0, 3), (1.0, 0.0, 5), (0.3, 1.0, 16)]
 
 
+@pytest.mark.parity("loop", "LLaDA2")
 @pytest.mark.parametrize(("threshold", "editing_threshold", "max_post_steps"), EDITS, ids=str)
 def test_llada_2_1(model: Decoder, threshold: float, editing_threshold: float, max_post_steps: int) -> None:
     """Steps are given in plenty, as its loop does not count them."""

@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from parity import check_int8, check_saved, relative_error
 from sfumato.engine.denoiser import make_denoiser
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
@@ -388,13 +389,21 @@ def draw(count: int, seed: int) -> list[int]:
     return torch.where(torch.rand(count, generator=generator) < 0.3, MASK, tokens).tolist()
 
 
-def relative_error(found: Tensor, expected: Tensor) -> float:
-    """The largest difference, as a share of the largest expected value."""
-    assert found.shape == expected.shape
-    assert (expected.std(-1) > 0.3).all(), "logits too flat to compare"
-    return float((found - expected).abs().max() / expected.abs().max())
+@pytest.mark.parity("save/load")
+@pytest.mark.parametrize("case", CASES)
+def test_our_layout_holds_the_same(
+    case: str, make: Callable[..., tuple[Checkpoint, Reference]], tmp_path: Path
+) -> None:
+    check_saved(make(case, tmp_path / "theirs")[0], tmp_path / "ours")
 
 
+@pytest.mark.parity("int8")
+@pytest.mark.parametrize("case", CASES)
+def test_weights_in_8_bits(case: str, make: Callable[..., tuple[Checkpoint, Reference]], tmp_path: Path) -> None:
+    check_int8(make(case, tmp_path)[0], tmp_path)
+
+
+@pytest.mark.parity("logits")
 @pytest.mark.parametrize("case", CASES)
 @torch.inference_mode()
 def test_logits_of_one_forward(case: str, make: Callable[..., tuple[Checkpoint, Reference]], tmp_path: Path) -> None:
@@ -423,6 +432,7 @@ def test_logits_of_one_forward(case: str, make: Callable[..., tuple[Checkpoint, 
         assert changed_Q.all()
 
 
+@pytest.mark.parity("logits")
 @pytest.mark.parametrize("case", ["llada", "llada, fewer key-value heads", "dream", "dream, tied"])
 @torch.inference_mode()
 def test_canvases_behind_prefixes_that_read_them(
@@ -445,6 +455,7 @@ def test_canvases_behind_prefixes_that_read_them(
         prefixes = [[*prefix, *canvas] for prefix, canvas in zip(prefixes, final, strict=True)]
 
 
+@pytest.mark.parity("logits")
 @pytest.mark.parametrize("case", ["sdar", "sdar, blocks of eight", "sdar-moe", "llada2"])
 @torch.inference_mode()
 def test_canvases_behind_a_prefix_of_whole_blocks(

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from sfumato.errors import CheckpointError, unknown
 from sfumato.gguf_file import GGUFFile, opened
@@ -26,6 +27,14 @@ from sfumato.models.quantize import Quantization, QuantizedWeight, install, quan
 from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
+
+
+class _NoDraws(TorchFunctionMode):
+    """Leaves out the drawing of weights, which on the meta device does nothing, but imports half of sympy for it."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        return kwargs["tensor"] if func is nn.init.normal_ else func(*args, **kwargs)
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ def build(place: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
     kind = str(config.get("model_type"))
     if kind not in FAMILIES:
         raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}")
-    with torch.device("meta"):
+    with torch.device("meta"), _NoDraws():
         model, spec = FAMILIES[kind].build(ConfigTable(config, where))
     return model, spec, kind
 
@@ -188,7 +197,7 @@ def fill(
     for name, tensor in source:
         if name.startswith(family.ignored):
             continue
-        if not bool(tensor.isfinite().all()):
+        if tensor.numel() and not all(end.isfinite() for end in tensor.aminmax()):
             broken.append(name)
         first = 0
         for part in layout.get(name, ()):

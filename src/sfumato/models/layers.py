@@ -113,7 +113,8 @@ def rotary_frequencies(
 ) -> Tensor:
     """Frequencies of the rotated pairs, float32: theta^(-2i/n) for the n = fraction * head_dim leading dimensions."""
     size = int(head_dim * fraction)
-    frequencies = theta ** -(torch.arange(0, size, 2, dtype=torch.float32, device="cpu") / size)
+    # As a quotient, which rounds as transformers does.
+    frequencies = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32, device="cpu") / size)
     return frequencies if scaling is None else scaling.apply(frequencies)
 
 

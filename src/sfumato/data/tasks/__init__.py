@@ -34,6 +34,8 @@ TASKS: dict[str, Task] = {
     for task in (
         Arithmetic(answer_first=True),
         Arithmetic(answer_first=False),
+        Arithmetic(answer_first=True, scaled=False),
+        Arithmetic(answer_first=False, scaled=False),
         Sums(),
         Sudoku4(),
         Sudoku9(),

@@ -8,7 +8,7 @@ second term on, so an answer can be replaced without moving a single position of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import gcd
 from random import Random
@@ -23,7 +23,10 @@ _ANSWER = re.compile(r"answer: (-?[0-9]{1,9})")
 _RESULT = re.compile(r"[^=]* = (-?[0-9]{1,9})")
 
 _FRACTIONS = [(p, q) for q in range(2, 10) for p in range(1, q) if gcd(p, q) == 1]
-_NUM_TERMS = (2, 3, 3, 4)
+# What follows the first term: "t" adds or takes away a term, "s" multiplies or divides the running total. Weights in
+# twentieths.
+_CHAINS = {"t": 1, "ts": 1, "tst": 9, "tsts": 9}
+_SUMS = {"t": 1, "tt": 2, "ttt": 1}
 
 
 def _fraction_square(random: Random) -> Term:
@@ -56,59 +59,81 @@ def _quotient(random: Random) -> Term:
 _KINDS: tuple[Callable[[Random], Term], ...] = (_fraction_square, _root, _product, _square, _quotient)
 
 
-def _solution(terms: list[Term], signs: list[str]) -> tuple[str, list[str], int]:
-    lines = [f"{text} = {value}" for text, value in terms]
-    expression, total = terms[0]
-    for sign, (text, value) in zip(signs, terms[1:], strict=True):
-        after = total + value if sign == "+" else total - value
+def _apply(total: int, sign: str, value: int) -> int:
+    return {"+": total + value, "-": total - value, "*": total * value, "/": total // value}[sign]
+
+
+def _solution(first: Term, moves: Sequence[tuple[str, Term]]) -> tuple[str, list[str], int]:
+    """The expression, one line for each term that is no plain number and one for each running total, and the value."""
+    lines = [f"{text} = {value}" for text, value in (first, *(term for _, term in moves)) if text != str(value)]
+    expression, total = first
+    for place, (sign, (text, value)) in enumerate(moves):
+        after = _apply(total, sign, value)
         lines.append(f"{total}{sign}{value} = {after}")
+        if sign in "*/" and place and moves[place - 1][0] in "+-":
+            expression = f"({expression})"
         expression, total = f"{expression}{sign}{text}", after
     return expression, lines, total
 
 
+def _terms(random: Random, total: int) -> list[tuple[str, Term]]:
+    """Some terms that can be added to a total or taken from it."""
+    drawn = [(random.choice("+-"), random.choice(_KINDS)(random)) for _ in range(8)]
+    return [(sign, term) for sign, term in drawn if 10 <= _apply(total, sign, term[1]) <= 99]
+
+
+def _scales(total: int) -> list[tuple[str, Term]]:
+    """Every factor and divisor that leaves a whole number of two digits."""
+    times = [("*", (str(n), n)) for n in range(2, 10) if 10 <= total * n <= 99]
+    return times + [("/", (str(n), n)) for n in range(2, 10) if total % n == 0 and total // n >= 10]
+
+
 class Arithmetic(Task):
-    """Evaluate an expression of two to four terms, one line per term and one per running total.
+    """Evaluate an expression, one line per term and one per running total.
 
     Args:
         answer_first: whether the answer line stands before the derivation or after it.
+        scaled: whether running totals are also multiplied and divided, so that they have to be taken one after the
+            other; otherwise an expression is a sum of two to four terms.
     """
 
-    def __init__(self, *, answer_first: bool) -> None:
-        self.name = "arithmetic" if answer_first else "arithmetic_last"
+    def __init__(self, *, answer_first: bool, scaled: bool = True) -> None:
+        self.name = ("arithmetic" if scaled else "terms") + ("" if answer_first else "_last")
         self.answer_first = answer_first
+        self._moves = _CHAINS if scaled else _SUMS
 
-    def item(self, terms: list[Term], signs: list[str]) -> Item:
-        """The item of given terms joined by given signs.
+    def item(self, first: Term, moves: Sequence[tuple[str, Term]]) -> Item:
+        """The item of given moves.
 
         Args:
-            terms: text and value of each term.
-            signs: "+" or "-" between neighbours; one fewer than terms.
+            first: text and value of the first term.
+            moves: what is done to the running total one after the other: one of "+-*/", and with what.
         """
-        expression, lines, total = _solution(terms, signs)
+        expression, lines, total = _solution(first, moves)
         answer = f"answer: {total}"
         if self.answer_first:
             prompt, lines = f"answer, then derive: {expression}", [answer, *lines]
         else:
             prompt, lines = f"derive, then answer: {expression}", [*lines, answer]
-        meta = {"expression": expression, "num_terms": len(terms)}
+        meta = {"expression": expression, "moves": "".join(sign for sign, _ in moves)}
         return Item(prompt=prompt, response="\n".join(lines), answer=str(total), meta=meta)
 
     def generate(self, seed: int) -> Item:
         """An expression whose running totals, from the second term on, lie in 10..99."""
         random = Random(seed)
-        num_terms = random.choice(_NUM_TERMS)
-        terms = [random.choice(_KINDS)(random)]
-        signs: list[str] = []
-        total = terms[0][1]
-        while len(terms) < num_terms:
-            term = random.choice(_KINDS)(random)
-            sign = random.choice("+-")
-            after = total + term[1] if sign == "+" else total - term[1]
-            if 10 <= after <= 99:
-                terms.append(term)
-                signs.append(sign)
-                total = after
-        return self.item(terms, signs)
+        (chain,) = random.choices(list(self._moves), list(self._moves.values()))
+        while True:
+            first = random.choice(_KINDS)(random)
+            moves: list[tuple[str, Term]] = []
+            total = first[1]
+            for kind in chain:
+                allowed = _terms(random, total) if kind == "t" else _scales(total)
+                if not allowed:
+                    break
+                moves.append(random.choice(allowed))
+                total = _apply(total, moves[-1][0], moves[-1][1][1])
+            else:
+                return self.item(first, moves)
 
     def answer_last(self, item: Item) -> Item | None:
         """The item with its answer line moved under the derivation."""

