@@ -190,8 +190,9 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         "known_RL": torch.eye(3, 5, dtype=torch.bool),
     }
     whole, whole_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
-    # Four positions at a time: 15 positions make three full tiles and a part of one, across rows.
-    monkeypatch.setattr(reading, "_TILE_BYTES", 4 * 4 * 11)
+    # Tiles of two positions in chunks of four: 15 positions make three full chunks and a part of one, across rows.
+    monkeypatch.setattr(reading, "_TILE_BYTES", 2 * 4 * 256)
+    monkeypatch.setattr(reading, "_CHUNK_BYTES", 4 * 4 * 256)
     tiled, tiled_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     for one, other in zip((*whole, whole_soft), (*tiled, tiled_soft), strict=True):
         assert torch.equal(one, other)

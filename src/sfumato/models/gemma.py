@@ -342,7 +342,14 @@ class Gemma(Model):
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         cap = self.config.final_logit_softcapping
-        return cap * torch.tanh(functional.linear(hidden_RQD, self.embedding_VD).float() / cap)
+        logits_RQV = functional.linear(hidden_RQD, self.embedding_VD).float()
+        if torch.is_grad_enabled():
+            return cap * torch.tanh(logits_RQV / cap)
+        # On a CPU a few rows at a time, which stay in its cache meanwhile.
+        size = logits_RQV[..., 0].numel() if logits_RQV.is_cuda else 1
+        for part_NV in torch.split(logits_RQV.view(-1, logits_RQV.shape[-1]), size):
+            part_NV.div_(cap).tanh_().mul_(cap)
+        return logits_RQV
 
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
         """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""

@@ -1,12 +1,15 @@
-"""One pass over the logits: temperature, bans, softmax, draw, argmax, entropy, margin and soft embedding.
+"""One pass over the logits: temperature, bans, draw, argmax, entropy, margin and soft embedding.
 
-The vocabulary axis is the only large one, so positions go through in tiles and no float32 [R, L, V] is made.
+The vocabulary axis is the only large one. Positions go through in tiles that stay in the cache, and everything is read
+of a tile while it is there. Its exponentials are summed by blocks of the vocabulary; maxima, draws and margins are
+looked for among blocks first.
 """
 
-# R rows, L canvas, V vocab, D model, N positions of all rows together
+# R rows, L canvas, V vocab, D model, N positions of all rows together, B blocks of the vocabulary, K tokens of a block
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,12 +17,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# Probabilities and their running sum are held for this much of the vocabulary axis at a time: 64 positions of
-# DiffusionGemma's 262,144 tokens, where a whole canvas of 256 would take 268 MB for each.
-_TILE_BYTES = 64 * 2**20
+# Exponentials are held for this much of the vocabulary axis at a time: 64 positions of DiffusionGemma's 262,144 tokens,
+# where a whole canvas of 256 would take 268 MB.
+_CHUNK_BYTES = 64 * 2**20
+# What a CPU works on at once, with as much again for exponentials.
+_TILE_BYTES = 2**20
+_BLOCK = 256
 
 # Logits over a lower temperature may overflow.
 _COLD = 1e-4
+# Stands for minus infinity, for which 0 times it is 0.
+_NEVER = -1e30
 
 
 class Statistics(NamedTuple):
@@ -59,61 +67,118 @@ class Reader:
         The draw inverts the distribution function at one uniform, where the Gumbel trick would need V of
         them. A token of probability below 2^-24 is out of reach of a float32 uniform, as it is of float32
         Gumbel noise.
+
+        Args:
+            logits_RLV: of any float type; left as they are.
+            u_RL: uniforms.
+            soft_embedding: a linear function of probabilities [1, N, V].
+
+        Returns:
+            The statistics, and what soft_embedding made of the distributions [R, L, D], or None without it.
         """
-        num_rows, length, _ = logits_RLV.shape
+        num_rows, length, vocab_size = logits_RLV.shape
         row_N = torch.arange(num_rows, device=logits_RLV.device).repeat_interleave(length)
-        cold_R = self.temperature_R < _COLD
-        # Where the temperature is 0 the statistics stay untempered, and only the draw becomes the argmax.
-        scale_N1 = torch.where(cold_R, 1.0, self.temperature_R)[row_N].unsqueeze(-1)
-        greedy_N = (cold_R | self.greedy_R)[row_N]
-        logits_NV, token_N = logits_RLV.flatten(0, 1), self.tokens_RL.flatten()
-        known_N, u_N = self.known_RL.flatten(), u_RL.flatten()
-        size = max(1, _TILE_BYTES // (4 * logits_RLV.shape[-1]))
+        logits_NV, u_N = logits_RLV.flatten(0, 1), u_RL.flatten()
+        known_N, token_N = self.known_RL.flatten(), self.tokens_RL.flatten()
+        width = -(-vocab_size // _BLOCK) * _BLOCK
+        chunk = min(len(row_N), max(1, _CHUNK_BYTES // (4 * width)))
+        tile = chunk if logits_RLV.is_cuda else min(chunk, max(1, _TILE_BYTES // (4 * width)))
+        scores_NV = logits_NV.new_empty(tile, width, dtype=torch.float32)
+        weights_NV = scores_NV.new_empty(tile if soft_embedding is None else chunk, width)
         readings: list[Statistics] = []
         softs: list[Tensor] = []
-        for start in range(0, len(row_N), size):
-            part = slice(start, start + size)
-            scores_NV = logits_NV[part].float() / scale_N1[part]
-            if self.mask_id is not None:
-                scores_NV[:, self.mask_id] = -torch.inf
-            if self.banned is not None:
-                scores_NV.masked_fill_(self.banned if self.banned.ndim == 1 else self.banned[row_N[part]], -torch.inf)
-            token_N1, known_N1 = token_N[part].unsqueeze(-1), known_N[part].unsqueeze(-1)
-            own_N1 = torch.where(known_N1, 0.0, scores_NV.gather(-1, token_N1))
-            scores_NV.masked_fill_(known_N1, -torch.inf).scatter_(-1, token_N1, own_N1)
-            probs_NV = scores_NV.softmax(-1)
-            del scores_NV
+        for first in range(0, len(row_N), chunk):
+            last = min(first + chunk, len(row_N))
+            totals: list[Tensor] = []
+            for start in range(first, last, tile):
+                part = slice(start, min(start + tile, last))
+                size, place = part.stop - start, 0 if soft_embedding is None else start - first
+                scores, weights = scores_NV[:size], weights_NV[place : place + size]
+                self._temper(logits_NV[part], row_N[part], scores)
+                statistics, total_N = self._statistics(scores, weights, row_N[part], u_N[part])
+                readings.append(statistics)
+                if soft_embedding is not None:
+                    known_N1, token_N1 = known_N[part].unsqueeze(-1), token_N[part].unsqueeze(-1)
+                    own_N1 = torch.where(known_N1, 1.0, weights.gather(-1, token_N1))
+                    weights.masked_fill_(known_N1, 0.0).scatter_(-1, token_N1, own_N1)
+                    totals.append(total_N.masked_fill(known_N[part], 1.0))
             if soft_embedding is not None:
-                softs.append(soft_embedding(probs_NV.unsqueeze(0)).squeeze(0))
-            cuts = None if self.cut is None else (self.cut[0][row_N[part]], self.cut[1][row_N[part]])
-            readings.append(_read_probs(probs_NV, greedy_N[part], u_N[part], cuts))
+                summed_ND = soft_embedding(weights_NV[: last - first, :vocab_size].unsqueeze(0)).squeeze(0)
+                softs.append(summed_ND / torch.cat(totals).unsqueeze(-1))
         columns = [torch.cat(column).view(num_rows, length) for column in zip(*readings, strict=True)]
         soft_RLD = torch.cat(softs).view(num_rows, length, -1) if softs else None
-        return Statistics(*columns), soft_RLD
+        return self._with_known(Statistics(*columns)), soft_RLD
+
+    def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
+        """Write what the softmax is of, with what can never be drawn at the bottom, as far as the blocks reach."""
+        # Where the temperature is 0 the statistics stay untempered, and only the draw becomes the argmax.
+        cold_R = self.temperature_R < _COLD
+        scale_N1 = torch.where(cold_R, 1.0, self.temperature_R)[row_N].unsqueeze(-1)
+        vocab_size = logits_NV.shape[-1]
+        scores_NV[:, vocab_size:] = _NEVER
+        inside_NV = scores_NV[:, :vocab_size]
+        torch.div(logits_NV.float(), scale_N1, out=inside_NV)
+        inside_NV.clamp_min_(_NEVER)
+        if self.mask_id is not None:
+            inside_NV[:, self.mask_id] = _NEVER
+        if self.banned is not None:
+            inside_NV.masked_fill_(self.banned if self.banned.ndim == 1 else self.banned[row_N], _NEVER)
+
+    def _statistics(
+        self, scores_NV: Tensor, weights_NV: Tensor, row_N: Tensor, u_N: Tensor
+    ) -> tuple[Statistics, Tensor]:
+        """Read a tile, as if no token were known; scores_NV are spent, and weights_NV receive the exponentials.
+
+        Returns:
+            The statistics, and the sum of the exponentials.
+        """
+        place_N = torch.arange(len(row_N), device=row_N.device)
+        scores_NBK, weights_NBK = _blocks(scores_NV), _blocks(weights_NV)
+        highest_NB = scores_NBK.amax(-1)
+        highest_N, block_N = highest_NB.max(-1)
+        best_NK = scores_NBK[place_N, block_N]
+        within_N1 = best_NK.argmax(-1, keepdim=True)
+        argmax_N = block_N * _BLOCK + within_N1.squeeze(-1)
+        second_N = torch.maximum(
+            best_NK.scatter(-1, within_N1, _NEVER).amax(-1),
+            highest_NB.scatter(-1, block_N.unsqueeze(-1), _NEVER).amax(-1),
+        )
+        torch.exp(scores_NV.sub_(highest_N.unsqueeze(-1)), out=weights_NV)
+        sums_NB = weights_NBK.sum(-1)
+        total_N = sums_NB.sum(-1)
+        mean_N = torch.bmm(weights_NV.unsqueeze(1), scores_NV.unsqueeze(2)).view(-1) / total_N
+        entropy_N = (total_N.log() - mean_N).clamp_min(0.0)
+        margin_N = (1.0 - (second_N - highest_N).exp()) / total_N
+        margin_N = torch.where(highest_N > _NEVER, margin_N, math.nan)
+        if self.cut is None:
+            drawn_N, possible_N = _invert(weights_NBK, sums_NB, u_N)
+        else:
+            cut_NBK = _blocks(_nucleus(weights_NV, self.cut[0][row_N], self.cut[1][row_N]))
+            drawn_N, possible_N = _invert(cut_NBK, cut_NBK.sum(-1), u_N)
+        greedy_N = ((self.temperature_R < _COLD) | self.greedy_R)[row_N]
+        sampled_N = torch.where(greedy_N | ~possible_N, argmax_N, drawn_N)
+        confidence_N = weights_NV.gather(-1, sampled_N.unsqueeze(-1)).squeeze(-1) / total_N
+        return Statistics(argmax_N, sampled_N, confidence_N, entropy_N, margin_N), total_N
+
+    def _with_known(self, statistics: Statistics) -> Statistics:
+        known_RL, tokens_RL = self.known_RL, self.tokens_RL
+        return Statistics(
+            argmax_RL=torch.where(known_RL, tokens_RL, statistics.argmax_RL),
+            sampled_RL=torch.where(known_RL, tokens_RL, statistics.sampled_RL),
+            confidence_RL=statistics.confidence_RL.masked_fill(known_RL, 1.0),
+            entropy_RL=statistics.entropy_RL.masked_fill(known_RL, 0.0),
+            margin_RL=statistics.margin_RL.masked_fill(known_RL, 1.0),
+        )
 
 
-def _read_probs(probs_NV: Tensor, greedy_N: Tensor, u_N: Tensor, cuts: tuple[Tensor, Tensor] | None) -> Statistics:
-    """Statistics of N positions, each a vector; probs_NV is left as it came."""
-    entropy_N = torch.special.entr(probs_NV).sum(-1)
-    top_N, argmax_N = probs_NV.max(-1)
-    # The runner-up is the maximum with the winner taken out; a sort would cost more than all the rest.
-    argmax_N1 = argmax_N.unsqueeze(-1)
-    probs_NV.scatter_(-1, argmax_N1, 0.0)
-    margin_N = top_N - probs_NV.amax(-1)
-    probs_NV.scatter_(-1, argmax_N1, top_N.unsqueeze(-1))
-    weights_NV = probs_NV if cuts is None else _nucleus(probs_NV, *cuts)
-    drawn_N = _invert(weights_NV, u_N)
-    # Summed in parallel, as on a GPU, a running sum may creep past a token of weight 0.
-    possible_N = weights_NV.gather(-1, drawn_N.unsqueeze(-1)).squeeze(-1) > 0.0
-    sampled_N = torch.where(greedy_N | ~possible_N, argmax_N, drawn_N)
-    confidence_N = probs_NV.gather(-1, sampled_N.unsqueeze(-1)).squeeze(-1)
-    return Statistics(argmax_N, sampled_N, confidence_N, entropy_N, margin_N)
+def _blocks(values_NV: Tensor) -> Tensor:
+    return torch.unflatten(values_NV, -1, (-1, _BLOCK))
 
 
-def _nucleus(probs_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
-    """Zero what is not among the top_k most probable tokens (0 means all), or is outside the smallest set of those that
-    holds top_p of their mass; the last ties of either stay in."""
-    sorted_NV = probs_NV.sort(-1, descending=True).values
+def _nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
+    """Zero the weights of what is not among the top_k largest (0 means all), or is outside the smallest set of those
+    that holds top_p of their sum; the last ties of either stay in."""
+    sorted_NV = weights_NV.sort(-1, descending=True).values
     place_V = torch.arange(sorted_NV.shape[-1], device=sorted_NV.device)
     many_N = torch.where(top_k_N > 0, top_k_N, sorted_NV.shape[-1])
     kept_NV = sorted_NV.masked_fill(place_V >= many_N.unsqueeze(-1), 0.0)
@@ -122,15 +187,26 @@ def _nucleus(probs_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
     outside_NV |= place_V >= many_N.unsqueeze(-1)
     outside_NV[:, 0] = False
     smallest_N = sorted_NV.masked_fill(outside_NV, torch.inf).amin(-1)
-    return probs_NV.masked_fill(probs_NV < smallest_N.unsqueeze(-1), 0.0)
+    return weights_NV.masked_fill(weights_NV < smallest_N.unsqueeze(-1), 0.0)
 
 
-def _invert(weights_NV: Tensor, u_N: Tensor) -> Tensor:
-    """The first token at which the running sum of weights passes u times their total."""
-    running_NV = weights_NV.cumsum(-1)
-    total_N = running_NV[:, -1]
-    # Rounding may carry u times the total up to the total, which no token passes.
+def _invert(weights_NBK: Tensor, sums_NB: Tensor, u_N: Tensor) -> tuple[Tensor, Tensor]:
+    """The first token at which the running sum of weights passes u times their total: by block, then within it.
+
+    Returns:
+        int64 tokens, and bool: whether the token has any weight. Rounding may carry a running sum past one that has
+        some.
+    """
+    num_blocks, place_N = sums_NB.shape[-1], torch.arange(len(u_N), device=u_N.device)
+    running_NB = sums_NB.cumsum(-1)
+    total_N = running_NB[:, -1]
+    # Rounding may carry u times the total up to the total, which no block passes.
     below_N = torch.minimum(u_N * total_N, torch.nextafter(total_N, torch.zeros_like(total_N)))
-    token_N = torch.searchsorted(running_NV, below_N.unsqueeze(-1), right=True).squeeze(-1)
     # Only a row of NaN runs past the end.
-    return token_N.clamp_max(weights_NV.shape[-1] - 1)
+    block_N = torch.searchsorted(running_NB, below_N.unsqueeze(-1), right=True).squeeze(-1).clamp_max(num_blocks - 1)
+    before_N = torch.where(block_N > 0, running_NB[place_N, (block_N - 1).clamp_min(0)], 0.0)
+    inside_NK = weights_NBK[place_N, block_N]
+    rest_N1 = (below_N - before_N).unsqueeze(-1)
+    within_N = torch.searchsorted(inside_NK.cumsum(-1), rest_N1, right=True).squeeze(-1).clamp_max(_BLOCK - 1)
+    possible_N = inside_NK.gather(-1, within_N.unsqueeze(-1)).squeeze(-1) > 0.0
+    return block_N * _BLOCK + within_N, possible_N
