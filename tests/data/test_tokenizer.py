@@ -188,6 +188,12 @@ def test_messages_that_are_refused(messages: list, message: str):
         ("{{ ''.__class__.__mro__ }}", "refuses"),
         ("{{ messages.append(1) }}", "refuses"),
         ("{{ messages[7].content.strip() }}", "refuses"),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "more than 1,000,000 turns"),
+        ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "cannot read"),
+        ("{% for i in range(10 ** 9) %}{% endfor %}", "cannot read"),
+        ("{{ 'x' * 10 ** 10 }}", "repeats a text to more than"),
+        ("{{ 7 ** 777777 }}", "takes a power of"),
+        ("{% set n = namespace() %}{% set n.__class__ = 1 %}", "refuses"),
     ],
 )
 def test_what_a_template_must_not_do_is_the_requests_error(template: str | None, message: str):
