@@ -148,7 +148,8 @@ def build(place: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
         config, where = read_json(place / "config.json"), str(place / "config.json")
     kind = str(config.get("model_type"))
     if kind not in FAMILIES:
-        raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}")
+        own_code = "; the code that it names (auto_map) is never run" if "auto_map" in config else ""
+        raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}{own_code}")
     with torch.device("meta"), _NoDraws():
         model, spec = FAMILIES[kind].build(ConfigTable(config, where))
     return model, spec, kind
