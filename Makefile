@@ -35,7 +35,7 @@ bench: .venv/.ready
 # Each run goes on from its last saved state, if it has one; the later ones start from the first. What comes out becomes
 # the embedded models.
 train-tiny: .venv/.ready
-	@for name in tiny-ar tiny-terms tiny tiny-twin-terms tiny-twin; do \
+	@for name in tiny-ar tiny tiny-twin; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
 	done

@@ -59,7 +59,8 @@ def _quotient(random: Random) -> Term:
 _KINDS: tuple[Callable[[Random], Term], ...] = (_fraction_square, _root, _product, _square, _quotient)
 
 
-def _apply(total: int, sign: str, value: int) -> int:
+def apply(total: int, sign: str, value: int) -> int:
+    """What a total becomes by a move: one of "+-*/", and with what."""
     return {"+": total + value, "-": total - value, "*": total * value, "/": total // value}[sign]
 
 
@@ -68,7 +69,7 @@ def _solution(first: Term, moves: Sequence[tuple[str, Term]]) -> tuple[str, list
     lines = [f"{text} = {value}" for text, value in (first, *(term for _, term in moves)) if text != str(value)]
     expression, total = first
     for place, (sign, (text, value)) in enumerate(moves):
-        after = _apply(total, sign, value)
+        after = apply(total, sign, value)
         lines.append(f"{total}{sign}{value} = {after}")
         if sign in "*/" and place and moves[place - 1][0] in "+-":
             expression = f"({expression})"
@@ -79,10 +80,10 @@ def _solution(first: Term, moves: Sequence[tuple[str, Term]]) -> tuple[str, list
 def _terms(random: Random, total: int) -> list[tuple[str, Term]]:
     """Some terms that can be added to a total or taken from it."""
     drawn = [(random.choice("+-"), random.choice(_KINDS)(random)) for _ in range(8)]
-    return [(sign, term) for sign, term in drawn if 10 <= _apply(total, sign, term[1]) <= 99]
+    return [(sign, term) for sign, term in drawn if 10 <= apply(total, sign, term[1]) <= 99]
 
 
-def _scales(total: int) -> list[tuple[str, Term]]:
+def scales(total: int) -> list[tuple[str, Term]]:
     """Every factor and divisor that leaves a whole number of two digits."""
     times = [("*", (str(n), n)) for n in range(2, 10) if 10 <= total * n <= 99]
     return times + [("/", (str(n), n)) for n in range(2, 10) if total % n == 0 and total // n >= 10]
@@ -127,11 +128,11 @@ class Arithmetic(Task):
             moves: list[tuple[str, Term]] = []
             total = first[1]
             for kind in chain:
-                allowed = _terms(random, total) if kind == "t" else _scales(total)
+                allowed = _terms(random, total) if kind == "t" else scales(total)
                 if not allowed:
                     break
                 moves.append(random.choice(allowed))
-                total = _apply(total, moves[-1][0], moves[-1][1][1])
+                total = apply(total, moves[-1][0], moves[-1][1][1])
             else:
                 return self.item(first, moves)
 

@@ -1,30 +1,38 @@
-"""A list of sums and differences: the running totals of an arithmetic derivation, each on its own.
+"""A list of sums, differences, products and quotients: the running totals of arithmetic, each on its own.
 
-A derivation states its total twice, so a canvas that shows one copy teaches nothing about adding. Here nothing but the
-operands says what a result is.
+A derivation states its total twice, so a canvas that shows one copy teaches nothing about calculating. Here nothing
+but the operands says what a result is.
 """
 
 from __future__ import annotations
 
 from random import Random
 
+from sfumato.data.tasks.arithmetic import apply, scales
 from sfumato.data.tasks.base import Item, Task
+
+_SCALED = 0.4
 
 
 class Sums(Task):
-    """Three to six sums of numbers up to 99 whose results have two digits."""
+    """Three to six lines of numbers up to 99 whose results have two digits; two in five are products or quotients."""
 
     name = "sums"
 
     def generate(self, seed: int) -> Item:
-        """Sums drawn with results, operands and signs as in a derivation."""
+        """Lines with results, operands and signs as in a derivation."""
         random = Random(seed)
         sums: list[str] = []
         lines: list[str] = []
         num_sums = random.randint(3, 6)
         while len(sums) < num_sums:
             total, value, sign = random.randint(1, 99), random.randint(1, 99), random.choice("+-")
-            after = total + value if sign == "+" else total - value
+            if random.random() < _SCALED:
+                options = scales(total)
+                if not options:
+                    continue
+                sign, (_, value) = random.choice(options)
+            after = apply(total, sign, value)
             if 10 <= after <= 99:
                 sums.append(f"{total}{sign}{value}")
                 lines.append(f"{sums[-1]} = {after}")
