@@ -82,6 +82,5 @@ def test_loading_holds_the_model_and_one_shard(shards: Path) -> None:
     before, most, weights = map(int, done.stdout.split())
     assert weights >= 1900 * MB
     assert len(sizes) >= 7
-    print(f"weights {weights / MB:.0f} MB, largest shard {max(sizes) / MB:.0f}, before {before / MB:.0f}", end="")
-    print(f", peak {most / MB:.0f} MB")
-    assert most <= weights + max(sizes) + 200 * MB
+    # What the interpreter and its libraries took before is theirs.
+    assert most - before <= weights + max(sizes) + 100 * MB
