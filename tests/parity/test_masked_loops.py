@@ -27,6 +27,7 @@ from sfumato.engine.generate import Generator, generate
 from sfumato.engine.request import CanvasChanged, Finished, Request, Result
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.moe import MoEConfig
 from sfumato.sampling import SamplerConfig
 from sfumato.sampling.random import Stream, uniform
 from sfumato.spec import GenerationSpec
@@ -57,6 +58,13 @@ def model(request: pytest.FixtureRequest, make_decoder: Callable[..., Decoder]) 
         assert decoder.lm_head is not None
         decoder.lm_head.weight.mul_(1.5)
     return decoder
+
+
+@pytest.fixture
+def mixture(make_decoder: Callable[..., Decoder]) -> Decoder:
+    """The same with experts."""
+    moe = MoEConfig(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12)
+    return make_decoder(vocab_size=VOCAB, qk_norm=True, tie_word_embeddings=False, moe=moe)
 
 
 def prompts(*lengths: int) -> list[list[int]]:
@@ -376,6 +384,17 @@ def test_sdar(model: Decoder, block: int, steps: int, tokens: int, threshold: fl
         assert found.canvases == expected
         counts |= set(num_decided(expected))
     assert counts == {1} if threshold is None else counts > {1}
+
+
+@pytest.mark.parity("loop", "SDAR-MoE")
+@pytest.mark.parametrize("threshold", [None, 0.3], ids=["static", "low threshold"])
+def test_sdar_with_experts(mixture: Decoder, threshold: float | None) -> None:
+    texts = block_prompts(4)
+    runs = run(mixture, block_spec(4), texts, 13, steps=4, **sdar_rule(threshold))
+    for text, found in zip(texts, runs, strict=True):
+        assert found.canvases == block_by_block(
+            uncached(mixture, 4), text, gen_length=13, block_length=4, steps=4, threshold=threshold
+        )
 
 
 @pytest.mark.parity("loop", "SDAR")

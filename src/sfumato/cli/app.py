@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from sfumato.cli.bench import bench, compare
 from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
 from sfumato.cli.evaluate import evaluate
@@ -73,3 +74,5 @@ app.command(cls=Command)(train)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)
 app.command(cls=Command)(convert)
+bench.command(cls=Command)(compare)
+app.add_typer(bench, name="bench")

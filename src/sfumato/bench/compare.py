@@ -1,0 +1,134 @@
+"""The same work done by us and by another program on the same checkpoint, in turns, in one process."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sfumato.bench.work import Runner
+from sfumato.errors import ConfigError, unknown
+
+PEERS = ("transformers",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What both sides are asked for."""
+
+    prompt_tokens: int = 128
+    """Random tokens before the answer."""
+    new_tokens: int = 128
+    """Tokens of the answer; no end token ends it early."""
+    steps: int = 8
+    """Denoising steps of every canvas, all of them taken; an autoregressive model has none."""
+    repeats: int = 5
+    """Timed runs of each side, after one that is not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Seconds of whole answers, prefill included."""
+
+    model: str
+    peer: str
+    work: Work
+    threads: int
+    """Threads of torch, on both sides."""
+    ours_s: float
+    """Median."""
+    theirs_s: float
+    """Median."""
+    ratio: float
+    """theirs / ours; the median over pairs of neighbouring runs, so that a noisy machine hits both."""
+    forward_passes: int
+    """Ours, of one answer."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `sfumato bench compare --json` prints."""
+        return asdict(self)
+
+
+def compare(directory: Path, peer: str, work: Work) -> Comparison:
+    """Time both sides in turns.
+
+    Args:
+        directory: a checkpoint.
+        peer: one of PEERS.
+        work: what is asked.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be loaded.
+        ConfigError: if the peer is not known, not installed, or does not run this model.
+    """
+    if peer not in PEERS:
+        raise ConfigError(unknown("peer", peer, PEERS))
+    runner = Runner(directory)
+    prompt = runner.random_prompt(work.prompt_tokens)
+    theirs = _transformers(directory, prompt, work)
+    passes = 0
+
+    def ours() -> None:
+        nonlocal passes
+        passes = runner.run(prompt, new_tokens=work.new_tokens, steps=work.steps).usage.forward_passes
+
+    pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(1 + work.repeats)][1:]
+    return Comparison(
+        model=str(directory),
+        peer=peer,
+        work=work,
+        threads=torch.get_num_threads(),
+        ours_s=statistics.median(mine for mine, _ in pairs),
+        theirs_s=statistics.median(other for _, other in pairs),
+        ratio=statistics.median(other / mine for mine, other in pairs),
+        forward_passes=passes,
+    )
+
+
+def _seconds(run: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
+
+
+def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[], None]:
+    try:
+        import transformers
+        from transformers.models.diffusion_gemma import generation_diffusion_gemma as diffusion
+    except ImportError:
+        raise ConfigError("transformers is not installed: pip install 'transformers>=5.13'") from None
+    kind = json.loads((directory / "config.json").read_text(encoding="utf-8"))["model_type"]
+    tokens_1Q = torch.tensor([prompt])
+    settings: dict[str, Any]
+    if kind == "diffusion_gemma":
+        model = transformers.DiffusionGemmaForBlockDiffusion.from_pretrained(directory)
+        # Thresholds that nothing is below, so that every step is taken.
+        config = diffusion.DiffusionGemmaGenerationConfig(
+            max_new_tokens=work.new_tokens,
+            max_denoising_steps=work.steps,
+            sampler_config=diffusion.EntropyBoundSamplerConfig(entropy_bound=0.1),
+            t_max=0.8,
+            t_min=0.4,
+            stability_threshold=1000,
+            confidence_threshold=1e-30,
+            eos_token_id=None,
+        )
+        settings = {"generation_config": config}
+    elif kind in ("llama", "mistral", "qwen2", "qwen3", "qwen3_moe"):
+        model = transformers.AutoModelForCausalLM.from_pretrained(directory)
+        settings = {"max_new_tokens": work.new_tokens, "min_new_tokens": work.new_tokens, "do_sample": False}
+    else:
+        raise ConfigError(f"transformers has no model of type {kind!r} to compare with")
+    model.eval()
+
+    def run() -> None:
+        with torch.inference_mode():
+            model.generate(tokens_1Q, **settings)
+
+    return run
