@@ -21,7 +21,7 @@ from torch import Tensor
 # where a whole canvas of 256 would take 268 MB.
 _CHUNK_BYTES = 64 * 2**20
 # What a CPU works on at once, with as much again for exponentials.
-_TILE_BYTES = 2**20
+_TILE_BYTES = 2**23
 _BLOCK = 256
 
 # Logits over a lower temperature may overflow.
