@@ -56,7 +56,7 @@ def test_plain_text_on_stdout_and_one_line_of_figures_on_stderr(sfumato, checkpo
     for figure in (
         f"{usage['completion_tokens']} token",
         f"{usage['denoising_steps']} steps",
-        f"{usage['forward_passes']} forward passes",
+        f"{usage['forward_passes']} forwards",
         f"{usage['revisions']} revision",
     ):
         assert figure in done.stderr

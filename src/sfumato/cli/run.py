@@ -137,7 +137,7 @@ def _figures(results: Sequence[Result], live: bool) -> str:
         f"{len(results)} answers" if len(results) > 1 else "",
         _count(tokens, "token"),
         _count(sum(usage.denoising_steps for usage in usages), "step"),
-        _count(sum(usage.forward_passes for usage in usages), "forward pass", "forward passes"),
+        _count(sum(usage.forward_passes for usage in usages), "forward"),
         _count(sum(usage.revisions for usage in usages), "revision"),
         f"{1000 * seconds:.0f} ms{' without display' if live else ''}",
         f"{tokens / seconds:.0f} tokens/s end to end" if seconds > 0 else "",
@@ -146,5 +146,5 @@ def _figures(results: Sequence[Result], live: bool) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
