@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,10 @@ import torch
 
 from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.models.decoder import Decoder, DecoderConfig
+
+# A shell that starts tests in the background has them ignore Ctrl-C, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Every switch of the decoder that changes what its layers compute.
 VARIANTS: dict[str, dict[str, Any]] = {
