@@ -157,6 +157,14 @@ def test_weights_of_few_bits_or_half_floats(sfumato, checkpoint):
     assert sfumato("run", PROMPT, "--model", checkpoint, "--quantize", "int3").exit_code == 2
 
 
+def test_a_raw_prompt_is_continued(sfumato, checkpoint):
+    chat, raw = (
+        json.loads(sfumato("run", PROMPT, "--model", checkpoint, "--json", *options).stdout)["usage"]["prompt_tokens"]
+        for options in ([], ["--raw"])
+    )
+    assert raw < chat
+
+
 def test_an_answer_that_the_model_cannot_hold_is_a_failure(sfumato, checkpoint):
     done = sfumato("run", "7 " * 200, "--model", checkpoint, "--max-tokens", 8)
     assert done.exit_code == 1

@@ -211,6 +211,36 @@ def test_a_directory_is_loaded(make_model: Make, directory: Path, kind: Callable
     assert model.generate("hello", **settings).tokens == make_model(MASK).generate("hello", steps=3, **settings).tokens
 
 
+def test_prompts_as_text_and_as_tokens(make_model: Make):
+    model = make_model(PLAIN)
+    chat = model.request("hello").prompt
+    assert model.request(chat).prompt == chat
+    assert model.request([{"role": "user", "content": "hello"}]).prompt == chat
+    raw = model.request("hello", raw=True).prompt
+    assert raw == tuple(model.tokenizer.encode("hello"))
+    assert model.generate(raw, max_tokens=4).tokens == model.generate("hello", raw=True, max_tokens=4).tokens
+    for prompt, message in (
+        ([1, "a"], "the prompt is no text"),
+        ([1, True], "the prompt is no text"),
+        ([3, 10**6], "the prompt holds token 1000000; allowed: 0 to"),
+        ([-1], "the prompt holds token -1"),
+    ):
+        with pytest.raises(RequestError, match=message):
+            model.request(prompt)
+    with pytest.raises(RequestError, match="raw is for a text"):
+        model.request([{"role": "user", "content": "hello"}], raw=True)
+
+
+def test_without_a_chat_template_a_prompt_is_continued(directory: Path):
+    config = json.loads((directory / "tokenizer_config.json").read_text())
+    del config["chat_template"]
+    (directory / "tokenizer_config.json").write_text(json.dumps(config))
+    model = load(directory)
+    assert model.request("hello").prompt == tuple(model.tokenizer.encode("hello"))
+    with pytest.raises(RequestError, match="no chat template"):
+        model.request([{"role": "user", "content": "hello"}])
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", torch.bfloat16])
 def test_weights_are_held_as_asked(directory: Path, dtype: Any):
     assert {weight.dtype for weight in load(directory, dtype=dtype).decoder.parameters()} == {torch.bfloat16}

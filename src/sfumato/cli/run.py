@@ -45,6 +45,9 @@ def run(
         typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json."),
     ] = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Continue the prompt as it stands, without the chat template.")
+    ] = False,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
 ) -> None:
@@ -62,7 +65,7 @@ def run(
         "temperature": temperature,
     }
     given = {key: value for key, value in settings.items() if value is not None}
-    given |= {"seed": seed, "n": n, "trace": trace is not None}
+    given |= {"seed": seed, "n": n, "trace": trace is not None, "raw": raw}
 
     with _loading(model) if live else nullcontext():
         from sfumato.engine.model import load

@@ -42,6 +42,11 @@ class ChatTemplate:
         self._source: str | None = source
         self._tokens = dict(tokens)
 
+    @property
+    def exists(self) -> bool:
+        """Whether the checkpoint has one."""
+        return bool(self._source)
+
     def render(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
         """The conversation as one text.
 

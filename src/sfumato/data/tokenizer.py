@@ -198,6 +198,19 @@ class Tokenizer:
             raise RequestError(f"the text has {given} at {half.start()}; allowed: Unicode characters")
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
+    def encode_raw(self, text: str) -> list[int]:
+        """The tokens of a text to be continued: behind those that the tokenizer puts before any text, such as a bos.
+
+        Raises:
+            RequestError: as for `encode`.
+        """
+        return [*self._tokenizer.encode("", add_special_tokens=True).ids, *self.encode(text)]
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether conversations can be rendered."""
+        return self._chat.exists
+
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
         """The text of tokens; bytes that form no character read as U+FFFD.
 

@@ -22,8 +22,8 @@ from sfumato.models.quantize import QUANTIZATIONS, Quantization
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
 
-Prompt = str | Sequence[Mapping[str, Any]]
-"""A user's message, or a conversation."""
+Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
+"""A user's message, a conversation, or token ids."""
 
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
@@ -164,7 +164,7 @@ class TextModel:
         """Answer a prompt.
 
         Args:
-            prompt: a user's message, or a conversation.
+            prompt: a user's message, a conversation, or token ids.
             n: number of answers over one prefilled prompt; variation i uses seed + i.
             **settings: see `request`.
 
@@ -182,7 +182,7 @@ class TextModel:
         """Answer a prompt and tell of every step.
 
         Args:
-            prompt: a user's message, or a conversation.
+            prompt: a user's message, a conversation, or token ids.
             **settings: see `request`.
 
         Yields:
@@ -197,7 +197,7 @@ class TextModel:
         """Answer several prompts together; each as if it were alone.
 
         Args:
-            prompts: messages or conversations.
+            prompts: messages, conversations or token ids.
             seeds: one per prompt; None uses the setting's seed for all.
             **settings: see `request`; n is 1.
 
@@ -225,12 +225,14 @@ class TextModel:
         trace: bool = False,
         sampler: str | None = None,
         temperature: float | None = None,
+        raw: bool = False,
         **settings: Any,
     ) -> Request:
         """Check what is asked, once, and put it into the engine's terms.
 
         Args:
-            prompt: a user's message, or a conversation of {"role", "content"} dicts.
+            prompt: a user's message, a conversation of {"role", "content"} dicts, or token ids, which are taken as they
+                are.
             max_tokens: most tokens of the answer; None takes the model's default.
             canvas_length: positions denoised together; None takes the model's default.
             seed: decides all randomness.
@@ -238,6 +240,7 @@ class TextModel:
             trace: record every draft.
             sampler: name of the accept and renoise rule.
             temperature: sets both ends of the temperature schedule.
+            raw: continue a text as it stands, without the chat template; so it is for a model that has none.
             **settings: any other field of `SamplerConfig`, such as steps or entropy_bound; None takes the default.
 
         Raises:
@@ -253,9 +256,6 @@ class TextModel:
             settings["name"] = sampler
         if temperature is not None:
             settings |= {"temperature_start": temperature, "temperature_end": temperature}
-        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
-        if not messages or not str(messages[-1].get("content", "")).strip():
-            raise RequestError("the prompt is empty; give some text")
         most = self.decoder.config.max_position_embeddings
         length = self.spec.canvas_length if canvas_length is None else canvas_length
         if self.spec.autoregressive and length != 1:
@@ -269,7 +269,7 @@ class TextModel:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
         config.check(self._generator.process)
-        tokens = tuple(self.tokenizer.encode_chat(messages))
+        tokens = self._tokens(prompt, raw)
         if max_tokens is None:
             # The default gives way to a long prompt; a stated number does not.
             max_tokens = max(1, min(self.generation.get("max_tokens", MAX_TOKENS), most - len(tokens)))
@@ -284,6 +284,30 @@ class TextModel:
         )
         check_capacity(self.decoder, request)
         return request
+
+    def _tokens(self, prompt: Prompt, raw: bool) -> tuple[int, ...]:
+        if isinstance(prompt, str):
+            if not prompt.strip():
+                raise RequestError("the prompt is empty; give some text")
+            if raw or not self.tokenizer.has_chat_template:
+                return tuple(self.tokenizer.encode_raw(prompt))
+            return tuple(self.tokenizer.encode_chat([{"role": "user", "content": prompt}]))
+        entries: list[Any] = list(prompt)
+        if not entries:
+            raise RequestError("the prompt is empty; give some text")
+        if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
+            vocab_size = self.decoder.config.vocab_size
+            for token in entries:
+                if not 0 <= token < vocab_size:
+                    raise RequestError(f"the prompt holds token {token}; allowed: 0 to {vocab_size - 1}")
+            return tuple(entries)
+        if not all(isinstance(entry, Mapping) for entry in entries):
+            raise RequestError("the prompt is no text; allowed: a string, messages with role and content, or token ids")
+        if raw:
+            raise RequestError("raw is for a text; a conversation needs the chat template")
+        if not str(entries[-1].get("content", "")).strip():
+            raise RequestError("the prompt is empty; give some text")
+        return tuple(self.tokenizer.encode_chat(entries))
 
     def _results(self, requests: Sequence[Request]) -> list[list[Result]]:
         found: list[dict[int, Result]] = [{} for _ in requests]
