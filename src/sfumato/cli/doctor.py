@@ -73,6 +73,10 @@ def _model_report(name: str) -> dict[str, Any]:
     }
 
 
+def _size(num_bytes: float) -> str:
+    return f"{num_bytes / 1e9:.2f} GB" if num_bytes >= 1e9 else f"{num_bytes / 1e6:.1f} MB"
+
+
 def _memory() -> int:
     """Bytes of memory that are free for use."""
     try:
@@ -98,7 +102,7 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     for kind, size in report["weights_bytes"].items():
         fits = "fits" if size < free else "does not fit"
-        rows.append((f"  {kind}", f"{size / 1e9:.2f} GB, {fits} in the {free / 1e9:.1f} GB of memory that are free"))
+        rows.append((f"  {kind}", f"{_size(size)}, {fits} in the {free / 1e9:.1f} GB of memory that are free"))
     cache, beyond = report["cache_bytes_per_token"], report["cache_bytes_per_token_beyond_windows"]
     later = f", {beyond['bfloat16']:,} beyond the sliding windows" if beyond != cache else ""
     rows.append(("cache", f"{cache['bfloat16']:,} bytes a token in bfloat16{later}"))
