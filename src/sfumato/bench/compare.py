@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -12,8 +11,10 @@ from typing import Any
 
 import torch
 
-from sfumato.bench.work import Runner
+from sfumato.bench.work import Runner, require_transformers
 from sfumato.errors import ConfigError, unknown
+from sfumato.models.families import llama
+from sfumato.models.tensors import read_json
 
 PEERS = ("transformers",)
 
@@ -98,15 +99,13 @@ def _seconds(run: Callable[[], None]) -> float:
 
 
 def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[], None]:
-    try:
-        import transformers
-        from transformers.models.diffusion_gemma import generation_diffusion_gemma as diffusion
-    except ImportError:
-        raise ConfigError("transformers is not installed: pip install 'transformers>=5.13'") from None
-    kind = json.loads((directory / "config.json").read_text(encoding="utf-8"))["model_type"]
+    transformers = require_transformers()
+    kind = read_json(directory / "config.json")["model_type"]
     tokens_1Q = torch.tensor([prompt])
     settings: dict[str, Any]
     if kind == "diffusion_gemma":
+        from transformers.models.diffusion_gemma import generation_diffusion_gemma as diffusion
+
         model = transformers.DiffusionGemmaForBlockDiffusion.from_pretrained(directory)
         # Thresholds that nothing is below, so that every step is taken.
         config = diffusion.DiffusionGemmaGenerationConfig(
@@ -120,7 +119,7 @@ def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[]
             eos_token_id=None,
         )
         settings = {"generation_config": config}
-    elif kind in ("llama", "mistral", "qwen2", "qwen3", "qwen3_moe"):
+    elif kind in llama.FAMILIES:
         model = transformers.AutoModelForCausalLM.from_pretrained(directory)
         settings = {"max_new_tokens": work.new_tokens, "min_new_tokens": work.new_tokens, "do_sample": False}
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from sfumato.bench.work import require_transformers
 from sfumato.errors import ConfigError, unknown
 
 # Six layers of DiffusionGemma, narrow enough for a CPU.
@@ -53,10 +54,7 @@ def write_random(directory: Path, shape: str, **changes: Any) -> None:
     """
     if shape not in SHAPES:
         raise ConfigError(unknown("shape", shape, SHAPES))
-    try:
-        import transformers
-    except ImportError:
-        raise ConfigError("transformers is not installed: pip install 'transformers>=5.13'") from None
+    transformers = require_transformers()
     torch.manual_seed(0)
     config = transformers.DiffusionGemmaConfig(
         text_config=_GEMMA_TEXT | changes, vision_config=_NO_VISION, canvas_length=64

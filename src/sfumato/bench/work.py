@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 from sfumato.data.tokenizer import Tokenizer
-from sfumato.diffusion.process import make_process
-from sfumato.engine.generate import Generator, generate
-from sfumato.engine.request import Finished, Request, Result
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Result
+from sfumato.errors import ConfigError
 from sfumato.models.checkpoint import load_checkpoint
-from sfumato.sampling import SamplerConfig
 
 
+@dataclass
 class _NoText:
     """Stands in for a tokenizer: no token ends a text, and none has any."""
 
+    vocab_size: int
     eos_ids: tuple[int, ...] = ()
     special_ids: frozenset[int] = frozenset()
     unstable_ids: frozenset[int] = frozenset()
@@ -39,26 +41,13 @@ class Runner:
 
     def __init__(self, directory: Path) -> None:
         checkpoint = load_checkpoint(directory)
-        vocab_size = checkpoint.model.config.vocab_size
-        self.spec = checkpoint.spec
-        self._defaults = {
-            key: value
-            for key, value in checkpoint.generation.items()
-            if key in SamplerConfig.__dataclass_fields__ and key not in ("steps", "adaptive")
-        }
-        self._generator = Generator(
-            name=str(directory),
-            model=checkpoint.model,
-            spec=checkpoint.spec,
-            process=make_process(checkpoint.spec.noise, vocab_size, checkpoint.spec.mask_id),
-            tokenizer=cast(Tokenizer, _NoText()),
-        )
+        self._vocab_size = checkpoint.model.config.vocab_size
+        self._model = TextModel(str(directory), checkpoint, cast(Tokenizer, _NoText(self._vocab_size)))
 
     def random_prompt(self, num_tokens: int) -> list[int]:
         """The same tokens every time."""
-        vocab_size = self._generator.model.config.vocab_size
         generator = torch.Generator().manual_seed(0)
-        return torch.randint(vocab_size, (num_tokens,), generator=generator).tolist()
+        return torch.randint(self._vocab_size, (num_tokens,), generator=generator).tolist()
 
     def run(self, prompt: list[int], *, new_tokens: int, steps: int) -> Result:
         """One answer.
@@ -68,13 +57,19 @@ class Runner:
             new_tokens: length of the answer.
             steps: of each canvas, all of them taken.
         """
-        settings: dict[str, Any] = self._defaults | {"steps": steps, "adaptive": False}
-        request = Request(
-            prompt=tuple(prompt),
-            sampler=SamplerConfig(**settings),
-            max_tokens=new_tokens,
-            canvas_length=self.spec.canvas_length,
-        )
-        (result,) = [event.result for _, event in generate(self._generator, [request]) if isinstance(event, Finished)]
+        result = self._model.generate(prompt, max_tokens=new_tokens, steps=steps, adaptive=False)
         assert len(result.tokens) == new_tokens
         return result
+
+
+def require_transformers() -> Any:
+    """The module.
+
+    Raises:
+        ConfigError: if it is not installed.
+    """
+    try:
+        import transformers
+    except ImportError:
+        raise ConfigError("transformers is not installed: pip install 'transformers>=5.13'") from None
+    return transformers

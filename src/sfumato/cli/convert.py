@@ -28,16 +28,14 @@ def convert(
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
-    import torch
-
-    from sfumato.engine.model import find, load_parts
+    from sfumato.engine.model import DTYPES, find, load_parts
     from sfumato.models.checkpoint import export_checkpoint, save_checkpoint
     from sfumato.models.decoder import Decoder
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
     checkpoint, tokenizer = load_parts(find(source))
-    stored = None if dtype is None else getattr(torch, dtype.value)
+    stored = None if dtype is None else DTYPES[dtype]
     if to is Target.huggingface:
         export_checkpoint(directory, checkpoint, tokenizer.eos_ids, dtype=stored)
     else:
