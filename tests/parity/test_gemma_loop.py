@@ -180,23 +180,25 @@ SETTINGS = {
 }
 PROMPT = [3, 5, 7, 2, 9] * 6
 
-# The seeds of models, and of their requests. Each step's soft embedding hangs on the last one's, so some random models
-# magnify rounding until a token differs. These do not: a temperature off by 1e-7 leaves their texts as they are.
+# The seeds of a model and of its request. Each step's soft embedding hangs on the last one's, so most random models
+# magnify rounding, which differs between CPUs, until a token differs. These do not: noise of 1e-5 in every logit, a
+# hundred times the rounding, leaves their texts as they are.
 SEEDS = {
-    "the released defaults": [0, 2, 3],
-    "hot": [0, 2],
-    "cold and stable": [0, 2, 3],
-    "confident alone": [0],
-    "bold": [0, 2, 3],
+    "the released defaults": [(0, 0), (2, 0), (2, 3), (3, 3)],
+    "hot": [(0, 0), (2, 2)],
+    "cold and stable": [(2, 2), (3, 3)],
+    "confident alone": [(0, 0), (2, 3)],
+    "bold": [(1, 1), (2, 2), (3, 3)],
 }
 
 
 @pytest.mark.parity("loop", "DiffusionGemma")
-@pytest.mark.parity("loop", "DiffusionGemma")
-@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in SEEDS.items() for seed in seeds])
-def test_tokens_drafts_and_steps(name: str, seed: int, make_gemma: Callable[..., Any], tmp_path: Path):
+@pytest.mark.parametrize(
+    ("name", "model_seed", "seed"), [(name, *pair) for name, pairs in SEEDS.items() for pair in pairs]
+)
+def test_tokens_drafts_and_steps(name: str, model_seed: int, seed: int, make_gemma: Callable[..., Any], tmp_path: Path):
     settings = DEFAULTS | SETTINGS[name]
-    reference = make_gemma(tmp_path, seed=seed, canvas_length=LENGTH, certainty=8.0)
+    reference = make_gemma(tmp_path, seed=model_seed, canvas_length=LENGTH, certainty=8.0)
     expected = theirs(reference, PROMPT, seed, settings, [])
     assert ours(tmp_path, PROMPT, seed, settings, []) == expected
     assert len(expected.steps) == CANVASES
@@ -208,10 +210,11 @@ def test_tokens_drafts_and_steps(name: str, seed: int, make_gemma: Callable[...,
 @pytest.mark.parity("loop", "DiffusionGemma")
 def test_another_seed_is_another_text(make_gemma: Callable[..., Any], tmp_path: Path):
     """The draws matter: with others, neither side would repeat itself."""
-    reference = make_gemma(tmp_path, canvas_length=LENGTH, certainty=8.0)
-    texts = [theirs(reference, PROMPT, seed, DEFAULTS, []) for seed in (0, 1)]
-    assert texts[0].tokens != texts[1].tokens
-    assert texts[1] == ours(tmp_path, PROMPT, 1, DEFAULTS, [])
+    (model_seed, seed), (again, other) = SEEDS["the released defaults"][1:3]
+    assert model_seed == again
+    reference = make_gemma(tmp_path, seed=model_seed, canvas_length=LENGTH, certainty=8.0)
+    texts = [theirs(reference, PROMPT, each, DEFAULTS, []).tokens for each in (seed, other)]
+    assert texts[0] != texts[1]
 
 
 def test_a_fixed_number_of_steps(make_gemma: Callable[..., Any], tmp_path: Path):
