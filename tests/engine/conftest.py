@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.model import TextModel
-from sfumato.models.attention import AttentionSpec, KVCache
+from sfumato.models.attention import Attention
 from sfumato.models.checkpoint import Checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.spec import GenerationSpec
@@ -26,6 +26,11 @@ SPECS = {
     "hybrid": GenerationSpec(noise="hybrid", mask_id=4, canvas_length=12),
     "shifted": GenerationSpec(noise="mask", mask_id=4, canvas_length=12, logit_shift=True),
     "in-place": GenerationSpec(canvas_length=12, commit="in_place"),
+    "full": GenerationSpec(noise="mask", mask_id=4, canvas_length=12, prefix_attention="full"),
+    "full-shifted": GenerationSpec(
+        noise="mask", mask_id=4, canvas_length=12, prefix_attention="full", logit_shift=True
+    ),
+    "block": GenerationSpec(noise="mask", mask_id=4, canvas_length=4, prefix_attention="block"),
     "ar": GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place"),
     "ar-reencoded": GenerationSpec(canvas_length=1, logit_shift=True),
 }
@@ -43,9 +48,8 @@ class ScriptedDecoder(Decoder):
         self,
         tokens_RQ: Tensor,
         positions_RQ: Tensor,
-        attention: AttentionSpec,
+        attention: Attention,
         *,
-        cache: KVCache | None = None,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
     ) -> Tensor:

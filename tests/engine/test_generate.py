@@ -1,4 +1,4 @@
-"""The loop from requests to answers against loops by hand, without a cache and without a batch."""
+"""Answers of the engine against the plain loop, and what they cost and tell."""
 
 from __future__ import annotations
 
@@ -9,81 +9,30 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from sfumato.engine.generate import generate
+import plain
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result
 from sfumato.models.attention import AttentionSpec
-from sfumato.sampling import CanvasBatch, denoise
 from sfumato.spec import GenerationSpec
-
-# R rows, L canvas, V vocabulary
 
 Make = Callable[..., TextModel]
 AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
 PLAIN = GenerationSpec(canvas_length=8)
-SPEC_NAMES = ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "in-place", "ar", "ar-reencoded"]
+EXACT = [
+    "uniform",
+    "self-conditioned",
+    "mask",
+    "hybrid",
+    "shifted",
+    "full",
+    "full-shifted",
+    "block",
+    "ar",
+    "ar-reencoded",
+]
+SPEC_NAMES = [*EXACT, "in-place"]
 END = 1
-
-
-class Uncached:
-    """One row, one forward over prefix and canvas with the mask written out."""
-
-    def __init__(self, model: TextModel, prefix: Sequence[int]) -> None:
-        self.model, self.prefix = model, list(prefix)
-
-    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
-        spec, decoder = self.model.spec, self.model.decoder
-        prefix, canvas = self.prefix, tokens_RL[0].tolist()
-        if spec.logit_shift:
-            prefix, canvas = prefix[:-1], [prefix[-1], *canvas[:-1]]
-        tokens = torch.tensor([[*prefix, *canvas]])
-        places = torch.arange(tokens.shape[1])
-        on_canvas = places >= len(prefix)
-        mask = (places[None] <= places[:, None]) | (on_canvas[None] & on_canvas[:, None])
-        soft = None
-        if soft_RLD is not None:
-            soft = torch.cat((torch.zeros(1, len(prefix), soft_RLD.shape[-1]), soft_RLD), dim=1)
-        hidden = decoder(
-            tokens,
-            places[None],
-            AttentionSpec(mask=mask[None, None]),
-            canvas_RQ=None if spec.autoregressive else on_canvas[None],
-            soft_RQD=soft,
-        )
-        return decoder.logits(hidden)[:, len(prefix) :]
-
-    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
-        return probs_RLV @ self.model.decoder.embedding_VD
-
-
-def by_hand(model: TextModel, request: Request) -> tuple[list[int], int, int]:
-    """Tokens of the answer, canvases and steps: canvas after canvas, each from noise, the last one cut."""
-    generator = model._generator
-    tokens: list[int] = []
-    canvas = steps = 0
-    while len(tokens) < request.max_tokens:
-        batch = CanvasBatch.from_noise(
-            generator.process,
-            [min(request.canvas_length, request.max_tokens - len(tokens))],
-            seeds=[request.seed],
-            config=request.sampler,
-            canvas=canvas,
-        )
-        done = denoise(
-            batch,
-            Uncached(model, [*request.prompt, *tokens]),
-            generator.process,
-            self_conditioning=model.spec.self_conditioning,
-            banned=generator.banned,
-        ).batch
-        canvas, steps = canvas + 1, steps + int(done.step_R[0])
-        written = done.tokens_RL[0].tolist()
-        if END in written:
-            return [*tokens, *written[: written.index(END)]], canvas, steps
-        tokens += written
-    return tokens, canvas, steps
 
 
 SAMPLERS: list[dict[str, Any]] = [
@@ -95,15 +44,15 @@ SAMPLERS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=["greedy", "entropy", "ancestral", "threshold"])
-@pytest.mark.parametrize("name", ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "ar-reencoded", "ar"])
-def test_generation_equals_the_loop_by_hand(
+@pytest.mark.parametrize("name", EXACT)
+def test_generation_equals_the_plain_loop(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, sampler: dict[str, Any]
 ):
     """Three canvases, the last one cut."""
     model = make_model(specs[name])
     request = model.request("hello", max_tokens=29, steps=4, seed=5, **sampler)
-    [result] = [event.result for _, event in generate(model._generator, [request]) if isinstance(event, Finished)]
-    tokens, canvases, steps = by_hand(model, request)
+    [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
+    tokens, canvases, steps = plain.answer(model.generator, request)
     assert list(result.tokens) == tokens
     assert len(tokens) > 1
     assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
@@ -134,7 +83,7 @@ def test_autoregression_equals_a_greedy_loop(make_model: Make, spec: GenerationS
 
 def tokens_of(model: TextModel, requests: Sequence[Request]) -> list[list[tuple[int, ...]]]:
     found: list[list[tuple[int, ...]]] = [[] for _ in requests]
-    for index, event in generate(model._generator, requests):
+    for index, event in model.engine.run(requests):
         if isinstance(event, Finished):
             found[index].append((event.variation, *event.result.tokens))
     return [[answer[1:] for answer in sorted(answers)] for answers in found]
@@ -157,7 +106,7 @@ def test_a_seed_gives_one_answer_whatever_else_is_asked(
         assert len(set(variations)) == 8
     elif model.spec.autoregressive:
         assert len(set(variations)) == 1
-    own = {} if model.spec.autoregressive else {"canvas_length": 5}
+    own = {} if name in ("ar", "ar-reencoded", "block") else {"canvas_length": 5}
     others = [
         model.request("x", max_tokens=3, seed=9, **settings),
         model.request("a prompt that is longer", max_tokens=20, seed=103, n=2, **settings),
@@ -182,10 +131,11 @@ def test_threads_change_nothing(make_model: Make, specs: dict[str, GenerationSpe
     assert found[0] == found[1]
 
 
-def forwards_of(model: TextModel) -> list[tuple[int, ...]]:
-    """Shapes [rows, positions] of the forwards so far."""
+def forwards_of(model: TextModel) -> list[int]:
+    """Positions of the forwards so far."""
     calls: list[tuple[int, ...]] = model.decoder.calls  # type: ignore[assignment]
-    return calls
+    assert all(num_rows == 1 for num_rows, _ in calls)
+    return [num_positions for _, num_positions in calls]
 
 
 @pytest.fixture
@@ -194,16 +144,18 @@ def alphabet(byte_tokenizer: Any) -> list[int]:
 
 
 def test_the_cost_of_an_answer_by_hand(make_scripted: Make, alphabet: list[int]):
-    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, behind a prompt of 3: one prefill, 9 steps, 2 commits."""
+    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, behind a prompt of 3: what has to be written, the prompt and
+    two canvases, goes with the first step that reads it."""
     model = make_scripted(PLAIN, alphabet)
     result = model.generate("?", max_tokens=20, steps=3, adaptive=False)
     assert result.text == "abcdefghijklmnopqrst"
     assert result.finish_reason == "length"
     usage = result.usage
     assert (usage.prompt_tokens, usage.completion_tokens) == (3, 20)
-    assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (3, 9, 1 + 9 + 2)
+    assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (3, 9, 9)
     assert usage.positions_computed == 3 + 3 * (8 + 8 + 4) + 8 + 8
-    assert forwards_of(model) == [(1, 3), *[(1, 8)] * 7, (1, 8), *[(1, 4)] * 3]
+    # Fewer positions than eight are filled up to eight.
+    assert forwards_of(model) == [3 + 8, 8, 8, 8 + 8, 8, 8, 8 + 4, 8, 8]
     assert 0.0 < usage.time_to_first_commit_s <= usage.total_s
 
 
@@ -215,25 +167,31 @@ def test_counted_is_what_was_computed(
     model = make_scripted(specs[name], alphabet)
     result = model.generate("?", max_tokens=max_tokens, steps=5)
     assert result.text == "abcdefghijklmnopqrst"[:max_tokens]
-    shapes = forwards_of(model)
-    assert result.usage.forward_passes == len(shapes)
-    assert result.usage.positions_computed == sum(rows * positions for rows, positions in shapes)
+    assert result.usage.forward_passes == len(forwards_of(model)) == model.engine.runner.num_forwards
+    assert result.usage.positions_computed == model.engine.runner.num_positions
+    assert sum(forwards_of(model)) - result.usage.positions_computed < 8 * len(forwards_of(model))
 
 
 def test_autoregression_costs_a_position_a_token(make_scripted: Make, alphabet: list[int]):
-    """The prompt's last token is read with the first canvas: 2 + 10 positions, and nothing to commit."""
+    """The prompt's last token is read with the first canvas, in the pass that writes the others: 2 + 10 positions."""
     model = make_scripted(AR, alphabet)
     usage = model.generate("?", max_tokens=10, steps=7).usage
-    assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (10, 10, 11)
+    assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (10, 10, 10)
     assert usage.positions_computed == 2 + 10
+    assert forwards_of(model) == [8, *[1] * 9]
 
 
-def test_variations_count_the_prefill_each(make_scripted: Make, alphabet: list[int]):
-    model = make_scripted(PLAIN, alphabet)
-    results = model.generate("?", max_tokens=8, steps=2, adaptive=False, n=3)
+@pytest.mark.parametrize("spec", [PLAIN, AR], ids=["canvas", "ar"])
+def test_variations_share_what_they_begin_with(make_scripted: Make, spec: GenerationSpec):
+    """A prompt of 70 tokens: four pages of 16 are written once, by the first answer, and taken over by the others."""
+    model = make_scripted(spec, [])
+    results = model.generate([70] * 70, max_tokens=8, steps=2, adaptive=False, n=3)
     assert [result.seed for result in results] == [0, 1, 2]
-    assert {result.usage.forward_passes for result in results} == {1 + 2}
-    assert forwards_of(model) == [(1, 3), (3, 8), (3, 8)]
+    assert [result.usage.cached_tokens for result in results] == [0, 64, 64]
+    steps, ahead = 8 + 8, 70 - spec.logit_shift
+    if spec.autoregressive:
+        steps = 8
+    assert [result.usage.positions_computed for result in results] == [ahead + steps, *[ahead - 64 + steps] * 2]
 
 
 @pytest.mark.parametrize("place", [0, 3, 7, 8, 15])
@@ -301,7 +259,7 @@ def test_events_of_a_stream(make_scripted: Make, alphabet: list[int]):
 def test_a_trace_is_the_drafts_of_its_own_request(make_scripted: Make, alphabet: list[int]):
     model = make_scripted(PLAIN, alphabet)
     requests = [model.request("?", max_tokens=10, steps=2, trace=trace, adaptive=False) for trace in (True, False)]
-    events = list(generate(model._generator, requests))
+    events = list(model.engine.run(requests))
     assert not any(isinstance(event, CanvasChanged) for _, event in events)
     traced, other = (event.result for _, event in sorted(events, key=lambda e: e[0]) if isinstance(event, Finished))
     assert [(event.canvas, event.step) for event in traced.trace] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
@@ -358,7 +316,7 @@ def test_a_broken_row_leaves_the_others_alone(make_model: Make):
 
 def test_no_requests(make_model: Make):
     model = make_model(PLAIN)
-    assert list(generate(model._generator, [])) == []
+    assert list(model.engine.run([])) == []
     assert model.generate_batch([]) == []
 
 

@@ -58,6 +58,7 @@ def test_a_result_as_json():
     assert list(plain) == ["text", "finish_reason", "seed", "model", "usage"]
     assert list(plain["usage"]) == [
         "prompt_tokens",
+        "cached_tokens",
         "completion_tokens",
         "canvases",
         "denoising_steps",

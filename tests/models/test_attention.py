@@ -1,4 +1,4 @@
-"""Attention against its definition, and the cache's book-keeping against lists."""
+"""Attention against its definition, among the positions of a forward and over texts in a pool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.models.attention import AttentionSpec, KVCache, attend
+from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment, readable
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -25,122 +25,108 @@ def attend_one_by_one(queries_RQHE: Tensor, keys_RSGE: Tensor, values_RSGE: Tens
     return out
 
 
-@pytest.mark.parametrize("first", [0, 2])
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize("num_groups", [1, 2, 4])
 @pytest.mark.parametrize("kind", ["all", "causal", "mask"])
-def test_attend(kind: str, num_groups: int, scale: float | None, first: int):
+def test_positions_of_a_forward_read_each_other(kind: str, num_groups: int, scale: float | None):
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 5, 4, 6), torch.randn(2, 5, num_groups, 6), torch.randn(2, 5, num_groups, 6)
-    mask = torch.ones(2, 5, 5, dtype=torch.bool)
-    mask[:, :, :first] = False
-    spec = AttentionSpec(first=first)
+    mask, spec = torch.ones(2, 5, 5, dtype=torch.bool), AttentionSpec()
     if kind == "causal":
-        if first:
-            return
         mask, spec = mask.tril(), AttentionSpec(causal=True)
     elif kind == "mask":
         mask &= (torch.rand(2, 5, 5) < 0.5) | (torch.arange(5) == 3)
-        spec = AttentionSpec(mask=mask[:, None, :, first:], first=first)
+        spec = AttentionSpec(mask=mask[:, None])
     expected = attend_one_by_one(queries * (1.0 if scale is None else scale * 6**0.5), keys, values, mask)
-    torch.testing.assert_close(attend(queries, keys, values, spec, scale=scale), expected)
+    torch.testing.assert_close(spec.attend(0, queries, keys, values, scale=scale), expected)
 
 
-def allowed_slots(spec: AttentionSpec, num_rows: int, num_queries: int, num_slots: int) -> Tensor:
-    """The mask that a spec stands for, over all slots."""
-    found = torch.zeros(num_rows, num_queries, num_slots, dtype=torch.bool)
-    seen = torch.ones(num_rows, num_queries, num_slots - spec.first, dtype=torch.bool)
-    if spec.mask is not None:
-        seen = spec.mask[:, 0].expand(num_rows, -1, -1)
-    elif spec.causal:
-        seen = seen.tril()
-    found[:, :, spec.first :] = seen
-    return found
+def test_a_layer_with_a_window_has_a_mask_of_its_own():
+    torch.manual_seed(0)
+    queries, keys, values = torch.randn(1, 5, 2, 6), torch.randn(1, 5, 2, 6), torch.randn(1, 5, 2, 6)
+    near = torch.ones(1, 5, 5, dtype=torch.bool).tril().triu(-1)
+    spec = AttentionSpec(causal=True, windows={2: AttentionSpec(mask=near[:, None])})
+    for window, mask in ((None, near.new_ones(1, 5, 5).tril()), (2, near), (9, near.new_ones(1, 5, 5).tril())):
+        expected = attend_one_by_one(queries, keys, values, mask)
+        torch.testing.assert_close(spec.attend(0, queries, keys, values, window=window), expected)
+
+
+def may_read(start: int, count: int, block: int | None, window: int | None, query: int, place: int) -> bool:
+    """The rule, position by position: up to the end of the block or canvas, from where the window starts."""
+    own, end = start + query, start + count
+    last = end if block is None else min(end, (own // block + 1) * block)
+    first = 0 if window is None else (start if block is None else own) - window + 1
+    return first <= place < last
 
 
 @pytest.mark.parametrize("window", [None, 1, 3, 6, 50])
 @pytest.mark.parametrize("block", [1, 2, 4, None])
-@pytest.mark.parametrize("num_queries", [1, 3])
-@pytest.mark.parametrize("lengths", [[0, 0], [4, 4], [0, 5], [5, 2], [2, 2]])
-def test_what_each_query_may_read(lengths: list[int], num_queries: int, block: int | None, window: int | None):
-    """Each query reads up to the end of its block, or of the canvas, from where its window starts."""
-    for widths in [None, *itertools.product(range(1, num_queries + 1), repeat=2)]:
-        cache = KVCache([(1, 2)], 2, 16, windows=[] if window is None else [window])
-        cache.advance(lengths)
-        spec = cache.attention(num_queries, block=block, widths=widths).within(window)
-        num_slots = max(lengths) + num_queries
-        allowed = allowed_slots(spec, 2, num_queries, num_slots)
-        assert allowed.any(-1).all(), "a position that reads nothing has NaN for output"
-        for row, query, slot in itertools.product(range(2), range(num_queries), range(num_slots)):
-            # Slots stand at the row's own positions: prefix, then the queries.
-            start, width = lengths[row], num_queries if widths is None else widths[row]
-            if query >= width:
-                continue
-            own = start + query
-            end = start + width if block is None else min(start + width, (own // block + 1) * block)
-            first = 0 if window is None else (start if block is None else own) - window + 1
-            assert allowed[row, query, slot] == (first <= slot < end), (widths, row, query, slot)
+@pytest.mark.parametrize("count", [1, 3, 7])
+@pytest.mark.parametrize("start", [0, 2, 5])
+def test_what_each_position_may_read(start: int, count: int, block: int | None, window: int | None):
+    first, mask = readable(start, count, block, window)
+    seen = torch.zeros(count, start + count, dtype=torch.bool)
+    seen[:, first:] = True if mask is None else mask
+    assert seen.any(-1).all(), "a position that reads nothing has NaN for output"
+    for query, place in itertools.product(range(count), range(start + count)):
+        assert seen[query, place] == may_read(start, count, block, window, query, place), (query, place)
 
 
-def test_a_layer_without_a_window_reads_everything():
-    cache = KVCache([(1, 2)], 1, 16, windows=[2])
-    cache.advance([5])
-    spec = cache.attention(3, block=None)
-    assert spec.within(None) is spec
-    assert spec.first == 0
-    assert spec.within(2).first == 4
+SHAPES: dict[str, list[tuple[int, int, int | None]]] = {
+    "one prompt": [(0, 9, 1)],
+    "prompts of one length": [(0, 6, 1), (0, 6, 1), (0, 6, 1)],
+    "canvases behind prefixes": [(4, 5, None), (7, 3, None), (4, 5, None)],
+    "everything": [(0, 9, 1), (3, 4, 1), (0, 5, None), (2, 4, None), (2, 4, None), (4, 8, 4), (8, 1, None)],
+}
 
 
-def test_positions_follow_each_rows_prefix():
-    cache = KVCache([(1, 2)], 3, 16)
-    cache.advance([0, 7, 2])
-    assert cache.positions(2).tolist() == [[0, 1], [7, 8], [2, 3]]
-
-
-@pytest.mark.parametrize("lengths", [[3, 3], [1, 4]])
-def test_what_is_written_behind_the_prefix_is_read_back(lengths: list[int]):
-    cache = KVCache([(1, 2)] * 2, 2, 8)
-    before = [[layer.normal_().clone() for layer in side] for side in (cache.keys, cache.values)]
-    cache.advance(lengths)
-    new_keys, new_values = torch.randn(2, 2, 1, 2), torch.randn(2, 2, 1, 2)
-    read = cache.extend(1, new_keys, new_values)
-    assert cache.lengths == lengths
-    for got, new, stored, old in zip(read, (new_keys, new_values), (cache.keys, cache.values), before, strict=True):
-        assert got.shape[1] == max(lengths) + 2
-        for row, length in enumerate(lengths):
-            torch.testing.assert_close(got[row, :length], old[1][row, :length])
-            torch.testing.assert_close(got[row, length : length + 2], new[row])
-        torch.testing.assert_close(stored[0], old[0])
-
-
-def test_selected_rows_are_copies():
-    cache = KVCache([(1, 2)], 3, 6)
-    cache.keys[0].normal_()
-    cache.advance([1, 4, 2])
-    picked = cache.select([2, 1, 1], num_slots=9)
-    assert picked.lengths == [2, 4, 4]
-    assert picked.num_slots == 9
-    torch.testing.assert_close(picked.keys[0][0, :2], cache.keys[0][2, :2])
-    torch.testing.assert_close(picked.keys[0][2, :4], cache.keys[0][1, :4])
-    before = cache.keys[0].clone()
-    picked.keys[0].zero_()
-    picked.advance([1, 1, 1])
-    torch.testing.assert_close(cache.keys[0], before)
-    assert cache.lengths == [1, 4, 2]
-
-
-def test_rows_of_several_caches_are_put_together():
-    short, long = KVCache([(1, 2)], 1, 2), KVCache([(1, 2)], 1, 5)
-    for cache, length in ((short, 2), (long, 5)):
-        cache.values[0].normal_()
-        cache.advance([length])
-    together = KVCache.gather([(long, 0), (short, 0)], 7)
-    assert together.lengths == [5, 2]
-    torch.testing.assert_close(together.values[0][0, :5], long.values[0][0])
-    torch.testing.assert_close(together.values[0][1, :2], short.values[0][0])
-
-
-def test_a_prefix_never_outgrows_its_cache():
-    cache = KVCache([(1, 2)], 1, 4)
-    with pytest.raises(AssertionError):
-        cache.advance([5])
+@pytest.mark.parametrize("scale", [None, 1.0])
+@pytest.mark.parametrize("window", [None, 3, 20])
+@pytest.mark.parametrize("padding", [0, 3])
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+def test_packed_texts_read_their_own(
+    shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None
+):
+    """Each position against the definition: its own text up to where it may, and no other's slots; in two layers."""
+    generator = torch.Generator().manual_seed(0)
+    pool = KVPool([(2, 6)] * 2, 1 + 20 * len(shapes))
+    prefixes: list[list[tuple[Tensor, Tensor]]] = []
+    segments = []
+    for text, (start, count, block) in enumerate(shapes):
+        run = text % 2 == 0
+        slots = torch.arange(20) if run else torch.randperm(20, generator=generator)
+        slots = 1 + 20 * text + slots
+        segments.append(Segment(slot_S=slots, start=start, count=count, block=block, run=run))
+        layers = [(torch.randn(start, 2, 6, generator=generator), torch.randn(start, 2, 6)) for _ in range(2)]
+        for layer, (keys, values) in enumerate(layers):
+            pool.keys[layer][slots[:start]], pool.values[layer][slots[:start]] = keys, values
+        prefixes.append(layers)
+    total = sum(segment.count for segment in segments)
+    attention = PackedAttention(pool, segments, total + padding, windows=[] if window is None else [window])
+    expected_positions = [place for segment in segments for place in range(segment.start, segment.end)]
+    assert attention.positions_1N[0, :total].tolist() == expected_positions
+    before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]
+    for layer in range(2):
+        queries, keys, values = (torch.randn(1, total + padding, heads, 6) for heads in (4, 2, 2))
+        found = attention.attend(layer, queries, keys, values, window=window, scale=scale)
+        assert found.shape == queries.shape
+        place = 0
+        for segment, layers, (start, count, block) in zip(segments, prefixes, shapes, strict=True):
+            part = slice(place, place + count)
+            mask = torch.tensor(
+                [[may_read(start, count, block, window, q, s) for s in range(start + count)] for q in range(count)]
+            )
+            expected = attend_one_by_one(
+                queries[:, part] * (1.0 if scale is None else scale * 6**0.5),
+                torch.cat((layers[layer][0], keys[0, part]))[None],
+                torch.cat((layers[layer][1], values[0, part]))[None],
+                mask[None],
+            )
+            torch.testing.assert_close(found[:, part], expected)
+            # What was written can be read back, and nothing else has changed.
+            written = segment.slot_S[start : start + count]
+            assert torch.equal(pool.keys[layer][written], keys[0, part])
+            before[layer][written], before[2 + layer][written] = keys[0, part], values[0, part]
+            place += count
+    for old, new in zip(before, (*pool.keys, *pool.values), strict=True):
+        assert torch.equal(old[1:], new[1:])

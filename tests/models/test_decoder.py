@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.attention import AttentionSpec, PackedAttention
 from sfumato.models.decoder import Decoder, DecoderConfig
+from texts import Texts
 
 # R rows, Q positions, D model, V vocabulary
 
@@ -40,11 +41,6 @@ def uncached(model: Decoder, prefix: Sequence[int], canvas: Sequence[int], soft_
     return model.logits(hidden)[0]
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
-
-
 PREFIXES = {"level": [6, 6, 6], "ragged": [9, 1, 4], "none": [0, 0, 0], "some": [0, 5, 2]}
 CANVASES = {"equal": [4, 4, 4], "padded": [2, 7, 1], "single": [1, 1, 1]}
 
@@ -54,29 +50,20 @@ CANVASES = {"equal": [4, 4, 4], "padded": [2, 7, 1], "single": [1, 1, 1]}
 def test_cached_prefill_and_canvas_equal_one_uncached_forward(
     variant: Decoder, draw: Draw, lengths: list[int], widths: list[int]
 ):
-    prefixes = [draw(length, seed=i) for i, length in enumerate(lengths)]
-    canvases = [draw(width, seed=10 + i) for i, width in enumerate(widths)]
-    cache = variant.new_cache(3, max(lengths) + max(widths))
-    if max(lengths):
-        tokens = padded(prefixes)
-        count = tokens.shape[1]
-        hidden = variant(tokens, cache.positions(count), cache.attention(count, block=1), cache=cache)
-        prefill_logits = variant.logits(hidden)
-        cache.advance(lengths)
-    tokens = padded(canvases)
-    count = tokens.shape[1]
-    soft = torch.randn(3, count, 16) if variant.config.self_conditioning else None
-    spec = cache.attention(count, block=None, widths=widths)
-    on_canvas = torch.ones_like(tokens, dtype=torch.bool)
+    prefixes = {i: draw(length, seed=i) for i, length in enumerate(lengths)}
+    canvases = {i: draw(width, seed=10 + i) for i, width in enumerate(widths)}
+    texts = Texts(variant, 3)
+    prefilled = texts.write(prefixes) if max(lengths) else {}
+    soft = None
+    if variant.config.self_conditioning:
+        soft = {i: torch.randn(len(canvas), 16) for i, canvas in canvases.items()}
     for _ in range(2):  # A step leaves the prefix as it was: the second gives the same.
-        hidden = variant(tokens, cache.positions(count), spec, cache=cache, canvas_RQ=on_canvas, soft_RQD=soft)
-        logits = variant.logits(hidden)
-        for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
-            row_soft = None if soft is None else soft[row, : len(canvas)]
-            expected = uncached(variant, prefix, canvas, row_soft)
-            torch.testing.assert_close(logits[row, : len(canvas)], expected[len(prefix) :], **TOLERANCE)
-            if prefix:
-                torch.testing.assert_close(prefill_logits[row, : len(prefix)], expected[: len(prefix)], **TOLERANCE)
+        logits = texts.logits(canvases, soft)
+        for i, canvas in canvases.items():
+            expected = uncached(variant, prefixes[i], canvas, None if soft is None else soft[i])
+            torch.testing.assert_close(logits[i], expected[lengths[i] :], **TOLERANCE)
+            if lengths[i]:
+                torch.testing.assert_close(variant.logits(prefilled[i]), expected[: lengths[i]], **TOLERANCE)
 
 
 def test_committed_canvases_are_prefix_to_the_next(variant: Decoder, draw: Draw):
@@ -84,30 +71,33 @@ def test_committed_canvases_are_prefix_to_the_next(variant: Decoder, draw: Draw)
     prefixes = [draw(7, seed=0), draw(3, seed=1)]
     first = [draw(4, seed=2), draw(2, seed=3)]
     second = [draw(3, seed=4), draw(3, seed=5)]
-    cache = variant.new_cache(2, 16)
+    texts = Texts(variant, 2)
     for part in ([row[:2] for row in prefixes], [row[2:] for row in prefixes], first):
-        tokens = padded(part)
-        count = tokens.shape[1]
-        variant(tokens, cache.positions(count), cache.attention(count, block=1), cache=cache)
-        cache.advance(list(map(len, part)))
-    tokens = padded(second)
-    on_canvas = torch.ones_like(tokens, dtype=torch.bool)
-    hidden = variant(tokens, cache.positions(3), cache.attention(3, block=None), cache=cache, canvas_RQ=on_canvas)
+        texts.write(dict(enumerate(part)))
+    logits = texts.logits(dict(enumerate(second)))
     for row in range(2):
         prefix = [*prefixes[row], *first[row]]
         expected = uncached(variant, prefix, second[row])[len(prefix) :]
-        torch.testing.assert_close(variant.logits(hidden)[row], expected, **TOLERANCE)
+        torch.testing.assert_close(logits[row], expected, **TOLERANCE)
+
+
+def test_a_canvas_shares_a_forward_with_the_prompt_it_reads(variant: Decoder, draw: Draw):
+    """As two segments of one text, the second behind the first."""
+    prefix, canvas = draw(7), draw(5, seed=1)
+    texts = Texts(variant, 2)
+    segments = [texts.segment(1, 7, 1)]
+    texts.lengths[1] = 7
+    segments.append(texts.segment(1, 5, None))
+    attention = PackedAttention(texts.pool, segments, 12)
+    on_canvas = torch.arange(12)[None] >= 7
+    hidden = variant(torch.tensor([[*prefix, *canvas]]), attention.positions_1N, attention, canvas_RQ=on_canvas)
+    torch.testing.assert_close(variant.logits(hidden)[0], uncached(variant, prefix, canvas), **TOLERANCE)
 
 
 def test_causal_mode_equals_one_token_at_a_time(variant: Decoder, draw: Draw):
     tokens = draw(11)
-    cache = variant.new_cache(1, 11)
-    logits = []
-    for token in tokens:
-        spec = cache.attention(1, block=1)
-        hidden = variant(torch.tensor([[token]]), cache.positions(1), spec, cache=cache)
-        logits.append(variant.logits(hidden)[0, 0])
-        cache.advance([1])
+    texts = Texts(variant, 1)
+    logits = [variant.logits(texts.write({0: [token]})[0])[0] for token in tokens]
     torch.testing.assert_close(torch.stack(logits), uncached(variant, tokens, []), **TOLERANCE)
 
 
@@ -159,19 +149,6 @@ def test_who_reads_whom(make_decoder: Callable[..., Decoder], draw: Draw, change
     moved = (before != after).any(-1).tolist()
     expected = range(changed, 9) if changed < 5 else range(5, 9)
     assert [i for i, m in enumerate(moved) if m] == list(expected)
-
-
-def test_padding_of_a_canvas_is_never_read(make_decoder: Callable[..., Decoder], draw: Draw):
-    model = make_decoder()
-    cache = model.new_cache(2, 12)
-    cache.advance([3, 5])
-    spec = cache.attention(4, block=None, widths=[2, 4])
-    tokens = torch.tensor([draw(4), draw(4, seed=1)])
-    before = model(tokens, cache.positions(4), spec, cache=cache)
-    tokens[0, 2:] += 1
-    after = model(tokens % 23, cache.positions(4), spec, cache=cache)
-    assert torch.equal(before[0, :2], after[0, :2])
-    assert torch.equal(before[1], after[1])
 
 
 def test_what_starts_at_zero_changes_nothing_at_first():

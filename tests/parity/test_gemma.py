@@ -14,10 +14,11 @@ from torch import Tensor
 
 from parity import check_int8, logits
 from sfumato.errors import CheckpointError
-from sfumato.models.attention import AttentionSpec, KVCache
+from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import build, load_checkpoint
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
 from sfumato.sampling import SamplerConfig
+from texts import Texts
 
 # R rows, Q positions, L canvas, V vocabulary
 
@@ -69,32 +70,23 @@ def relative_error(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).abs().max() / expected.abs().max())
 
 
-def encode(model: Gemma, cache: KVCache, tokens_RQ: Tensor) -> None:
-    """Prefill or commit."""
-    num_queries = tokens_RQ.shape[1]
-    model(tokens_RQ, cache.positions(num_queries), cache.attention(num_queries, block=1), cache=cache)
-    cache.advance([num_queries] * len(tokens_RQ))
+def rows(tokens_RQ: Tensor) -> dict[int, list[int]]:
+    return dict(enumerate(tokens_RQ.tolist()))
 
 
-def canvas_logits(model: Gemma, cache: KVCache, tokens_RL: Tensor, soft_RLD: Tensor | None = None) -> Tensor:
-    length = tokens_RL.shape[1]
-    hidden_RLD = model(
-        tokens_RL,
-        cache.positions(length),
-        cache.attention(length, block=None),
-        cache=cache,
-        canvas_RQ=torch.ones_like(tokens_RL, dtype=torch.bool),
-        soft_RQD=soft_RLD,
-    )
-    return model.logits(hidden_RLD)
+def canvas_logits(texts: Texts, tokens_RL: Tensor, soft_RLD: Tensor | None = None) -> Tensor:
+    logits = texts.logits(rows(tokens_RL), None if soft_RLD is None else dict(enumerate(soft_RLD)))
+    return torch.stack([logits[row] for row in range(len(tokens_RL))])
 
 
-def cache_error(cache: KVCache, theirs: Any, windows: list[int | None]) -> float:
+def cache_error(texts: Texts, theirs: Any, windows: list[int | None]) -> float:
     """The largest relative error of keys and values; sliding layers of the reference keep a window less one."""
     errors = []
     for layer, window in enumerate(windows):
-        for mine, other in ((cache.keys, theirs.layers[layer].keys), (cache.values, theirs.layers[layer].values)):
-            prefix = mine[layer][:, : cache.lengths[0]].transpose(1, 2)
+        pairs = ((texts.pool.keys, theirs.layers[layer].keys), (texts.pool.values, theirs.layers[layer].values))
+        for mine, other in pairs:
+            written = [mine[layer][slots[: texts.lengths[0]]] for slots in texts.slots]
+            prefix = torch.stack(written).transpose(1, 2)
             kept = prefix.shape[2] if window is None else min(prefix.shape[2], window - 1)
             assert other.shape[2] == kept
             errors.append(relative_error(prefix[:, :, prefix.shape[2] - kept :], other))
@@ -125,14 +117,14 @@ def test_keys_values_and_logits(case: str, make_gemma: Callable[..., Any], tmp_p
     errors: dict[str, list[float]] = {"cache": [], "logits": [], "self-conditioned": []}
     for num_rows, num_tokens in ((1, 1), (1, 5), (3, 40), (1, 41), (1, 300), (3, 300)):
         prompt_RQ = draw(generator, config.vocab_size, num_rows, num_tokens)
-        cache = model.new_cache(num_rows, num_tokens + 2 * LENGTH)
-        encode(model, cache, prompt_RQ)
+        texts = Texts(model, num_rows, num_tokens + 2 * LENGTH)
+        texts.write(rows(prompt_RQ))
         theirs = reference.model.encoder(input_ids=prompt_RQ).past_key_values
         for canvas in range(2):
-            errors["cache"].append(cache_error(cache, theirs, windows))
+            errors["cache"].append(cache_error(texts, theirs, windows))
             noise_RL = draw(generator, config.vocab_size, num_rows, LENGTH)
             expected = reference(decoder_input_ids=noise_RL, past_key_values=theirs).logits
-            found = canvas_logits(model, cache, noise_RL)
+            found = canvas_logits(texts, noise_RL)
             errors["logits"].append(relative_error(found, expected))
 
             # The logits of one step, tempered, are what the next step is conditioned on.
@@ -141,12 +133,12 @@ def test_keys_values_and_logits(case: str, make_gemma: Callable[..., Any], tmp_p
                 decoder_input_ids=noise_RL, past_key_values=theirs, self_conditioning_logits=tempered
             ).logits
             assert relative_error(conditioned, expected) > 1e-2, "self-conditioning changes nothing"
-            found = canvas_logits(model, cache, noise_RL, model.soft_embedding(tempered.softmax(-1)))
+            found = canvas_logits(texts, noise_RL, model.soft_embedding(tempered.softmax(-1)))
             errors["self-conditioned"].append(relative_error(found, conditioned))
 
             if canvas == 0:
                 committed_RL = expected.argmax(-1)
-                encode(model, cache, committed_RL)
+                texts.write(rows(committed_RL))
                 theirs = reference.model.encoder(input_ids=committed_RL, past_key_values=theirs).past_key_values
     for name, values in errors.items():
         assert max(values) < 1e-4, name
@@ -175,7 +167,7 @@ def test_weights_in_8_bits(case: str, make_gemma: Callable[..., Any], tmp_path: 
 def test_encoder_and_decoder_differ(gemma: Gemma):
     """What the roles change is large, so that comparing one with the other could not pass."""
     tokens_RQ = torch.arange(LENGTH)[None]
-    positions = gemma.new_cache(1, LENGTH).positions(LENGTH)
+    positions = torch.arange(LENGTH)[None]
     decoded = gemma(tokens_RQ, positions, AttentionSpec(), canvas_RQ=torch.ones_like(tokens_RQ, dtype=torch.bool))
     encoded = gemma(tokens_RQ, positions, AttentionSpec())
     assert relative_error(encoded, decoded) > 0.1
@@ -185,43 +177,31 @@ def test_encoder_and_decoder_differ(gemma: Gemma):
 
 @torch.inference_mode()
 def test_no_soft_embedding_is_one_of_zeros(gemma: Gemma):
-    cache = gemma.new_cache(1, LENGTH)
+    texts = Texts(gemma, 1)
     tokens_RL = torch.arange(LENGTH)[None]
     zeros = torch.zeros(1, LENGTH, gemma.config.hidden_size)
-    assert torch.equal(canvas_logits(gemma, cache, tokens_RL), canvas_logits(gemma, cache, tokens_RL, zeros))
+    assert torch.equal(canvas_logits(texts, tokens_RL), canvas_logits(texts, tokens_RL, zeros))
 
 
 @torch.inference_mode()
 def test_rows_of_both_roles_share_a_forward(gemma: Gemma):
     """One row commits while another denoises; each is as if it were alone."""
     generator = torch.Generator().manual_seed(0)
-    tokens_RQ = draw(generator, gemma.config.vocab_size, 2, LENGTH)
-    soft_RQD = torch.randn(2, LENGTH, gemma.config.hidden_size, generator=generator)
-    prefix_RQ = draw(generator, gemma.config.vocab_size, 2, 30)
-    together, apart = gemma.new_cache(2, 64), [gemma.new_cache(1, 64) for _ in range(2)]
-    encode(gemma, together, prefix_RQ)
+    tokens = rows(draw(generator, gemma.config.vocab_size, 2, LENGTH))
+    soft_LD = torch.randn(LENGTH, gemma.config.hidden_size, generator=generator)
+    prefixes = rows(draw(generator, gemma.config.vocab_size, 2, 30))
+    together, apart = Texts(gemma, 2), Texts(gemma, 2)
+    together.write(prefixes)
     for row in range(2):
-        encode(gemma, apart[row], prefix_RQ[row : row + 1])
-
-    causal, canvas = together.attention(LENGTH, block=1), together.attention(LENGTH, block=None)
-
-    def mixed(window: int | None) -> AttentionSpec:
-        first, mask = causal.within(window), causal.within(window).mask
-        assert mask is not None
-        assert canvas.within(window).first == first.first
-        return AttentionSpec(mask=torch.cat((torch.ones_like(mask[:1]), mask[:1])), first=first.first)
-
-    spec = mixed(None)
-    spec = AttentionSpec(mask=spec.mask, windows={window: mixed(window) for window in gemma.windows})
-    canvas_RQ = torch.tensor([True, False])[:, None].expand(2, LENGTH)
-    positions = together.positions(LENGTH)
-    hidden = gemma(tokens_RQ, positions, spec, cache=together, canvas_RQ=canvas_RQ, soft_RQD=soft_RQD)
-    torch.testing.assert_close(
-        gemma.logits(hidden[:1]), canvas_logits(gemma, apart[0], tokens_RQ[:1], soft_RQD[:1]), rtol=1e-4, atol=1e-4
-    )
-    encode(gemma, apart[1], tokens_RQ[1:])
-    for mine, alone in zip(together.keys, apart[1].keys, strict=True):
-        torch.testing.assert_close(mine[1:, :38], alone[:, :38], rtol=1e-4, atol=1e-4)
+        apart.write({row: prefixes[row]})
+    hidden = together.forward(tokens, canvases=[0], soft={0: soft_LD})
+    expected = apart.logits({0: tokens[0]}, {0: soft_LD})[0]
+    torch.testing.assert_close(gemma.logits(hidden[0]), expected, rtol=1e-4, atol=1e-4)
+    alone = apart.write({1: tokens[1]})
+    torch.testing.assert_close(hidden[1], alone[1], rtol=1e-4, atol=1e-4)
+    for mine, other in zip(together.pool.keys, apart.pool.keys, strict=True):
+        written = apart.slots[1][: 30 + LENGTH]
+        torch.testing.assert_close(mine[written], other[written], rtol=1e-4, atol=1e-4)
 
 
 @torch.inference_mode()
@@ -232,19 +212,17 @@ def test_prompts_of_different_lengths_are_denoised_together(make_gemma: Callable
     assert isinstance(model, Gemma)
     generator = torch.Generator().manual_seed(0)
     prompts = [draw(generator, model.config.vocab_size, 1, length) for length in (3, 9, 15, 16, 60)]
-    caches = [model.new_cache(1, prompt.shape[1]) for prompt in prompts]
-    for cache, prompt in zip(caches, prompts, strict=True):
-        encode(model, cache, prompt)
-    together = KVCache.gather([(cache, 0) for cache in caches], 60 + 2 * LENGTH)
+    together = Texts(model, len(prompts), 60 + 2 * LENGTH)
+    together.write({row: prompt[0].tolist() for row, prompt in enumerate(prompts)})
     theirs = [reference.model.encoder(input_ids=prompt).past_key_values for prompt in prompts]
     for _ in range(2):
         noise_RL = draw(generator, model.config.vocab_size, len(prompts), LENGTH)
-        found = canvas_logits(model, together, noise_RL)
+        found = canvas_logits(together, noise_RL)
         for row, past in enumerate(theirs):
             expected = reference(decoder_input_ids=noise_RL[row : row + 1], past_key_values=past).logits
             assert relative_error(found[row : row + 1], expected) < 1e-4
         committed_RL = found.argmax(-1)
-        encode(model, together, committed_RL)
+        together.write(rows(committed_RL))
         for row, past in enumerate(theirs):
             reference.model.encoder(input_ids=committed_RL[row : row + 1], past_key_values=past)
 

@@ -20,12 +20,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from parity import check_int8, check_saved, relative_error
-from sfumato.engine.denoiser import make_denoiser
+from sfumato.engine.runner import Part, Runner
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.families import FAMILIES, ConfigTable, stored_shape
 from sfumato.models.moe import MoEConfig, Router
 from sfumato.spec import GenerationSpec
+from texts import Texts
 
 # R rows, Q positions, L canvas, V vocabulary, N positions, K experts of a position, X experts
 
@@ -441,17 +442,21 @@ def test_canvases_behind_prefixes_that_read_them(
     """Three prompts and canvases of different lengths in one batch, each as if it were alone; then a second canvas."""
     checkpoint, reference = make(case, tmp_path)
     prefixes = [draw(length, seed=length) for length in (6, 1, 11)]
-    denoiser = make_denoiser(checkpoint.model, checkpoint.spec, prefixes, [0, 1, 2], 64)
+    texts, shift = Texts(checkpoint.model, 3), int(checkpoint.spec.logit_shift)
+    runner = Runner(checkpoint.model, texts.pool)
     for turn in range(2):
         canvases = [draw(width, seed=100 * turn + width) for width in (8, 5, 3)]
         tokens_RL = torch.tensor([[*canvas, *[0] * (8 - len(canvas))] for canvas in canvases])
-        valid_RL = torch.arange(8) < torch.tensor([[8], [5], [3]])
-        logits_RLV = denoiser(tokens_RL, None, torch.arange(3), valid_RL)
+        parts = []
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
+            segment = texts.segment(row, len(prefix) + len(canvas), None)
+            parts.append(Part(segment=segment, tokens=prefix, row=row, length=len(canvas), shift=shift))
+        hidden_ND, base_R = runner.forward(parts, tokens_RL)
+        for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
+            found_LV = runner.logits(hidden_ND, base_R[row] + torch.arange(len(canvas)))
             expected_LV = reference([*prefix, *canvas])[len(prefix) :]
-            assert relative_error(logits_RLV[row, : len(canvas)], expected_LV) < MAX_ERROR
+            assert relative_error(found_LV, expected_LV) < MAX_ERROR
         final = [draw(len(canvas), seed=1000 + turn) for canvas in canvases]
-        assert not denoiser.commit([0, 1, 2], final)
         prefixes = [[*prefix, *canvas] for prefix, canvas in zip(prefixes, final, strict=True)]
 
 
@@ -466,20 +471,19 @@ def test_canvases_behind_a_prefix_of_whole_blocks(
     block = checkpoint.spec.canvas_length
     # Whole blocks; less than one; whole ones and a rest.
     prompts = [draw(length, seed=length) for length in (2 * block, block - 1, block + 2)]
-    denoiser = make_denoiser(checkpoint.model, checkpoint.spec, prompts, [0, 1, 2], 64)
-    assert [denoiser.num_prefilled(prompt) for prompt in prompts] == [2 * block, 0, block]
     prefixes = [prompt[: len(prompt) // block * block] for prompt in prompts]
+    texts = Texts(checkpoint.model, 3)
+    texts.write(dict(enumerate(prefixes)), block=block)
     heads = [prompt[len(prefix) :] for prompt, prefix in zip(prompts, prefixes, strict=True)]
     for turn in range(3):
         for step in range(2):
             canvases = [[*head, *draw(block - len(head), seed=10 * turn + step)] for head in heads]
-            valid_RL = torch.ones(3, block, dtype=torch.bool)
-            logits_RLV = denoiser(torch.tensor(canvases), None, torch.arange(3), valid_RL)
+            logits = texts.logits(dict(enumerate(canvases)))
             for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
                 expected_LV = reference([*prefix, *canvas])[len(prefix) :]
-                assert relative_error(logits_RLV[row], expected_LV) < MAX_ERROR
+                assert relative_error(logits[row], expected_LV) < MAX_ERROR
         final = [[*head, *draw(block - len(head), seed=1000 + turn)] for head in heads]
-        assert denoiser.commit([0, 1, 2], final)
+        texts.write(dict(enumerate(final)), block=block)
         prefixes = [[*prefix, *canvas] for prefix, canvas in zip(prefixes, final, strict=True)]
         heads = [[], [], []]
 

@@ -28,16 +28,22 @@ class HashDenoiser:
         self.vocab_size = vocab_size
         self.scale = scale
 
-    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
         position_L = torch.arange(tokens_RL.shape[1])
         context_R = ((tokens_RL + 1) * valid_RL * (position_L * 7919 + 31)).sum(-1)
         if soft_RLD is not None:
             context_R = context_R + ((soft_RLD * 64).round().long() * valid_RL.unsqueeze(-1)).sum((1, 2))
         key_RLV = context_R[:, None, None] * 1_000_003 + position_L[:, None] * 8_191 + torch.arange(self.vocab_size)
-        return ((key_RLV * 2_654_435_761) >> 12).remainder(4096).float() / 4096 * self.scale
+        logits_RLV = ((key_RLV * 2_654_435_761) >> 12).remainder(4096).float() / 4096 * self.scale
+        return logits_RLV.flatten(0, 1)[index_N]
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
         return probs_RLV[..., :2]
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
+        return torch.eye(self.vocab_size)[tokens_RL][..., :2]
 
 
 class ScriptedDenoiser:
@@ -50,13 +56,18 @@ class ScriptedDenoiser:
         self.certainty = certainty
         self.calls = 0
 
-    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
         answer_L = torch.tensor(self.script[min(self.calls, len(self.script) - 1)])
         self.calls += 1
         answer_LV = torch.nn.functional.one_hot(answer_L, self.vocab_size).float() * self.certainty
-        return answer_LV.expand(tokens_RL.shape[0], -1, -1)
+        return answer_LV.expand(tokens_RL.shape[0], -1, -1).flatten(0, 1)[index_N]
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        raise AssertionError("no self-conditioning here")
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
         raise AssertionError("no self-conditioning here")
 
 
@@ -66,10 +77,15 @@ class FixedDenoiser:
     def __init__(self, logits_V: Tensor) -> None:
         self.logits_V = logits_V
 
-    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
-        return self.logits_V.expand(*tokens_RL.shape, -1)
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
+        return self.logits_V.expand(len(index_N), -1)
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        raise AssertionError("no self-conditioning here")
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
         raise AssertionError("no self-conditioning here")
 
 

@@ -45,7 +45,9 @@ class ExactDenoiser:
         self.num_free, self.steps = num_free, steps
         self.calls = 0
 
-    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
         t = torch.tensor(1.0 - self.calls / self.steps, dtype=torch.float64)
         self.calls += 1
         size = self.process.vocab_size
@@ -55,9 +57,12 @@ class ExactDenoiser:
             joint_RS = joint_RS * noised_KK[self.states_SL[:, position]][:, tokens_RL[:, position]].T
         one_hot_SLK = torch.nn.functional.one_hot(self.states_SL, size).double()
         logits_RLK = torch.einsum("rs,slk->rlk", joint_RS, one_hot_SLK).log()
-        return logits_RLK.clamp_min(-1e4).float()
+        return logits_RLK.clamp_min(-1e4).float().flatten(0, 1)[index_N]
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        raise AssertionError("no self-conditioning here")
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
         raise AssertionError("no self-conditioning here")
 
 

@@ -20,15 +20,18 @@ def read(logits_RLV: Tensor, u_RL: Tensor | None = None, soft: Any = None, **cha
     num_rows, length, _ = logits_RLV.shape
     fields: dict[str, Any] = {
         "tokens_RL": torch.zeros(num_rows, length, dtype=torch.int64),
-        "known_RL": torch.zeros(num_rows, length, dtype=torch.bool),
+        "open_RL": torch.ones(num_rows, length, dtype=torch.bool),
         "temperature_R": torch.ones(num_rows),
         "greedy_R": torch.zeros(num_rows, dtype=torch.bool),
         "cut": None,
         "mask_id": None,
         "banned": None,
     }
-    reader = Reader(**(fields | changes))
-    return reader.read(logits_RLV, torch.zeros(num_rows, length) if u_RL is None else u_RL, soft)
+    fields |= changes
+    reader = Reader(index_N=fields["open_RL"].flatten().nonzero().squeeze(-1), **fields)
+    return reader.read(
+        logits_RLV.flatten(0, 1)[reader.index_N], torch.zeros(num_rows, length) if u_RL is None else u_RL, soft
+    )
 
 
 def cut(top_p: list[float], top_k: list[int] | None = None) -> tuple[Tensor, Tensor]:
@@ -135,25 +138,26 @@ def test_banned_tokens_and_the_mask_are_neither_drawn_nor_drafted() -> None:
     assert torch.equal(by_row.entropy_RL[1], unbanned.entropy_RL[1])
 
 
-def test_known_positions_have_their_token_with_certainty() -> None:
-    logits_RLV = LOGITS_RLV.clone()
-    logits_RLV[1, 2] = math.nan
-    tokens_RL = torch.full((3, 5), 9)
-    known_RL = torch.zeros(3, 5, dtype=torch.bool)
-    known_RL[1, 2] = known_RL[0, 0] = True
-    statistics, soft_RLD = read(
-        logits_RLV,
-        torch.full((3, 5), 0.99),
-        lambda probs: probs,
-        tokens_RL=tokens_RL,
-        known_RL=known_RL,
-        mask_id=9,
-        banned=torch.ones(11, dtype=torch.bool) & (torch.arange(11) > 8),
-    )
-    for row, position in ((1, 2), (0, 0)):
-        where = (row, position)
+def test_positions_that_are_not_open_have_their_token_with_certainty() -> None:
+    """And the others read as they do when all are open."""
+    open_RL = torch.ones(3, 5, dtype=torch.bool)
+    open_RL[1, 2] = open_RL[0, 0] = False
+    banned = torch.arange(11) > 8
+    settings: dict[str, Any] = {"tokens_RL": torch.full((3, 5), 9), "mask_id": 9, "banned": banned}
+    u_RL = torch.full((3, 5), 0.99)
+    statistics, soft_ND = read(LOGITS_RLV, u_RL, lambda probs: probs, open_RL=open_RL, **settings)
+    everything, whole_ND = read(LOGITS_RLV, u_RL, lambda probs: probs, **settings)
+    for column, whole in zip(statistics, everything, strict=True):
+        assert torch.equal(column[open_RL], whole[open_RL])
+    for where in ((1, 2), (0, 0)):
         assert [column[where].item() for column in statistics] == [9, 9, 1.0, 0.0, 1.0]
-        assert soft_RLD[where].tolist() == [float(v == 9) for v in range(11)]
+    assert torch.equal(soft_ND, whole_ND[open_RL.flatten()])
+
+
+def test_nothing_is_open() -> None:
+    statistics, soft_ND = read(LOGITS_RLV, None, lambda probs: probs, open_RL=torch.zeros(3, 5, dtype=torch.bool))
+    assert soft_ND is None
+    assert statistics.confidence_RL.min() == 1.0
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])
@@ -169,7 +173,7 @@ def test_broken_logits_show_as_nan_in_the_margin_and_nowhere_else(broken: float)
 
 def test_soft_embedding_is_of_the_tempered_distribution_before_top_p() -> None:
     embedding_VD = torch.randn(11, 4, generator=torch.Generator().manual_seed(4))
-    _, soft_RLD = read(
+    _, soft_ND = read(
         LOGITS_RLV,
         None,
         lambda probs: probs @ embedding_VD,
@@ -177,7 +181,7 @@ def test_soft_embedding_is_of_the_tempered_distribution_before_top_p() -> None:
         cut=cut([0.5] * 3),
     )
     expected = softmax(LOGITS_RLV / 0.5) @ embedding_VD.double().numpy()
-    np.testing.assert_allclose(soft_RLD, expected, atol=1e-5)
+    np.testing.assert_allclose(soft_ND, expected.reshape(15, 4), atol=1e-5)
 
 
 def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,14 +191,19 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         "banned": banned_RV,
         "cut": cut([0.5, 1.0, 0.9]),
         "temperature_R": torch.tensor([0.5, 1.0, 0.0]),
-        "known_RL": torch.eye(3, 5, dtype=torch.bool),
+        "open_RL": ~torch.eye(3, 5, dtype=torch.bool),
     }
     whole, whole_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
-    # Tiles of two positions in chunks of four: 15 positions make three full chunks and a part of one, across rows.
+    # Tiles of two positions in chunks of four: 12 open positions make three chunks, across rows.
     monkeypatch.setattr(reading, "_TILE_BYTES", 2 * 4 * 256)
     monkeypatch.setattr(reading, "_CHUNK_BYTES", 4 * 4 * 256)
     tiled, tiled_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     for one, other in zip((*whole, whole_soft), (*tiled, tiled_soft), strict=True):
+        assert torch.equal(one, other)
+    # Alone in its tile, a position reads the same to the last bit.
+    monkeypatch.setattr(reading, "_TILE_BYTES", 4 * 256)
+    single, single_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
+    for one, other in zip((*whole, whole_soft), (*single, single_soft), strict=True):
         assert torch.equal(one, other)
 
 

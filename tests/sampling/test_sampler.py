@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling import SAMPLERS, CanvasBatch, SamplerConfig, Statistics, StepResult, denoise, step
+from sfumato.sampling import SAMPLERS, CanvasBatch, SamplerConfig, Statistics, StepResult, denoise, sampler, step
 
 # R rows, L canvas, V vocab, D model
 
@@ -73,11 +73,16 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
     generator = torch.Generator().manual_seed(vocabulary_noise)
 
     class Random:
-        def __call__(self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
-            return 4 * torch.randn(*tokens_RL.shape, process.vocab_size, generator=generator)
+        def __call__(
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        ) -> Tensor:
+            return 4 * torch.randn(len(index_N), process.vocab_size, generator=generator)
 
         def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
             return probs_RLV[..., :2]
+
+        def embedding(self, tokens_RL: Tensor) -> Tensor:
+            return torch.eye(process.vocab_size)[tokens_RL][..., :2]
 
     before = batch
 
@@ -389,14 +394,14 @@ def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[
     class Breaking(type(clean)):  # type: ignore[misc]
         calls = 0
 
-        def __call__(self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
-            logits_RLV = super().__call__(tokens_RL, soft, rows_R, valid_RL)
-            # Padding of row 2 is broken throughout, which is nobody's concern; row 1 breaks at its third step.
-            logits_RLV[rows_R == 2, 3:] = math.nan
+        def __call__(
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        ) -> Tensor:
+            logits_NV = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N)
             self.calls += 1
             if self.calls == 3:
-                logits_RLV[rows_R == 1, 0, 0] = math.nan
-            return logits_RLV
+                logits_NV[rows_R[index_N // tokens_RL.shape[1]].tolist().index(1), 0] = math.nan
+            return logits_NV
 
     seen = []
     broken = denoise(
@@ -423,9 +428,11 @@ def test_the_denoiser_sees_the_rows_that_are_left_and_results_keep_their_order(
     seen: list[tuple[list[int], list[int]]] = []
 
     class Watching(type(clean)):  # type: ignore[misc]
-        def __call__(self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        def __call__(
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        ) -> Tensor:
             seen.append((rows_R.tolist(), valid_RL.sum(-1).tolist()))
-            return super().__call__(tokens_RL, soft, rows_R, valid_RL)
+            return super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N)
 
     drafts = []
     result = denoise(
@@ -447,16 +454,18 @@ def test_self_conditioning_starts_without_and_then_carries_the_last_prediction(
     seen: list[Tensor | None] = []
 
     class Watching(type(clean)):  # type: ignore[misc]
-        def __call__(self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
+        def __call__(
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        ) -> Tensor:
             seen.append(soft)
-            self.logits_RLV = super().__call__(tokens_RL, soft, rows_R, valid_RL)
-            return self.logits_RLV
+            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N)
+            return self.logits_NV
 
     config = SamplerConfig(steps=2, adaptive=False, temperature_start=0.5, temperature_end=0.5)
     batch = CanvasBatch.from_noise(uniform_process, [3], seeds=[0], config=config)
     denoiser = Watching(6)
     after = step(batch, denoiser, uniform_process, self_conditioning=True).batch
-    expected_RLD = (denoiser.logits_RLV / 0.5).softmax(-1)[..., :2]
+    expected_RLD = (denoiser.logits_NV / 0.5).softmax(-1)[None, :, :2]
     step(after, denoiser, uniform_process, self_conditioning=True)
     assert seen[0] is None
     torch.testing.assert_close(seen[1], expected_RLD)
@@ -493,7 +502,10 @@ class NoSync(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def test_a_step_never_waits_for_the_device(process: Process, hashing: Callable[..., Any]) -> None:
+def test_a_step_never_waits_for_the_device(
+    process: Process, hashing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a device that is slow to answer; what it then reads more than the open positions changes nothing."""
     names = samplers(process)
     configs = [SamplerConfig(name=name, top_p=0.9) for name in names]
     batch = CanvasBatch.from_noise(
@@ -502,16 +514,28 @@ def test_a_step_never_waits_for_the_device(process: Process, hashing: Callable[.
     banned_RV = torch.zeros(len(names), process.vocab_size, dtype=torch.bool)
     with pytest.raises(AssertionError, match="_local_scalar_dense"), NoSync():
         bool(batch.done_R.all())
-    with NoSync():
+
+    def two_steps() -> CanvasBatch:
+        after = batch
         for _ in range(2):
-            batch = step(
-                batch,
+            after = step(
+                after,
                 hashing(process.vocab_size),
                 process,
                 self_conditioning=True,
                 banned=banned_RV,
                 stop_head=lambda statistics, free_RL: statistics.confidence_RL.amin(-1),
             ).batch
+        return after
+
+    expected = two_steps()
+    monkeypatch.setattr(sampler, "_waits_for_nothing", lambda device: False)
+    with NoSync():
+        found = two_steps()
+    for field in dataclasses.fields(CanvasBatch):
+        one, other = getattr(found, field.name), getattr(expected, field.name)
+        if isinstance(one, Tensor):
+            assert torch.equal(one, other), field.name
 
 
 def test_an_empty_batch_is_finished(uniform_process: Process, hashing: Callable[..., Any]) -> None:

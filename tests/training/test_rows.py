@@ -12,6 +12,7 @@ from torch import Tensor
 from sfumato.data.packing import Document, PackedBatch, PackingConfig, pack
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from texts import Texts
 
 # B rows, T positions of a row, V vocabulary
 
@@ -69,21 +70,18 @@ def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: Pack
             torch.testing.assert_close(logits[row, clean], alone, atol=1e-5, rtol=1e-4)
             for canvas in canvases[(owners == owner) & (canvases > 0)].unique():
                 places = (canvases == canvas).nonzero().flatten()
-                start, length = int(batch.starts_BT[row, places[0]]), len(places)
-                cache = variant.new_cache(1, start + length)
-                noisy = tokens_BT[row, places][None]
+                start = int(batch.starts_BT[row, places[0]])
+                texts = Texts(variant, 1)
+                noisy = tokens_BT[row, places].tolist()
+                prefix = text[0, :start].tolist()
                 if logit_shift:
                     # The token before the canvas is read at its head, and each position predicts the next.
-                    noisy = torch.cat((text[:, start - 1 : start], noisy[:, :-1]), dim=1)
-                    start -= 1
-                if start:
-                    prefix = text[:, :start]
-                    variant(prefix, cache.positions(start), cache.attention(start, block=1), cache=cache)
-                    cache.advance([start])
-                spec = cache.attention(length, block=None)
-                on_canvas = torch.ones_like(noisy, dtype=torch.bool)
-                alone = variant.logits(variant(noisy, cache.positions(length), spec, cache=cache, canvas_RQ=on_canvas))
-                torch.testing.assert_close(logits[row, places], alone[0], atol=1e-5, rtol=1e-4)
+                    *prefix, last = prefix
+                    noisy = [last, *noisy[:-1]]
+                if prefix:
+                    texts.write({0: prefix})
+                alone = texts.logits({0: noisy})[0]
+                torch.testing.assert_close(logits[row, places], alone, atol=1e-5, rtol=1e-4)
                 num_canvases += 1
     assert num_canvases >= 12
 

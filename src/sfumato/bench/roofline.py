@@ -148,8 +148,8 @@ def _attentions(model: Model) -> list[tuple[int, int | None]]:
     """Width of the queries of every layer, and its sliding window."""
     found: list[tuple[int, int | None]] = []
     for module in model.modules():
-        if isinstance(module, decoder.Attention):
+        if isinstance(module, decoder.SelfAttention):
             found.append((module.q_proj.out_features, None))
-        elif isinstance(module, gemma.Attention):
+        elif isinstance(module, gemma.SelfAttention):
             found.append((module.q_proj.out_features, module.shape.window))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -12,7 +13,8 @@ import torch
 
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import make_process
-from sfumato.engine.generate import Generator, check_capacity, generate
+from sfumato.engine.engine import Engine
+from sfumato.engine.generator import Generator
 from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
@@ -137,7 +139,7 @@ class TextModel:
             Request(prompt=(0,), max_tokens=max_tokens)
         except RequestError as error:
             raise CheckpointError(f"generation_config.json of {name}: {error}") from None
-        self._generator = Generator(
+        self.generator = Generator(
             name=name,
             model=checkpoint.model,
             spec=checkpoint.spec,
@@ -146,15 +148,20 @@ class TextModel:
             banned=self._banned(config.vocab_size),
         )
 
+    @cached_property
+    def engine(self) -> Engine:
+        """What answers: one engine for all calls, whose cache remembers how earlier texts began."""
+        return Engine(self.generator)
+
     @property
     def decoder(self) -> Model:
         """The weights."""
-        return self._generator.model
+        return self.generator.model
 
     @property
     def spec(self) -> GenerationSpec:
         """How it generates."""
-        return self._generator.spec
+        return self.generator.spec
 
     @overload
     def generate(self, prompt: Prompt, *, n: Literal[1] = 1, **settings: Any) -> Result: ...
@@ -189,7 +196,7 @@ class TextModel:
             `CanvasChanged` (its step 0 is the noise), `Committed`, and one `Finished` for each answer.
         """
         request = self.request(prompt, **settings)
-        return (event for _, event in generate(self._generator, [request], drafts=True))
+        return (event for _, event in self.engine.run([request], drafts=True))
 
     def generate_batch(
         self, prompts: Sequence[Prompt], *, seeds: Sequence[int] | None = None, **settings: Any
@@ -268,7 +275,7 @@ class TextModel:
         if isinstance(length, int) and length > most:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
-        config.check(self._generator.process)
+        config.check(self.generator.process)
         tokens = self._tokens(prompt, raw)
         if max_tokens is None:
             # The default gives way to a long prompt; a stated number does not.
@@ -282,7 +289,7 @@ class TextModel:
             n=n,
             trace=trace,
         )
-        check_capacity(self.decoder, request)
+        self.generator.check(request)
         return request
 
     def _tokens(self, prompt: Prompt, raw: bool) -> tuple[int, ...]:
@@ -311,7 +318,7 @@ class TextModel:
 
     def _results(self, requests: Sequence[Request]) -> list[list[Result]]:
         found: list[dict[int, Result]] = [{} for _ in requests]
-        for index, event in generate(self._generator, requests):
+        for index, event in self.engine.run(requests):
             if isinstance(event, Finished):
                 found[index][event.variation] = event.result
         return [[results[i] for i in sorted(results)] for results in found]

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from sfumato.errors import RequestError
 from sfumato.sampling import SamplerConfig
 
-FinishReason = Literal["stop", "length", "error"]
-"""stop: the model ended its text; length: max_tokens was reached; error: the model gave NaN or infinite logits."""
+FinishReason = Literal["stop", "length", "deadline", "cancelled", "error"]
+"""stop: the model ended its text; length: max_tokens was reached; deadline, cancelled: what was committed until then;
+error: the model gave NaN or infinite logits, or something failed that concerns this answer alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +38,15 @@ class Request:
     """Number of answers over the same prefilled prompt."""
     trace: bool = False
     """Record every draft."""
+    priority: int = 0
+    """Of those that wait, the highest goes first."""
+    deadline_ms: int | None = None
+    """Milliseconds from submission after which the answer ends with what was committed by then."""
 
     def __post_init__(self) -> None:
         if not self.prompt:
             raise RequestError("the prompt is empty; give at least one token")
-        for name in ("max_tokens", "canvas_length", "n", "seed"):
+        for name in ("max_tokens", "canvas_length", "n", "seed", "priority"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RequestError(f"{name} is {value!r}; allowed: a whole number")
@@ -49,6 +54,8 @@ class Request:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
+        if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
+            raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
         if not 0 <= self.seed < 2**62:
             raise RequestError(f"seed is {self.seed}; allowed: 0 to 2^62 - 1")
 
@@ -59,6 +66,8 @@ class Usage:
 
     prompt_tokens: int = 0
     """Tokens of the prompt."""
+    cached_tokens: int = 0
+    """Those of them whose keys and values an earlier text had left in the cache."""
     completion_tokens: int = 0
     """Tokens of the answer, without the end token."""
     canvases: int = 0
@@ -66,9 +75,10 @@ class Usage:
     denoising_steps: int = 0
     """Forward passes over a canvas."""
     forward_passes: int = 0
-    """All passes through the weights: prefill, steps and commits. A prefill shared by n answers counts in each."""
+    """Passes through the weights that the answer took part in. What has to be written, prompt or canvas, shares a pass
+    with the step that first reads it."""
     positions_computed: int = 0
-    """Positions that went through the weights in those passes."""
+    """Its positions in those passes."""
     revisions: int = 0
     """How often the draft changed at a position that had been accepted before."""
     time_to_first_commit_s: float = 0.0
@@ -143,9 +153,12 @@ class Result:
     """What it cost."""
     trace: list[CanvasChanged] = field(default_factory=list)
     """Every draft, if asked for."""
+    error: str = ""
+    """What failed, where that is not the model's own logits."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object that the command line prints: text, finish_reason, seed, model, usage, and a trace if any."""
+        """The JSON object that the command line prints: text, finish_reason, seed, model, usage, a trace and
+        an error if any."""
         values: dict[str, Any] = {
             "text": self.text,
             "finish_reason": self.finish_reason,
@@ -153,6 +166,8 @@ class Result:
             "model": self.model,
             "usage": self.usage.to_dict(),
         }
+        if self.error:
+            values["error"] = self.error
         if self.trace:
             values["trace"] = [event.to_dict() for event in self.trace]
         return values

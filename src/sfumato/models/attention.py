@@ -1,211 +1,260 @@
-"""Attention as an argument: what each query may read, and the cache of what was committed.
+"""Attention as an argument: what each query may read, and where its keys and values are.
 
-One rule covers every use. A forward writes the keys and values of its Q positions into the cache right behind each
-row's committed prefix and reads them back from there; only `advance` moves the prefix. So a causal forward
-followed by `advance` is a prefill or a commit, and a forward without it is a denoising step, whose keys the next
-step overwrites.
+A forward is given an `Attention`, and its layers hand it their queries, keys and values. `AttentionSpec` lets the
+positions of a forward read each other under a mask: training, likelihoods, the plain loop. `PackedAttention` serves
+many texts at once without padding: positions of all of them stand behind each other in one row, and each reads its own
+text from a pool of slots, where the prefix was written before.
+
+One rule covers every use of the pool. A forward writes the keys and values of its positions into the slots of their
+places in the text, and reads its text from there; what counts as committed is the caller's book-keeping. So a
+causal segment that the caller then counts is a prefill or a commit, and one that he does not count is a denoising step,
+whose keys the next step overwrites. Within a layer everything is written before anything is read: the canvas behind a
+prompt may share a forward with the prompt.
 """
 
-# R rows, Q query positions, S key slots, H heads, G key-value heads, E head dimension
+# R rows, Q query positions, S key positions, N packed positions, H heads, G key-value heads, E head dimension
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 
+class Attention(Protocol):
+    """How the queries of one forward read."""
+
+    def attend(
+        self,
+        layer: int,
+        queries_RQHE: Tensor,
+        keys_RQGE: Tensor,
+        values_RQGE: Tensor,
+        *,
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Scaled dot-product attention with grouped key-value heads.
+
+        Args:
+            layer: whose keys and values these are.
+            queries_RQHE, keys_RQGE, values_RQGE: of the positions of this forward; H a multiple of G, the heads of a
+                group are neighbours.
+            window: how far back a layer reads; None is everything.
+            scale: on the scores; None is 1 / sqrt(E).
+
+        Returns:
+            out_RQHE: same dtype as the queries.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class AttentionSpec:
-    """Which keys the queries of one forward may read."""
+    """The positions of a forward read each other."""
 
     mask: Tensor | None = None
-    """bool [R or 1, 1, Q, S - first], True where a query may read a key; None leaves it to `causal`."""
+    """bool [R or 1, 1, Q, Q], True where a query may read a key; None leaves it to `causal`."""
     causal: bool = False
     """With no mask: each query reads keys up to its own position. Otherwise every key is read."""
-    first: int = 0
-    """Slots before this one are read by no query."""
     windows: Mapping[int, AttentionSpec] = field(default_factory=dict)
     """The same for layers that read a sliding window, by its size; a window that is not named cuts nothing off."""
 
-    def within(self, window: int | None) -> AttentionSpec:
-        """What a layer may read: all that this allows, or a sliding window of it."""
-        return self if window is None else self.windows.get(window, self)
+    def attend(
+        self,
+        layer: int,
+        queries_RQHE: Tensor,
+        keys_RQGE: Tensor,
+        values_RQGE: Tensor,
+        *,
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """See `Attention`."""
+        if window is not None and window in self.windows:
+            return self.windows[window].attend(layer, queries_RQHE, keys_RQGE, values_RQGE, scale=scale)
+        return _attend(queries_RQHE, keys_RQGE, values_RQGE, self.mask, self.causal, scale)
 
 
-class KVCache:
-    """Keys and values of the committed prefix of R rows, with room behind it for the positions in work.
+class KVPool:
+    """Slots for the keys and values of single positions, of any texts.
+
+    Slot 0 belongs to no text: what pads a forward is written there.
 
     Args:
         heads: (key-value heads, head dimension) of each layer.
-        num_rows, num_slots: sizes; `num_slots` bounds prefix plus canvas.
-        windows: sizes of the sliding windows that some layers read.
+        num_slots: sizes.
     """
 
     def __init__(
         self,
         heads: Sequence[tuple[int, int]],
-        num_rows: int,
         num_slots: int,
         *,
-        windows: Sequence[int] = (),
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        shapes = [(num_rows, num_slots, *pair) for pair in heads]
-        self.keys = [torch.zeros(shape, dtype=dtype, device=device) for shape in shapes]
-        self.values = [torch.zeros(shape, dtype=dtype, device=device) for shape in shapes]
-        self.windows = tuple(windows)
-        self.lengths: list[int] = [0] * num_rows
-        """Committed positions of each row."""
+        # Empty: slots that no text ever used take no memory.
+        self.keys = [torch.empty((num_slots, *pair), dtype=dtype, device=device) for pair in heads]
+        self.values = [torch.empty((num_slots, *pair), dtype=dtype, device=device) for pair in heads]
+        self.num_slots = num_slots
 
     @property
-    def num_slots(self) -> int:
-        return self.keys[0].shape[1]
+    def device(self) -> torch.device:
+        return self.keys[0].device
 
-    def positions(self, num_queries: int) -> Tensor:
-        """The positions [R, Q] that the next forward over `num_queries` positions stands at."""
-        device = self.keys[0].device
-        return torch.tensor(self.lengths, device=device)[:, None] + torch.arange(num_queries, device=device)
 
-    def attention(self, num_queries: int, *, block: int | None, widths: Sequence[int] | None = None) -> AttentionSpec:
-        """What a forward over `num_queries` positions behind each prefix may read.
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """Neighbouring positions of one text that go through the weights together."""
 
-        Args:
-            num_queries: Q.
-            block: a position reads up to the end of its own block of this many positions, counted from the start of
-                the text: 1 is causal. None is a canvas, whose positions read all of it.
-            widths: how many of the Q positions of each row are no padding; None means all. Only padding reads padding.
+    slot_S: Tensor
+    """int64; the pool's slot of each position of the text, at least up to the end of this segment."""
+    start: int
+    """Position in the text of the first."""
+    count: int
+    """How many."""
+    block: int | None = 1
+    """A position reads up to the end of its own block of this many positions, counted from the start of the text: 1 is
+    causal. None is a canvas, whose positions read all of it. Nobody reads past the segment."""
+    run: bool = False
+    """Whether the slots are neighbours, in order."""
 
-        Returns:
-            The spec, with one for each of the cache's windows. A position reads as many keys before it, itself
-            included, as a window holds; a canvas reads itself whole, and before it as far as its first position does.
-        """
-        everything = self._reads(num_queries, block, widths, None)
-        windows = {window: self._reads(num_queries, block, widths, window) for window in self.windows}
-        return AttentionSpec(mask=everything.mask, causal=everything.causal, windows=windows)
+    @property
+    def end(self) -> int:
+        """Position in the text behind the last."""
+        return self.start + self.count
 
-    def _reads(
-        self, num_queries: int, block: int | None, widths: Sequence[int] | None, window: int | None
-    ) -> AttentionSpec:
-        longest = max(self.lengths)
-        level = min(self.lengths) == longest and (widths is None or min(widths) == num_queries)
-        cut = 0 if window is None else max(0, min(self.lengths) - window + 1)
-        inside = window is None or longest + num_queries <= window
-        if level and (block is None or num_queries == 1):
-            return AttentionSpec(first=cut)
-        if level and block == 1 and longest == 0 and inside:
-            return AttentionSpec(causal=True)
-        device = self.keys[0].device
-        slots_S = torch.arange(cut, longest + num_queries, device=device)
-        own_RQ = self.positions(num_queries)
-        end_R1 = own_RQ[:, :1] + torch.tensor(widths or [num_queries] * len(self.lengths), device=device)[:, None]
-        last_RQ = end_R1 - 1 if block is None else torch.minimum((own_RQ // block + 1) * block, end_R1) - 1
-        mask_RQS = slots_S <= torch.maximum(last_RQ, own_RQ)[:, :, None]
-        if window is not None:
-            first_RQ = (own_RQ[:, :1] if block is None else own_RQ) - window + 1
-            mask_RQS = mask_RQS & (slots_S >= first_RQ[:, :, None])
-        return AttentionSpec(mask=mask_RQS[:, None], first=cut)
 
-    def extend(self, layer: int, keys_RQGE: Tensor, values_RQGE: Tensor) -> tuple[Tensor, Tensor]:
-        """Write keys and values behind each row's prefix and return all that this layer may read.
+def readable(
+    start: int, count: int, block: int | None, window: int | None = None, *, device: torch.device | str | None = None
+) -> tuple[int, Tensor | None]:
+    """What the positions of a segment may read of their text.
 
-        Returns:
-            keys_RSGE, values_RSGE: views, S = longest prefix + Q.
-        """
-        num_queries = keys_RQGE.shape[1]
-        end = max(self.lengths) + num_queries
-        keys, values = self.keys[layer], self.values[layer]
-        if min(self.lengths) == max(self.lengths):
-            keys[:, end - num_queries : end] = keys_RQGE
-            values[:, end - num_queries : end] = values_RQGE
+    Args:
+        start, count, block: see `Segment`.
+        window: a position reads as many keys up to itself as this holds; a canvas reads itself whole, and before it
+            as far as its first position does.
+        device: of the mask.
+
+    Returns:
+        The first position that any of them reads, and a mask bool [Q, S] over the positions from there to the end of
+        the segment, None if all is read.
+    """
+    end = start + count
+    own_Q = torch.arange(start, end, device=device)
+    first_Q = torch.zeros_like(own_Q)
+    if window is not None:
+        first_Q = ((own_Q if block is not None else own_Q[:1].expand(count)) - window + 1).clamp_min(0)
+    first = 0 if window is None else max(0, start - window + 1)
+    last_Q = torch.full_like(own_Q, end - 1) if block is None else ((own_Q // block + 1) * block).clamp_max(end) - 1
+    place_S = torch.arange(first, end, device=device)
+    mask_QS = (place_S >= first_Q[:, None]) & (place_S <= last_Q[:, None])
+    return first, None if bool(mask_QS.all()) else mask_QS
+
+
+class _Group:
+    """Segments of one shape, side by side in the packed row."""
+
+    def __init__(self, pool: KVPool, segments: Sequence[Segment], windows: Sequence[int]) -> None:
+        like = segments[0]
+        self.num_rows, self.count, self.end = len(segments), like.count, like.end
+        self.base = int(like.slot_S[0]) if self.num_rows == 1 and like.run else None
+        self.slot_RS = torch.stack([segment.slot_S[: like.end] for segment in segments])
+        # A plain causal prompt needs no mask.
+        self.causal = like.start == 0 and like.block == 1 and like.count > 1
+        self.reads = {
+            window: readable(like.start, like.count, like.block, window, device=pool.device)
+            for window in (None, *windows)
+        }
+
+    def attend(
+        self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
+    ) -> Tensor:
+        first, mask_QS = self.reads[window]
+        if self.base is not None:
+            part = slice(self.base + first, self.base + self.end)
+            keys_RSGE, values_RSGE = keys[part].unsqueeze(0), values[part].unsqueeze(0)
         else:
-            rows_R1 = torch.arange(len(self.lengths), device=keys.device)[:, None]
-            slots_RQ = self.positions(num_queries)
-            keys[rows_R1, slots_RQ] = keys_RQGE
-            values[rows_R1, slots_RQ] = values_RQGE
-        return keys[:, :end], values[:, :end]
-
-    def advance(self, num_positions: list[int]) -> None:
-        """Commit that many of the positions last written, per row."""
-        self.lengths = [length + count for length, count in zip(self.lengths, num_positions, strict=True)]
-        assert max(self.lengths) <= self.num_slots
-
-    def select(self, rows: Sequence[int], num_slots: int | None = None) -> KVCache:
-        """A new cache with a copy of the given rows; a row may be named several times.
-
-        Args:
-            rows: indices into this cache.
-            num_slots: room of the new cache; None keeps this one's.
-        """
-        return KVCache.gather([(self, row) for row in rows], num_slots or self.num_slots)
-
-    def take_back(self, selected: KVCache, rows: Sequence[int], num_positions: int) -> None:
-        """Copy what was last written behind the prefixes of a selection of this cache.
-
-        Args:
-            selected: what `select` gave for `rows`, its prefixes as they were then.
-            rows: indices into this cache.
-            num_positions: how many positions were written.
-        """
-        for mine, theirs in ((self.keys, selected.keys), (self.values, selected.values)):
-            for layer, source in zip(mine, theirs, strict=True):
-                for i, row in enumerate(rows):
-                    part = slice(self.lengths[row], self.lengths[row] + num_positions)
-                    layer[row, part] = source[i, part]
-
-    @staticmethod
-    def gather(rows: Sequence[tuple[KVCache, int]], num_slots: int) -> KVCache:
-        """A new cache with a copy of rows of other caches of the same model.
-
-        Args:
-            rows: a cache and the index of a row in it, for each row wanted.
-            num_slots: room of the new cache.
-        """
-        like = rows[0][0]
-        new = KVCache(
-            [(layer.shape[2], layer.shape[3]) for layer in like.keys],
-            len(rows),
-            num_slots,
-            windows=like.windows,
-            dtype=like.keys[0].dtype,
-            device=like.keys[0].device,
-        )
-        for i, (cache, row) in enumerate(rows):
-            used = new.lengths[i] = cache.lengths[row]
-            for mine, theirs in ((new.keys, cache.keys), (new.values, cache.values)):
-                for layer, source in zip(mine, theirs, strict=True):
-                    layer[i, :used] = source[row, :used]
-        return new
+            slots = self.slot_RS[:, first:].flatten()
+            shape = (self.num_rows, self.end - first, *keys.shape[1:])
+            keys_RSGE, values_RSGE = keys.index_select(0, slots).view(shape), values.index_select(0, slots).view(shape)
+        causal = self.causal and (window is None or window >= self.end)
+        queries_RQHE = queries_NHE.view(self.num_rows, self.count, *queries_NHE.shape[1:])
+        mask = None if mask_QS is None or causal else mask_QS
+        return _attend(queries_RQHE, keys_RSGE, values_RSGE, mask, causal, scale).flatten(0, 1)
 
 
-def attend(
+class PackedAttention:
+    """Positions of many texts in one row [1, N], each reading its own text from a pool.
+
+    Args:
+        pool: where keys and values are.
+        segments: what stands in the packed row, in order; segments of one shape that are neighbours are read together.
+            No two share a slot at the positions they write.
+        num_positions: N; what is left behind the segments is padding.
+        windows: sizes of the sliding windows that some layers read.
+    """
+
+    def __init__(
+        self, pool: KVPool, segments: Sequence[Segment], num_positions: int, *, windows: Sequence[int] = ()
+    ) -> None:
+        self._pool = pool
+        shape = lambda segment: (segment.start, segment.count, segment.block)  # noqa: E731
+        self._groups = [_Group(pool, list(group), windows) for _, group in itertools.groupby(segments, shape)]
+        self._num_padding = num_positions - sum(segment.count for segment in segments)
+        assert self._num_padding >= 0
+        padding = torch.zeros(self._num_padding, dtype=torch.int64, device=pool.device)
+        self._slot_N = torch.cat([*(segment.slot_S[segment.start : segment.end] for segment in segments), padding])
+        places = [torch.arange(segment.start, segment.end, device=pool.device) for segment in segments]
+        self.positions_1N = torch.cat([*places, padding]).unsqueeze(0)
+        """int64; the place in its text of each position."""
+
+    def attend(
+        self,
+        layer: int,
+        queries_RQHE: Tensor,
+        keys_RQGE: Tensor,
+        values_RQGE: Tensor,
+        *,
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """See `Attention`; R is 1, Q is N."""
+        keys, values = self._pool.keys[layer], self._pool.values[layer]
+        keys.index_copy_(0, self._slot_N, keys_RQGE.squeeze(0))
+        values.index_copy_(0, self._slot_N, values_RQGE.squeeze(0))
+        parts: list[Tensor] = []
+        first = 0
+        for group in self._groups:
+            size = group.num_rows * group.count
+            parts.append(group.attend(queries_RQHE[0, first : first + size], keys, values, window, scale))
+            first += size
+        if self._num_padding:
+            parts.append(queries_RQHE.new_zeros(self._num_padding, *queries_RQHE.shape[2:]))
+        out_NHE = parts[0] if len(parts) == 1 else torch.cat(parts)
+        return out_NHE.unsqueeze(0)
+
+
+def _attend(
     queries_RQHE: Tensor,
     keys_RSGE: Tensor,
     values_RSGE: Tensor,
-    spec: AttentionSpec,
-    *,
-    scale: float | None = None,
+    mask: Tensor | None,
+    causal: bool,
+    scale: float | None,
 ) -> Tensor:
-    """Scaled dot-product attention with grouped key-value heads.
-
-    Args:
-        queries_RQHE, keys_RSGE, values_RSGE: H a multiple of G; the heads of a group are neighbours.
-        spec: what may be read.
-        scale: on the scores; None is 1 / sqrt(E).
-
-    Returns:
-        out_RQHE: same dtype as the queries.
-    """
     out_RHQE = functional.scaled_dot_product_attention(
         queries_RQHE.transpose(1, 2),
-        keys_RSGE[:, spec.first :].transpose(1, 2),
-        values_RSGE[:, spec.first :].transpose(1, 2),
-        attn_mask=spec.mask,
-        is_causal=spec.causal,
+        keys_RSGE.transpose(1, 2),
+        values_RSGE.transpose(1, 2),
+        attn_mask=mask,
+        is_causal=causal,
         scale=scale,
         enable_gqa=queries_RQHE.shape[2] != keys_RSGE.shape[2],
     )

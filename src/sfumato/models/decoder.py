@@ -1,8 +1,8 @@
 """One Llama- or Qwen-shaped transformer, used three ways.
 
-As a causal prefill it writes a KV cache; as a canvas it reads that cache and itself in both directions; as a plain
-autoregressive model it is a canvas of one. The difference is entirely in the `AttentionSpec` and in `canvas`, so
-there is one forward. It knows nothing of noise levels, samplers or tokens' meanings.
+As a causal prefill it writes keys and values; as a canvas it reads them and itself in both directions; as a plain
+autoregressive model it is a canvas of one. The difference is entirely in the `Attention` and in `canvas`, so there is
+one forward. It knows nothing of noise levels, samplers or tokens' meanings.
 """
 
 # R rows, Q positions, D model, H heads, G key-value heads, E head dimension, V vocabulary
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec, KVCache, attend
+from sfumato.models.attention import Attention
 from sfumato.models.layers import (
     MLP,
     RMSNorm,
@@ -102,7 +102,7 @@ class DecoderConfig:
         return dataclasses.asdict(self)
 
 
-class Attention(nn.Module):
+class SelfAttention(nn.Module):
     """Grouped-query attention with rotary positions and, optionally, normalised queries and keys."""
 
     def __init__(self, config: DecoderConfig, layer: int) -> None:
@@ -122,9 +122,7 @@ class Attention(nn.Module):
             self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
         self.qk_norm = config.qk_norm
 
-    def forward(
-        self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
-    ) -> Tensor:
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         num_rows, num_queries, _ = x_RQD.shape
         heads = (num_rows, num_queries, -1, self.head_dim)
         queries_RQHE = self.q_proj(x_RQD).view(heads)
@@ -133,9 +131,7 @@ class Attention(nn.Module):
         if self.qk_norm:
             queries_RQHE, keys_RQGE = self.q_norm(queries_RQHE), self.k_norm(keys_RQGE)
         queries_RQHE, keys_RQGE = rotate(queries_RQHE, *rotary), rotate(keys_RQGE, *rotary)
-        if cache is not None:
-            keys_RQGE, values_RQGE = cache.extend(self.layer, keys_RQGE, values_RQGE)
-        out_RQHE = attend(queries_RQHE, keys_RQGE, values_RQGE, spec)
+        out_RQHE = attention.attend(self.layer, queries_RQHE, keys_RQGE, values_RQGE)
         out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
         return out
 
@@ -146,7 +142,7 @@ class DecoderLayer(nn.Module):
     def __init__(self, config: DecoderConfig, layer: int) -> None:
         super().__init__()
         self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.self_attn = Attention(config, layer)
+        self.self_attn = SelfAttention(config, layer)
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.mlp: nn.Module
         if config.moe is not None and layer >= config.moe.first_k_dense_replace:
@@ -154,10 +150,8 @@ class DecoderLayer(nn.Module):
         else:
             self.mlp = MLP(config.hidden_size, config.intermediate_size, bias=config.mlp_bias)
 
-    def forward(
-        self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
-    ) -> Tensor:
-        x_RQD = x_RQD + self.self_attn(self.input_layernorm(x_RQD), rotary, spec, cache)
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        x_RQD = x_RQD + self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
         out: Tensor = x_RQD + self.mlp(self.post_attention_layernorm(x_RQD))
         return out
 
@@ -190,8 +184,7 @@ class Backbone(nn.Module):
         self,
         tokens_RQ: Tensor,
         positions_RQ: Tensor,
-        attention: AttentionSpec,
-        cache: KVCache | None,
+        attention: Attention,
         canvas_RQ: Tensor | None,
         soft_RQD: Tensor | None,
     ) -> Tensor:
@@ -203,7 +196,7 @@ class Backbone(nn.Module):
         cos, sin = self.rotary(positions_RQ)
         rotary = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
         for layer in self.layers:
-            x_RQD = layer(x_RQD, rotary, attention, cache)
+            x_RQD = layer(x_RQD, rotary, attention)
         hidden: Tensor = self.norm(x_RQD)
         return hidden
 
@@ -250,13 +243,12 @@ class Decoder(Model):
         self,
         tokens_RQ: Tensor,
         positions_RQ: Tensor,
-        attention: AttentionSpec,
+        attention: Attention,
         *,
-        cache: KVCache | None = None,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
     ) -> Tensor:
-        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, cache, canvas_RQ, soft_RQD)
+        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
         return hidden
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
@@ -265,3 +257,6 @@ class Decoder(Model):
 
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
         return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD
+
+    def token_embedding(self, tokens: Tensor) -> Tensor:
+        return self.embedding_VD[tokens]

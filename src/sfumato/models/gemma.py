@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec, KVCache, attend
+from sfumato.models.attention import Attention
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, rotate
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
@@ -135,7 +135,7 @@ def normalize(x: Tensor, eps: float) -> Tensor:
     return functional.rms_norm(x, x.shape[-1:], None, eps)
 
 
-class Attention(nn.Module):
+class SelfAttention(nn.Module):
     """Grouped-query attention with normalised queries, keys and values; the norms stand in for a scale on the scores.
 
     Args:
@@ -155,9 +155,7 @@ class Attention(nn.Module):
         self.q_norm = RMSNorm(head_dim, config.rms_norm_eps)
         self.k_norm = RMSNorm(head_dim, config.rms_norm_eps)
 
-    def forward(
-        self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], spec: AttentionSpec, cache: KVCache | None
-    ) -> Tensor:
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         num_rows, num_queries, _ = x_RQD.shape
         heads = (num_rows, num_queries, -1, self.shape.head_dim)
         queries_RQHE = self.q_proj(x_RQD).view(heads)
@@ -166,9 +164,9 @@ class Attention(nn.Module):
         queries_RQHE = rotate(self.q_norm(queries_RQHE), *rotary)
         keys_RQGE = rotate(self.k_norm(keys_RQGE), *rotary)
         values_RQGE = normalize(values_RQGE, self.eps)
-        if cache is not None:
-            keys_RQGE, values_RQGE = cache.extend(self.layer, keys_RQGE, values_RQGE)
-        out_RQHE = attend(queries_RQHE, keys_RQGE, values_RQGE, spec.within(self.shape.window), scale=1.0)
+        out_RQHE = attention.attend(
+            self.layer, queries_RQHE, keys_RQGE, values_RQGE, window=self.shape.window, scale=1.0
+        )
         out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
         return out
 
@@ -210,7 +208,7 @@ class GemmaLayer(nn.Module):
         super().__init__()
         size, eps = config.hidden_size, config.rms_norm_eps
         self.input_layernorm = RMSNorm(size, eps)
-        self.self_attn = Attention(config, layer)
+        self.self_attn = SelfAttention(config, layer)
         self.post_attention_layernorm = RMSNorm(size, eps)
         self.pre_feedforward_layernorm = RMSNorm(size, eps)
         self.mlp = MLP(size, config.intermediate_size, activation=ACTIVATION)
@@ -228,10 +226,9 @@ class GemmaLayer(nn.Module):
         x_RQD: Tensor,
         role_RQ1: Tensor,
         rotary: tuple[Tensor, Tensor],
-        spec: AttentionSpec,
-        cache: KVCache | None,
+        attention: Attention,
     ) -> Tensor:
-        attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, spec, cache)
+        attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
         x_RQD = x_RQD + self.post_attention_layernorm(attended_RQD)
         dense_RQD = self.mlp(self.pre_feedforward_layernorm(x_RQD))
         x_ND = x_RQD.flatten(0, 1)
@@ -284,8 +281,7 @@ class Backbone(nn.Module):
         self,
         tokens_RQ: Tensor,
         positions_RQ: Tensor,
-        attention: AttentionSpec,
-        cache: KVCache | None,
+        attention: Attention,
         canvas_RQ: Tensor | None,
         soft_RQD: Tensor | None,
     ) -> Tensor:
@@ -301,7 +297,7 @@ class Backbone(nn.Module):
             cos, sin = embedding(positions_RQ)
             rotary[kind] = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
         for layer, kind in zip(self.layers, self.config.layer_types, strict=True):
-            x_RQD = layer(x_RQD, role_RQ1, rotary[kind], attention, cache)
+            x_RQD = layer(x_RQD, role_RQ1, rotary[kind], attention)
         hidden: Tensor = self.norm(x_RQD)
         return hidden
 
@@ -331,13 +327,12 @@ class Gemma(Model):
         self,
         tokens_RQ: Tensor,
         positions_RQ: Tensor,
-        attention: AttentionSpec,
+        attention: Attention,
         *,
-        cache: KVCache | None = None,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
     ) -> Tensor:
-        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, cache, canvas_RQ, soft_RQD)
+        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
         return hidden
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
@@ -354,3 +349,6 @@ class Gemma(Model):
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
         """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""
         return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD * self.model.embedding_scale
+
+    def token_embedding(self, tokens: Tensor) -> Tensor:
+        return self.embedding_VD[tokens] * self.model.embedding_scale

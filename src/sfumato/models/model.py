@@ -1,4 +1,4 @@
-"""What every family of models gives: one forward, logits, soft embeddings, an empty cache."""
+"""What every family of models gives: one forward, logits, soft embeddings, a pool for keys and values."""
 
 # R rows, Q positions, D model, V vocabulary
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from sfumato.models.attention import AttentionSpec, KVCache
+from sfumato.models.attention import Attention, KVPool
 
 
 class ModelConfig(Protocol):
@@ -32,9 +32,9 @@ class ModelConfig(Protocol):
 
 
 class Model(nn.Module, abc.ABC):
-    """A transformer that runs as causal prefill, as canvas over a cache, and autoregressively.
+    """A transformer that runs as causal prefill, as canvas behind a prefix, and autoregressively.
 
-    The difference is entirely in the `AttentionSpec` and in `canvas_RQ`. It knows nothing of noise levels, samplers
+    The difference is entirely in the `Attention` and in `canvas_RQ`. It knows nothing of noise levels, samplers
     or tokens' meanings.
     """
 
@@ -71,9 +71,8 @@ class Model(nn.Module, abc.ABC):
         self,
         tokens_RQ: Tensor,
         positions_RQ: Tensor,
-        attention: AttentionSpec,
+        attention: Attention,
         *,
-        cache: KVCache | None = None,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
     ) -> Tensor:
@@ -82,8 +81,7 @@ class Model(nn.Module, abc.ABC):
         Args:
             tokens_RQ: int64.
             positions_RQ: int64, rotary positions.
-            attention: what each query may read; with a cache, over prefix and queries together.
-            cache: where keys and values are written and read; None attends among the queries alone.
+            attention: what each query may read, and where its keys and values are.
             canvas_RQ: bool, True at canvas positions; None if there are none.
             soft_RQD: soft embedding of the last prediction, zero where there is none.
 
@@ -99,13 +97,10 @@ class Model(nn.Module, abc.ABC):
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
         """Mean embedding [R, Q, D] under token probabilities."""
 
-    def new_cache(self, num_rows: int, num_slots: int) -> KVCache:
-        """An empty cache for this model."""
-        return KVCache(
-            self.cache_heads,
-            num_rows,
-            num_slots,
-            windows=self.windows,
-            dtype=self.embedding_VD.dtype,
-            device=self.device,
-        )
+    @abc.abstractmethod
+    def token_embedding(self, tokens: Tensor) -> Tensor:
+        """What `soft_embedding` gives of tokens that are certain, of any shape."""
+
+    def new_pool(self, num_slots: int) -> KVPool:
+        """Slots for keys and values of this model."""
+        return KVPool(self.cache_heads, num_slots, dtype=self.embedding_VD.dtype, device=self.device)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -39,6 +40,10 @@ class CanvasBatch:
     draft."""
     frozen_RL: Tensor
     """bool; positions the caller fixed."""
+    host_free_RL: np.ndarray[Any, np.dtype[np.bool_]]
+    """Positions that are neither frozen nor padding; on the host, so that asking for them needs no device."""
+    host_length_R: np.ndarray[Any, np.dtype[np.int64]]
+    """The lengths, on the host."""
     draft_RL: Tensor
     """int64; the current best reading: the argmax, or a token that stays."""
     accepted_RL: Tensor
@@ -144,7 +149,9 @@ class CanvasBatch:
         longest = max(map(len, tokens), default=0)
         given_RL = torch.tensor([[*row, *[0] * (longest - len(row))] for row in tokens], dtype=torch.int64)
         frozen_RL = torch.tensor([[*row, *[False] * (longest - len(row))] for row in frozen], dtype=torch.bool)
-        length_R = torch.tensor([len(row) for row in tokens], dtype=torch.int64, device=device)
+        length_R = torch.tensor([len(row) for row in tokens], dtype=torch.int64)
+        host_free_RL = ~frozen_RL.view(num_rows, longest) & (torch.arange(longest) < length_R.unsqueeze(-1))
+        host_length_R, length_R = length_R.numpy(), length_R.to(device)
         given_RL = given_RL.reshape(num_rows, longest).to(device)
         frozen_RL = frozen_RL.reshape(num_rows, longest).to(device)
         seed_R = torch.tensor(seeds, dtype=torch.int64, device=device)
@@ -163,6 +170,8 @@ class CanvasBatch:
             settings=RowSettings.from_configs(configs, device),
             tokens_RL=tokens_RL,
             frozen_RL=frozen_RL,
+            host_free_RL=host_free_RL.numpy(),
+            host_length_R=host_length_R,
             draft_RL=tokens_RL,
             accepted_RL=none_RL,
             ever_accepted_RL=none_RL,
@@ -200,6 +209,11 @@ class CanvasBatch:
         decides it."""
         return torch.where(self.length_R == 1, 1, self.settings.steps_R)
 
+    @property
+    def fixed(self) -> bool:
+        """Whether any position is frozen or padding; decided on the host."""
+        return not bool(self.host_free_RL.all())
+
     def noise_level(self, step_R: Tensor) -> Tensor:
         """t_R of a step: linear from t_start at step 0 to 0 after the last."""
         return self.t_start_R * (1.0 - step_R / self.steps_R).clamp_min(0.0)
@@ -215,9 +229,25 @@ class CanvasBatch:
         taken = {
             name: value[index_R] if isinstance(value, Tensor) else value
             for name, value in self._fields().items()
-            if name != "settings"
+            if name != "settings" and not name.startswith("host_")
         }
-        return CanvasBatch(settings=self.settings.select(rows, index_R), **taken)
+        return CanvasBatch(
+            settings=self.settings.select(rows, index_R),
+            host_free_RL=self.host_free_RL[list(rows)],
+            host_length_R=self.host_length_R[list(rows)],
+            **taken,
+        )
+
+    def put(self, rows: Sequence[int], selected: CanvasBatch) -> CanvasBatch:
+        """The batch with a selection of its rows, in the same order, as they are now."""
+        index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
+        changed: dict[str, Any] = {}
+        for name, value in selected._fields().items():
+            if isinstance(value, Tensor) and name != "row_R":
+                mine = getattr(self, name)
+                mine = value.new_zeros(len(self), *value.shape[1:]) if mine is None else mine
+                changed[name] = mine.index_copy(0, index_R, value)
+        return dataclasses.replace(self, **changed)
 
     def split_done(self) -> tuple[list[int], list[int]]:
         """Indices of the rows still to be denoised, and of those done. Waits for the device."""
@@ -239,7 +269,9 @@ class CanvasBatch:
         joined = {name: torch.cat(values) for name, values in columns.items()}
         joined["row_R"] = torch.arange(sum(map(len, batches)), device=joined["row_R"].device)
         settings = RowSettings.concatenate([batch.settings for batch in batches])
-        return CanvasBatch(settings=settings, **joined)
+        free = [np.pad(b.host_free_RL, ((0, 0), (0, longest - b.host_free_RL.shape[1]))) for b in batches]
+        host_length_R = np.concatenate([batch.host_length_R for batch in batches])
+        return CanvasBatch(settings=settings, host_free_RL=np.concatenate(free), host_length_R=host_length_R, **joined)
 
     def _fields(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -273,14 +273,16 @@ def draw_remasking(
     return torch.where(changes_RL, changed_RL, xt_RL)
 
 
-def token_margin(logits_RLV: Tensor, tokens_RL: Tensor) -> Tensor:
+def token_margin(logits: Tensor, tokens: Tensor) -> Tensor:
     """Log-probability of each token less that of the best other one; negative where another is more probable.
+
+    The vocabulary is the last dimension of the logits; the others are those of tokens.
 
     Source: Zhao et al. 2024, arXiv 2407.21243, the confidence of informed correctors.
     """
-    index_RL1 = tokens_RL.unsqueeze(-1)
-    best_other_RL = logits_RLV.scatter(-1, index_RL1, -torch.inf).amax(-1)
-    return logits_RLV.gather(-1, index_RL1).squeeze(-1) - best_other_RL
+    index = tokens.unsqueeze(-1)
+    best_other = logits.scatter(-1, index, -torch.inf).amax(-1)
+    return logits.gather(-1, index).squeeze(-1) - best_other
 
 
 def stop(

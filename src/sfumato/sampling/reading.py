@@ -10,7 +10,7 @@ looked for among blocks first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,9 +49,12 @@ class Statistics(NamedTuple):
 class Reader:
     """Turns logits into statistics: one softmax a position, in tiles, and one uniform for its draw."""
 
+    index_N: Tensor
+    """int64; which positions there are logits for, as indices into [R, L] laid flat, ascending."""
+    open_RL: Tensor
+    """bool; positions whose token is in question. The others have theirs with certainty, logits or not."""
     tokens_RL: Tensor
-    known_RL: Tensor
-    """bool; positions whose token is not in question: they have it with certainty, whatever the logits."""
+    """int64; what stands on the canvas."""
     temperature_R: Tensor
     greedy_R: Tensor
     cut: tuple[Tensor, Tensor] | None
@@ -60,29 +63,27 @@ class Reader:
     banned: Tensor | None
 
     def read(
-        self, logits_RLV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
+        self, logits_NV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
     ) -> tuple[Statistics, Tensor | None]:
-        """Read every position of logits_RLV, drawing with u_RL.
+        """Read every position of index_N, drawing with u_RL.
 
         The draw inverts the distribution function at one uniform, where the Gumbel trick would need V of
         them. A token of probability below 2^-24 is out of reach of a float32 uniform, as it is of float32
         Gumbel noise.
 
         Args:
-            logits_RLV: of any float type; left as they are.
+            logits_NV: of any float type; left as they are.
             u_RL: uniforms.
             soft_embedding: a linear function of probabilities [1, N, V].
 
         Returns:
-            The statistics, and what soft_embedding made of the distributions [R, L, D], or None without it.
+            The statistics, and what soft_embedding made of the distributions [N, D], or None without it.
         """
-        num_rows, length, vocab_size = logits_RLV.shape
-        row_N = torch.arange(num_rows, device=logits_RLV.device).repeat_interleave(length)
-        logits_NV, u_N = logits_RLV.flatten(0, 1), u_RL.flatten()
-        known_N, token_N = self.known_RL.flatten(), self.tokens_RL.flatten()
+        row_N, u_N = self.index_N // self.open_RL.shape[1], u_RL.flatten()[self.index_N]
+        vocab_size = logits_NV.shape[-1]
         width = -(-vocab_size // _BLOCK) * _BLOCK
-        chunk = min(len(row_N), max(1, _CHUNK_BYTES // (4 * width)))
-        tile = chunk if logits_RLV.is_cuda else min(chunk, max(1, _TILE_BYTES // (4 * width)))
+        chunk = max(1, min(len(row_N), _CHUNK_BYTES // (4 * width)))
+        tile = chunk if logits_NV.is_cuda else max(1, min(chunk, _TILE_BYTES // (4 * width)))
         scores_NV = logits_NV.new_empty(tile, width, dtype=torch.float32)
         weights_NV = scores_NV.new_empty(tile if soft_embedding is None else chunk, width)
         readings: list[Statistics] = []
@@ -97,17 +98,11 @@ class Reader:
                 self._temper(logits_NV[part], row_N[part], scores)
                 statistics, total_N = self._statistics(scores, weights, row_N[part], u_N[part])
                 readings.append(statistics)
-                if soft_embedding is not None:
-                    known_N1, token_N1 = known_N[part].unsqueeze(-1), token_N[part].unsqueeze(-1)
-                    own_N1 = torch.where(known_N1, 1.0, weights.gather(-1, token_N1))
-                    weights.masked_fill_(known_N1, 0.0).scatter_(-1, token_N1, own_N1)
-                    totals.append(total_N.masked_fill(known_N[part], 1.0))
+                totals.append(total_N)
             if soft_embedding is not None:
                 summed_ND = soft_embedding(weights_NV[: last - first, :vocab_size].unsqueeze(0)).squeeze(0)
                 softs.append(summed_ND / torch.cat(totals).unsqueeze(-1))
-        columns = [torch.cat(column).view(num_rows, length) for column in zip(*readings, strict=True)]
-        soft_RLD = torch.cat(softs).view(num_rows, length, -1) if softs else None
-        return self._with_known(Statistics(*columns)), soft_RLD
+        return self._placed(readings), torch.cat(softs) if softs else None
 
     def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
         """Write what the softmax is of, with what can never be drawn at the bottom, as far as the blocks reach."""
@@ -146,7 +141,7 @@ class Reader:
         torch.exp(scores_NV.sub_(highest_N.unsqueeze(-1)), out=weights_NV)
         sums_NB = weights_NBK.sum(-1)
         total_N = sums_NB.sum(-1)
-        mean_N = torch.bmm(weights_NV.unsqueeze(1), scores_NV.unsqueeze(2)).view(-1) / total_N
+        mean_N = _dot(weights_NV, scores_NV) / total_N
         entropy_N = (total_N.log() - mean_N).clamp_min(0.0)
         margin_N = (1.0 - (second_N - highest_N).exp()) / total_N
         margin_N = torch.where(highest_N > _NEVER, margin_N, math.nan)
@@ -160,19 +155,30 @@ class Reader:
         confidence_N = weights_NV.gather(-1, sampled_N.unsqueeze(-1)).squeeze(-1) / total_N
         return Statistics(argmax_N, sampled_N, confidence_N, entropy_N, margin_N), total_N
 
-    def _with_known(self, statistics: Statistics) -> Statistics:
-        known_RL, tokens_RL = self.known_RL, self.tokens_RL
-        return Statistics(
-            argmax_RL=torch.where(known_RL, tokens_RL, statistics.argmax_RL),
-            sampled_RL=torch.where(known_RL, tokens_RL, statistics.sampled_RL),
-            confidence_RL=statistics.confidence_RL.masked_fill(known_RL, 1.0),
-            entropy_RL=statistics.entropy_RL.masked_fill(known_RL, 0.0),
-            margin_RL=statistics.margin_RL.masked_fill(known_RL, 1.0),
-        )
+    def _placed(self, readings: Sequence[Statistics]) -> Statistics:
+        """The statistics of all positions, those that are not open being certain."""
+        certain_RL = torch.ones_like(self.open_RL, dtype=torch.float32)
+        everything = Statistics(self.tokens_RL, self.tokens_RL, certain_RL, torch.zeros_like(certain_RL), certain_RL)
+        if not readings:
+            return everything
+        columns = (torch.cat(column) for column in zip(*readings, strict=True))
+        return Statistics(*(self._place(*pair) for pair in zip(everything, columns, strict=True)))
+
+    def _place(self, certain_RL: Tensor, read_N: Tensor) -> Tensor:
+        read_RL = certain_RL.flatten().index_copy(0, self.index_N, read_N).view_as(certain_RL)
+        return torch.where(self.open_RL, read_RL, certain_RL)
 
 
 def _blocks(values_NV: Tensor) -> Tensor:
     return torch.unflatten(values_NV, -1, (-1, _BLOCK))
+
+
+def _dot(left_NV: Tensor, right_NV: Tensor) -> Tensor:
+    """The sum of products of each row, to the same last bit for one row as for many."""
+    if len(left_NV) == 1:
+        left_NV, right_NV = left_NV.expand(2, -1), right_NV.expand(2, -1)
+        return torch.bmm(left_NV.unsqueeze(1), right_NV.unsqueeze(2)).view(-1)[:1]
+    return torch.bmm(left_NV.unsqueeze(1), right_NV.unsqueeze(2)).view(-1)
 
 
 def _nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:

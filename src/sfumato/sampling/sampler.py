@@ -31,8 +31,10 @@ from sfumato.sampling.settings import REVERSE_SAMPLERS
 class Denoiser(Protocol):
     """A model with its prefixes, as the sampler sees it."""
 
-    def __call__(self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor) -> Tensor:
-        """Predict the clean canvas.
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
+        """Predict the clean canvas where it is in question.
 
         Args:
             tokens_RL: int64; what stands on each canvas.
@@ -41,16 +43,21 @@ class Denoiser(Protocol):
                 finish, and whatever the denoiser keeps for a row, such as the KV of its prefix, is looked up
                 by this.
             valid_RL: bool; False for padding, which no valid position may read.
+            index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
 
         Returns:
-            logits_RLV: float32 (any float works, and is widened tile by tile). A row's logits must depend on
-                nothing but that row.
+            logits_NV: float32 (any float works, and is widened tile by tile). A row's logits must depend on nothing
+            but that row.
         """
         ...
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
         """Probabilities times the embedding matrix, [R, L, D] for any R and L; for models with
         self-conditioning only."""
+        ...
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
+        """The soft embedding [R, L, D] of tokens that are certain; for models with self-conditioning only."""
         ...
 
 
@@ -134,11 +141,13 @@ def step(
     open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
     if batch.settings.has("edit"):
         open_RL = torch.where(batch.settings.uses("edit").unsqueeze(-1), free_RL, open_RL)
-    logits_RLV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL)
-    assert logits_RLV.shape == (*tokens_RL.shape, process.vocab_size), "the process has another vocabulary"
+    index_N = _reading(batch, open_RL)
+    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N)
+    assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
     reader = Reader(
+        index_N=index_N,
+        open_RL=open_RL,
         tokens_RL=tokens_RL,
-        known_RL=~open_RL,
         temperature_R=batch.settings.temperature_at(batch.step_R, steps_R),
         greedy_R=batch.step_R >= steps_R - batch.settings.greedy_tail_R,
         cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
@@ -146,8 +155,8 @@ def step(
         banned=banned,
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
-    statistics, soft_RLD = reader.read(logits_RLV, batch.uniforms(Stream.SAMPLE), soft_embedding)
-    accepted_RL, next_RL = _decide(batch, process, reader, logits_RLV, statistics, turn)
+    statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
+    accepted_RL, next_RL = _decide(batch, process, reader, logits_NV, statistics, turn)
     stop_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, accepted_RL, stop_head)
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
@@ -158,9 +167,15 @@ def step(
     accepted_RL = accepted_RL & change_RL
     draft_RL = torch.where(change_RL, draft_RL, batch.draft_RL)
     revised_RL = batch.ever_accepted_RL & (draft_RL != batch.draft_RL)
-    if soft_RLD is not None:
-        before = torch.zeros_like(soft_RLD) if batch.soft_RLD is None else batch.soft_RLD
-        soft_RLD = torch.where(moving_R[:, None, None], soft_RLD, before)
+    soft_RLD = batch.soft_RLD
+    if soft_ND is not None:
+        if soft_RLD is None:
+            soft_RLD = soft_ND.new_zeros(*tokens_RL.shape, soft_ND.shape[-1])
+        predicted_RLD = soft_RLD.flatten(0, 1).index_copy(0, index_N, soft_ND).view_as(soft_RLD)
+        if not process.has_uniform or batch.fixed:
+            certain_RLD = denoiser.embedding(tokens_RL).to(soft_ND.dtype)
+            predicted_RLD = torch.where(open_RL.unsqueeze(-1), predicted_RLD, certain_RLD)
+        soft_RLD = torch.where(moving_R[:, None, None], predicted_RLD, soft_RLD)
     after = dataclasses.replace(
         batch,
         tokens_RL=torch.where(change_RL, next_RL, tokens_RL),
@@ -276,6 +291,18 @@ def denoise(
             on_step(result)
 
 
+def _waits_for_nothing(device: torch.device) -> bool:
+    """Whether the values of a tensor are at hand, so that shapes may depend on them."""
+    return device.type == "cpu"
+
+
+def _reading(batch: CanvasBatch, open_RL: Tensor) -> Tensor:
+    """index_N, the positions to read: the open ones, or where that would wait for the device, all that ever were."""
+    if _waits_for_nothing(open_RL.device):
+        return open_RL.flatten().nonzero().squeeze(-1)
+    return torch.from_numpy(batch.host_free_RL.ravel().nonzero()[0]).to(open_RL.device, non_blocking=True)
+
+
 def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
     """Index of the block that each row is deciding; one past the last block if no mask is left."""
     if process.has_uniform:
@@ -315,7 +342,7 @@ def _decide(
     batch: CanvasBatch,
     process: Process,
     reader: Reader,
-    logits_RLV: Tensor,
+    logits_NV: Tensor,
     statistics: Statistics,
     turn: policy.Turn,
 ) -> tuple[Tensor, Tensor]:
@@ -341,7 +368,7 @@ def _decide(
             remasked_RL = policy.draw_remasking(process, batch.tokens_RL, sampled_RL, s_R, t_R, settings, u_RL)
             moved_RL = torch.where(settings.uses("remdm").unsqueeze(-1), remasked_RL, moved_RL)
         if settings.has("predictor-corrector"):
-            corrected_RL = _correct(batch, process, reader, logits_RLV, moved_RL, s_R, t_R)
+            corrected_RL = _correct(batch, process, reader, logits_NV, moved_RL, s_R, t_R)
             moved_RL = torch.where(settings.uses("predictor-corrector").unsqueeze(-1), corrected_RL, moved_RL)
         reverse_R1 = settings.uses(*REVERSE_SAMPLERS).unsqueeze(-1)
         next_RL = torch.where(reverse_R1, moved_RL, next_RL)
@@ -386,7 +413,7 @@ def _correct(
     batch: CanvasBatch,
     process: Process,
     reader: Reader,
-    logits_RLV: Tensor,
+    logits_NV: Tensor,
     moved_RL: Tensor,
     s_R: Tensor,
     t_R: Tensor,
@@ -400,10 +427,13 @@ def _correct(
 
     Source: LOO, arXiv 2605.22765; the margin from informed correctors, Zhao et al. 2024, arXiv 2407.21243.
     """
-    loo_RLV = loo_from_denoiser(logits_RLV, batch.tokens_RL, process.schedule.alpha(t_R))
-    margin_RL = policy.token_margin(loo_RLV, moved_RL)
+    index_N, margin_RL = reader.index_N, torch.zeros_like(batch.tokens_RL, dtype=torch.float32)
+    alpha_N = process.schedule.alpha(t_R)[index_N // margin_RL.shape[1]]
+    loo_NV = loo_from_denoiser(logits_NV, batch.tokens_RL.flatten()[index_N], alpha_N)
+    margin_N = policy.token_margin(loo_NV, moved_RL.flatten()[index_N])
+    margin_RL = margin_RL.flatten().index_copy(0, index_N, margin_N).view_as(margin_RL)
     chosen_RL = policy.pick_highest(-margin_RL, batch.free_RL, batch.settings.corrector_k_R)
-    sampled_RL = reader.read(loo_RLV, batch.uniforms(Stream.CORRECT_SAMPLE))[0].sampled_RL
+    sampled_RL = reader.read(loo_NV, batch.uniforms(Stream.CORRECT_SAMPLE))[0].sampled_RL
     noise_RL = process.noise(batch.uniforms(Stream.CORRECT_NOISE), s_R)
     kept_RL = batch.uniforms(Stream.CORRECT_KEEP) < process.schedule.alpha(s_R).unsqueeze(-1)
     return torch.where(chosen_RL, torch.where(kept_RL, sampled_RL, noise_RL), moved_RL)

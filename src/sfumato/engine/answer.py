@@ -1,0 +1,197 @@
+"""One answer in the making: its text so far, where it stands, what it cost, and the events it gives.
+
+An answer is a text that grows canvas by canvas. `Answer` knows how its family lays text out for the weights: which
+positions are written ahead of a canvas, and which tokens a canvas reads. It holds no tensors and takes no steps.
+"""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sfumato.data.tokenizer import Detokenizer, Tokenizer
+from sfumato.engine.generator import Generator
+from sfumato.engine.kvcache import CachedText
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, FinishReason, Request, Result, Usage
+from sfumato.sampling import CanvasBatch, StepResult
+from sfumato.spec import GenerationSpec
+
+
+@dataclass(eq=False)
+class Answer:
+    """One answer in the making; a request has n."""
+
+    generator: Generator
+    request_id: int
+    variation: int
+    wanted: Request
+    drafts: bool
+    """Whether every step is to be told of."""
+    text: list[int] = field(init=False)
+    """What stands before the canvas: the prompt and what was committed, in whole blocks where the prefix has them."""
+    head: list[int] = field(init=False)
+    """End of the prompt that shares its block with the first canvas, and stands frozen at its head."""
+    cached: CachedText | None = None
+    """Its room in the cache, once it has any."""
+    tokens: list[int] = field(default_factory=list)
+    """Of the answer, without its end token."""
+    canvas: int = 0
+    """Index of the canvas in work."""
+    service: float = 0.0
+    """Positions computed for it so far: what the scheduler goes by."""
+    waited: int = 0
+    """Steps of the engine in a row that left it out."""
+    usage: Usage = field(default_factory=Usage)
+    trace: list[CanvasChanged] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
+
+    def __post_init__(self) -> None:
+        self.started = time.perf_counter()
+        self._detokenizer = Detokenizer(self.generator.tokenizer)
+        self._written = ""
+        prompt = self.wanted.prompt
+        whole = len(prompt) // self.block * self.block
+        self.text, self.head = list(prompt[:whole]), list(prompt[whole:])
+        self.usage.prompt_tokens = len(prompt)
+
+    @property
+    def spec(self) -> GenerationSpec:
+        return self.generator.spec
+
+    @property
+    def seed(self) -> int:
+        return self.wanted.seed + self.variation
+
+    @property
+    def block(self) -> int:
+        """Positions of the prefix that read each other; 1 is causal."""
+        return self.spec.canvas_length if self.spec.prefix_attention == "block" else 1
+
+    @property
+    def num_positions(self) -> int:
+        """The most its text may come to, canvas included."""
+        total = len(self.wanted.prompt) + self.wanted.max_tokens
+        return -(-total // self.block) * self.block
+
+    @property
+    def num_ahead(self) -> int:
+        """How much of its text is written before a canvas can be read.
+
+        Where every position reads every other, none: each step computes them all. Where logits are shifted, the last
+        token is read at the head of the canvas instead.
+        """
+        if self.spec.prefix_attention == "full":
+            return 0
+        return len(self.text) - self.spec.logit_shift
+
+    @property
+    def num_unwritten(self) -> int:
+        """Positions that have to go through the weights before, or together with, the first step of a canvas."""
+        assert self.cached is not None
+        return self.num_ahead - self.cached.length
+
+    @property
+    def canvas_length(self) -> int:
+        """Positions of the canvas in work, or of the next; the last is cut to what max_tokens leaves, but a block of a
+        block-causal prefix is always whole."""
+        if self.spec.prefix_attention == "block":
+            return self.spec.canvas_length
+        return min(self.wanted.canvas_length, self.wanted.max_tokens - len(self.tokens))
+
+    @property
+    def step_positions(self) -> int:
+        """What a step over its canvas puts through the weights."""
+        ahead = len(self.text) if self.spec.prefix_attention == "full" else 0
+        return ahead + self.canvas_length
+
+    def next_canvas(self) -> tuple[list[int], list[bool]]:
+        """The next canvas before noise, and what is frozen on it."""
+        free = self.canvas_length - len(self.head)
+        return [*self.head, *[0] * free], [*[True] * len(self.head), *[False] * free]
+
+    def show(self, batch: CanvasBatch, row: int, result: StepResult | None) -> list[tuple[int, Event]]:
+        """Tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
+        if not self.drafts and not self.wanted.trace:
+            return []
+        tokenizer, head, end = self.generator.tokenizer, len(self.head), int(batch.length_R[row])
+        draft = batch.draft_RL[row, head:end].tolist()
+        shown, _ = _until_end(draft, tokenizer)
+        part, length = slice(head, end), end - head
+        none = (False,) * length
+        event = CanvasChanged(
+            variation=self.variation,
+            canvas=self.canvas,
+            step=int(batch.step_R[row]),
+            steps=int(batch.steps_R[row]),
+            tokens=tuple(draft),
+            pieces=(*(tokenizer.decode([token]) for token in shown), *[""] * (length - len(shown))),
+            text=tokenizer.decode(shown),
+            accepted=tuple(batch.accepted_RL[row, part].tolist()) if result else none,
+            revised=tuple(result.revised_RL[row, part].tolist()) if result else none,
+            confidence=tuple(result.statistics.confidence_RL[row, part].nan_to_num().tolist())
+            if result
+            else (0.0,) * length,
+        )
+        if self.wanted.trace:
+            self.trace.append(event)
+        return [(self.request_id, event)] if self.drafts else []
+
+    def commit(self, tokens: Sequence[int], *, steps: int, revisions: int, failed: bool) -> list[tuple[int, Event]]:
+        """Take a finished canvas into the answer.
+
+        Args:
+            tokens: what stands on it.
+            steps, revisions: what it took.
+            failed: the logits were broken, and it is not to be shown.
+        """
+        usage = self.usage
+        usage.canvases += 1
+        usage.denoising_steps += steps
+        usage.revisions += revisions
+        usage.time_to_first_commit_s = usage.time_to_first_commit_s or time.perf_counter() - self.started
+        left = self.wanted.max_tokens - len(self.tokens)
+        written, ended = _until_end(tokens[len(self.head) :], self.generator.tokenizer)
+        written, ended = written[:left], ended and len(written) <= left
+        if failed:
+            self.finish_reason, written = "error", []
+        elif ended:
+            self.finish_reason = "stop"
+        self.tokens += written
+        if self.finish_reason is None and len(self.tokens) >= self.wanted.max_tokens:
+            self.finish_reason = "length"
+        piece = self._detokenizer.push(written)
+        if self.finish_reason is not None:
+            piece += self._detokenizer.finish()
+        self._written += piece
+        committed = Committed(variation=self.variation, canvas=self.canvas, text=piece)
+        self.canvas += 1
+        self.head = []
+        self.text += tokens
+        events: list[tuple[int, Event]] = [(self.request_id, committed)]
+        return events if self.finish_reason is None else [*events, self.finish(self.finish_reason)]
+
+    def finish(self, reason: FinishReason, error: str = "") -> tuple[int, Event]:
+        """End it, with the text it has."""
+        self.finish_reason = reason
+        self.usage.completion_tokens = len(self.tokens)
+        self.usage.total_s = time.perf_counter() - self.started
+        result = Result(
+            text=self._written,
+            tokens=tuple(self.tokens),
+            finish_reason=reason,
+            seed=self.seed,
+            model=self.generator.name,
+            usage=self.usage,
+            trace=self.trace,
+            error=error,
+        )
+        return self.request_id, Finished(variation=self.variation, result=result)
+
+
+def _until_end(tokens: Sequence[int], tokenizer: Tokenizer) -> tuple[list[int], bool]:
+    """The tokens before the first that ends a text, and whether there is one."""
+    ends = [i for i, token in enumerate(tokens) if token in tokenizer.eos_ids]
+    return (list(tokens[: ends[0]]), True) if ends else (list(tokens), False)

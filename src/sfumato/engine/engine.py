@@ -1,0 +1,477 @@
+"""The engine: many requests over one model, each as if it were alone.
+
+An answer is written, denoised and committed, canvas after canvas. Every step of the engine takes those that go next
+(`scheduler`), puts the text they have to write and the canvases they denoise through the weights in one pass
+(`runner`), and lets the sampler decide; what is finished leaves at once, and what waits joins at once. Committing is
+writing: a finished canvas is text that the next step writes, together with the first reading of the canvas behind it.
+"""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from sfumato.engine.answer import Answer
+from sfumato.engine.generator import Generator
+from sfumato.engine.kvcache import KVCache
+from sfumato.engine.request import Event, Finished, Request
+from sfumato.engine.runner import Part, Runner
+from sfumato.engine.scheduler import Queue, Work, plan
+from sfumato.errors import CapacityError, ConfigError
+from sfumato.models.attention import Segment
+from sfumato.sampling import CanvasBatch, StepResult, step
+
+_PAGE = 16
+
+
+class HasGenerator(Protocol):
+    """What `sfumato.load` gives."""
+
+    @property
+    def generator(self) -> Generator:
+        """The model with all that does not change from request to request."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig:
+    """How much an engine takes on."""
+
+    cache_positions: int | None = None
+    """Positions that the KV cache holds; None takes what `max_rows` longest texts need, or a quarter of the free
+    memory if that is less."""
+    max_rows: int = 64
+    """Answers in work at once; others wait."""
+    max_queue: int = 1024
+    """Answers that may wait; further requests are refused."""
+    max_positions: int = 512
+    """Most positions of one step, as long as more than one answer is in work."""
+    prefill_chunk: int = 256
+    """Most positions of a prompt that are written in one step."""
+    reuse_prefixes: bool = True
+    """Keep what was written for texts that begin alike."""
+
+    def __post_init__(self) -> None:
+        for name in ("cache_positions", "max_rows", "max_queue", "max_positions", "prefill_chunk"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ConfigError(f"{name} is {value!r}; allowed: a whole number, 1 or more")
+
+
+class Engine:
+    """Answers requests together.
+
+    Every method may be called from any thread.
+
+    Args:
+        model: what `sfumato.load` gives, or its generator.
+        config: how much to take on.
+    """
+
+    def __init__(self, model: HasGenerator | Generator, config: EngineConfig | None = None) -> None:
+        self.generator = model if isinstance(model, Generator) else model.generator
+        self.config = config or EngineConfig()
+        spec = self.generator.spec
+        self._block = spec.canvas_length if spec.prefix_attention == "block" else 1
+        page_size = -(-_PAGE // self._block) * self._block
+        num_pages = -(-self._cache_positions() // page_size) + 1
+        pool = self.generator.model.new_pool(num_pages * page_size)
+        # Where every position reads every other, nothing that was written stays as it is.
+        reuse = self.config.reuse_prefixes and spec.prefix_attention != "full"
+        self.cache = KVCache(pool, page_size, reuse=reuse)
+        self.runner = Runner(self.generator.model, pool, autoregressive=spec.autoregressive)
+        self._lock = threading.RLock()
+        self._queue = Queue()
+        self._running: list[Answer] = []
+        # The canvases in work, and whose they are, row by row.
+        self._batch: CanvasBatch | None = None
+        self._owners: list[Answer] = []
+        self._num_requests = 0
+        self._late_events: list[tuple[int, Event]] = []
+        self._mailboxes: dict[int, deque[Event]] = {}
+        self._closed = False
+        self._seconds_each = 0.0
+
+    # What callers do.
+
+    def submit(self, request: Request, *, drafts: bool = False) -> int:
+        """Queue a request.
+
+        Args:
+            request: what to do.
+            drafts: give a `CanvasChanged` for every step.
+
+        Returns:
+            Its id, under which its events come.
+
+        Raises:
+            RequestError: if the model cannot do it.
+            CapacityError: if it can never be held, if the queue is full, or if the engine is closed.
+        """
+        self.check_request(request)
+        with self._lock:
+            if self._closed:
+                raise CapacityError("this engine is closed; submit to another one")
+            answers = [Answer(self.generator, self._num_requests, i, request, drafts) for i in range(request.n)]
+            if len(self._queue) + request.n > self.config.max_queue:
+                raise CapacityError(
+                    f"{len(self._queue)} answers wait and {request.n} more are asked for; allowed: "
+                    f"{self.config.max_queue} waiting. {self._hint()}"
+                )
+            self._num_requests += 1
+            for answer in answers:
+                self._queue.push(answer)
+            return answers[0].request_id
+
+    def check_request(self, request: Request) -> None:
+        """Refuse what can never be done.
+
+        Raises:
+            RequestError: if the model cannot do it.
+            CapacityError: if the model or the cache can never hold it.
+        """
+        self.generator.check(request)
+        self.cache.check_fits(Answer(self.generator, 0, 0, request, False).num_positions)
+
+    def cancel(self, request_id: int) -> None:
+        """End a request now, with what was committed of it; its room is free at once. Of a finished one, nothing."""
+        with self._lock:
+            for answer in self._answers():
+                if answer.request_id == request_id:
+                    self._late_events.append(answer.finish("cancelled"))
+            self._let_go()
+
+    def close(self) -> None:
+        """End all requests, as if they were cancelled, and take no more."""
+        with self._lock:
+            self._closed = True
+            for answer in self._answers():
+                self._late_events.append(answer.finish("cancelled"))
+            self._let_go()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would do anything."""
+        return bool(self._running or self._queue or self._late_events)
+
+    def step(self) -> list[tuple[int, Event]]:
+        """Take one step: one pass through the weights at most.
+
+        Returns:
+            (request id, event) of all that happened since the last one; each answer ends in one `Finished`.
+        """
+        with self._lock, torch.inference_mode():
+            events, self._late_events = self._late_events, []
+            events += self._expire()
+            self._admit()
+            work = plan(self._running, max_positions=self.config.max_positions, chunk=self.config.prefill_chunk)
+            events += self._open_canvases([piece.answer for piece in work if piece.denoises])
+            if work:
+                events += self._advance(work)
+            self._let_go()
+            return events
+
+    def run(self, requests: Sequence[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
+        """Answer requests, beside whatever else the engine does.
+
+        Args:
+            requests: any number. They are all submitted at once, however many wait.
+            drafts: yield `CanvasChanged` events too.
+
+        Yields:
+            (index of the request, event); each answer ends in one `Finished`. Requests whose events are no longer asked
+            for are cancelled.
+
+        Raises:
+            CapacityError: see `submit`.
+        """
+        for request in requests:
+            self.check_request(request)
+        backlog = deque(enumerate(requests))
+        indices: dict[int, int] = {}
+        left: dict[int, int] = {}
+        try:
+            while backlog or left:
+                with self._lock:
+                    while backlog and len(self._queue) + backlog[0][1].n <= self.config.max_queue:
+                        index, request = backlog.popleft()
+                        request_id = self.submit(request, drafts=drafts)
+                        indices[request_id], left[request_id] = index, request.n
+                        self._mailboxes[request_id] = deque()
+                    if not any(self._mailboxes[request_id] for request_id in left):
+                        self._deliver(self.step())
+                    mail = [(request_id, event) for request_id in left for event in self._collect(request_id)]
+                for request_id, event in mail:
+                    if isinstance(event, Finished):
+                        left[request_id] -= 1
+                        if not left[request_id]:
+                            del left[request_id], self._mailboxes[request_id]
+                    yield indices[request_id], event
+        finally:
+            with self._lock:
+                for request_id in left:
+                    self.cancel(request_id)
+                    del self._mailboxes[request_id]
+                self._late_events = [entry for entry in self._late_events if entry[0] not in left]
+
+    def check(self) -> None:
+        """Hold the books of the cache against the answers in work.
+
+        Raises:
+            AssertionError: at the first thing that is not as it should be.
+        """
+        with self._lock:
+            texts = [answer.cached for answer in self._running]
+            assert None not in texts
+            self.cache.check([text for text in texts if text is not None])
+            assert all(answer.cached is None for answer in self._queue)
+            assert all(owner in self._running for owner in self._owners)
+            assert len(self._owners) == (0 if self._batch is None else len(self._batch))
+
+    # What a step is made of.
+
+    def _expire(self) -> list[tuple[int, Event]]:
+        now = time.perf_counter()
+        late = [
+            answer
+            for answer in self._answers()
+            if answer.wanted.deadline_ms is not None and now - answer.started >= answer.wanted.deadline_ms / 1000
+        ]
+        events = [answer.finish("deadline") for answer in late]
+        if late:
+            self._let_go()
+        return events
+
+    def _admit(self) -> None:
+        """Let in those for whom there is room; who is too large for it now holds nobody up of his own size or less."""
+        admitted = []
+        for answer in self._queue:
+            if len(self._running) >= self.config.max_rows:
+                break
+            cached = self.cache.open(answer.text[: answer.num_ahead], answer.num_positions)
+            if cached is None:
+                continue
+            answer.cached = cached
+            answer.usage.cached_tokens = cached.num_reused
+            admitted.append(answer)
+            self._running.append(answer)
+        if admitted:
+            self._queue.remove(admitted)
+
+    def _advance(self, work: Sequence[Work]) -> list[tuple[int, Event]]:
+        """Do the work of a step; if it fails, each piece alone, so that only those fail that cannot be done."""
+        try:
+            return self._do(work)
+        except Exception as error:
+            if len(work) == 1:
+                message = f"{type(error).__name__}: {error}"
+                return [work[0].answer.finish("error", message)]
+        return [event for piece in work if piece.answer.finish_reason is None for event in self._advance([piece])]
+
+    def _do(self, work: Sequence[Work]) -> list[tuple[int, Event]]:
+        writing = [self._writing(piece) for piece in work if piece.num_written]
+        denoised = [piece.answer for piece in work if piece.denoises]
+        if not denoised:
+            self.runner.forward(writing)
+            for piece in work:
+                self._count(piece)
+            return []
+        # In the order of the batch, so that it need not be put in another.
+        rows = sorted(self._owners.index(answer) for answer in denoised)
+        result = self._denoise(rows, writing)
+        for piece in work:
+            self._count(piece)
+        return self._review(rows, result)
+
+    def _writing(self, piece: Work) -> Part:
+        text, cached = piece.answer.text, piece.answer.cached
+        assert cached is not None
+        start, count = cached.length, piece.num_written
+        segment = Segment(slot_S=cached.slot_S, start=start, count=count, block=self._block, run=cached.run)
+        return Part(segment=segment, tokens=text[start : start + count])
+
+    def _reading(self, answer: Answer, row: int, length: int) -> Part:
+        """What a canvas reads of itself; the rest of its text stands in the cache, or before it in the same pass."""
+        spec, cached, ahead = self.generator.spec, answer.cached, answer.num_ahead
+        assert cached is not None
+        full = spec.prefix_attention == "full"
+        tokens = answer.text[ahead:]
+        count = len(answer.text) + length if full else length
+        # A single position reads what is before it, whichever way it is put.
+        segment = Segment(
+            slot_S=cached.slot_S, start=ahead, count=count, block=1 if spec.autoregressive else None, run=cached.run
+        )
+        return Part(segment=segment, tokens=tokens, row=row, length=length, shift=int(full and spec.logit_shift))
+
+    def _open_canvases(self, answers: Sequence[Answer]) -> list[tuple[int, Event]]:
+        new = [answer for answer in answers if answer not in self._owners]
+        if not new:
+            return []
+        canvases = [answer.next_canvas() for answer in new]
+        fresh = CanvasBatch.from_tokens(
+            self.generator.process,
+            [tokens for tokens, _ in canvases],
+            frozen=[frozen for _, frozen in canvases],
+            seeds=[answer.seed for answer in new],
+            config=[answer.wanted.sampler for answer in new],
+            canvas=[answer.canvas for answer in new],
+            device=self.cache.pool.device,
+        )
+        self._batch = fresh if self._batch is None else CanvasBatch.concatenate([self._batch, fresh])
+        first = len(self._owners)
+        self._owners += new
+        events = []
+        for i, answer in enumerate(new):
+            events += answer.show(self._batch, first + i, None)
+        return events
+
+    def _denoise(self, rows: Sequence[int], writing: Sequence[Part]) -> StepResult:
+        """A step of some canvases, with what has to be written in the same pass."""
+        assert self._batch is not None
+        every = list(rows) == list(range(len(self._batch)))
+        batch = self._batch if every else self._batch.select(rows)
+        lengths = batch.host_length_R.tolist()
+        reading = [
+            self._reading(self._owners[row], i, length)
+            for i, (row, length) in enumerate(zip(rows, lengths, strict=True))
+        ]
+        result = step(
+            batch,
+            _Pass(self.runner, [*writing, *reading]),
+            self.generator.process,
+            self_conditioning=self.generator.spec.self_conditioning,
+            banned=self.generator.banned,
+            stop_head=self.generator.stop_head,
+        )
+        self._batch = result.batch if every else self._batch.put(rows, result.batch)
+        return result
+
+    def _count(self, piece: Work) -> None:
+        """Book what a pass has done for an answer."""
+        answer, usage = piece.answer, piece.answer.usage
+        usage.forward_passes += 1
+        usage.positions_computed += piece.num_positions
+        answer.service += piece.num_positions
+        if piece.num_written:
+            assert answer.cached is not None
+            start = answer.cached.length
+            written = answer.text[start : start + piece.num_written]
+            self.cache.commit(answer.cached, written, answer.text[: answer.num_ahead])
+
+    def _review(self, rows: Sequence[int], result: StepResult) -> list[tuple[int, Event]]:
+        """Tell of a step, and take finished canvases into their answers."""
+        batch = result.batch
+        events: list[tuple[int, Event]] = []
+        done = batch.done_R.tolist()
+        gone: list[int] = []
+        for i, row in enumerate(rows):
+            answer = self._owners[row]
+            try:
+                events += answer.show(batch, i, result)
+                if done[i]:
+                    gone.append(row)
+                    events += self._commit(answer, batch, i)
+            except Exception as error:
+                events.append(answer.finish("error", f"{type(error).__name__}: {error}"))
+        self._drop(gone)
+        return events
+
+    def _commit(self, answer: Answer, batch: CanvasBatch, row: int) -> list[tuple[int, Event]]:
+        length, ahead = int(batch.host_length_R[row]), answer.num_ahead
+        events = answer.commit(
+            batch.tokens_RL[row, :length].tolist(),
+            steps=int(batch.step_R[row]),
+            revisions=int(batch.revisions_R[row]),
+            failed=bool(batch.failed_R[row]),
+        )
+        if self.generator.spec.commit == "in_place" and self.generator.spec.prefix_attention != "full":
+            # The keys and values of its last step stay.
+            assert answer.cached is not None
+            self.cache.commit(answer.cached, answer.text[ahead : ahead + length], exact=length == 1)
+        return events
+
+    def _cache_positions(self) -> int:
+        model, config = self.generator.model, self.config
+        if config.cache_positions is not None:
+            return config.cache_positions
+        most = config.max_rows * model.config.max_position_embeddings
+        bytes_each = sum(2 * heads * size for heads, size in model.cache_heads) * model.embedding_VD.element_size()
+        return max(1, min(most, _free_bytes(model.device) // 4 // bytes_each))
+
+    def _hint(self) -> str:
+        if not self._seconds_each:
+            return "Try again in a while"
+        wait_s = self._seconds_each * len(self._queue) / max(1, len(self._running))
+        return f"Try again in about {max(1, round(wait_s))} s"
+
+    def _answers(self) -> list[Answer]:
+        return [answer for answer in (*self._running, *self._queue) if answer.finish_reason is None]
+
+    def _let_go(self) -> None:
+        """Free what belongs to finished answers."""
+        waiting = [answer for answer in self._queue if answer.finish_reason is not None]
+        if waiting:
+            self._queue.remove(waiting)
+        gone = [answer for answer in self._running if answer.finish_reason is not None]
+        for answer in gone:
+            # Of late answers, the later the more.
+            self._seconds_each += (answer.usage.total_s - self._seconds_each) * (0.1 if self._seconds_each else 1.0)
+            assert answer.cached is not None
+            self.cache.close(answer.cached)
+            answer.cached = None
+        if gone:
+            self._running = [answer for answer in self._running if answer.finish_reason is None]
+            self._drop([row for row, owner in enumerate(self._owners) if owner.finish_reason is not None])
+
+    def _drop(self, rows: Sequence[int]) -> None:
+        """Take canvases out of the batch."""
+        if not rows:
+            return
+        assert self._batch is not None
+        kept = [row for row in range(len(self._owners)) if row not in rows]
+        self._batch = self._batch.select(kept) if kept else None
+        self._owners = [self._owners[row] for row in kept]
+
+    def _deliver(self, events: Sequence[tuple[int, Event]]) -> None:
+        for request_id, event in events:
+            if request_id in self._mailboxes:
+                self._mailboxes[request_id].append(event)
+            else:
+                self._late_events.append((request_id, event))
+
+    def _collect(self, request_id: int) -> list[Event]:
+        mail = list(self._mailboxes[request_id])
+        self._mailboxes[request_id].clear()
+        return mail
+
+
+class _Pass:
+    """One forward as the sampler sees it: a `sampling.Denoiser`."""
+
+    def __init__(self, runner: Runner, parts: Sequence[Part]) -> None:
+        self._runner, self._parts = runner, parts
+        self.soft_embedding = runner.soft_embedding
+        self.embedding = runner.embedding
+
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
+        hidden_ND, base_R = self._runner.forward(self._parts, tokens_RL, soft_RLD)
+        width = tokens_RL.shape[1]
+        return self._runner.logits(hidden_ND, base_R[index_N // width] + index_N % width)
+
+
+def _free_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,53 @@
+"""Generator: a model with all that does not change from request to request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.diffusion.process import Process
+from sfumato.engine.request import Request
+from sfumato.errors import CapacityError, RequestError
+from sfumato.models.model import Model
+from sfumato.sampling import StopHead
+from sfumato.spec import GenerationSpec
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A decoder with everything that does not change from request to request."""
+
+    name: str
+    """For results."""
+    model: Model
+    """Weights."""
+    spec: GenerationSpec
+    """How it generates."""
+    process: Process
+    """Its noise."""
+    tokenizer: Tokenizer
+    """Its text."""
+    banned: torch.Tensor | None = None
+    """bool_V; tokens never to be written."""
+    stop_head: StopHead | None = None
+    """Learned stop rule."""
+
+    def check(self, request: Request) -> None:
+        """Refuse a request that the model can never answer.
+
+        Raises:
+            RequestError: if its sampler does not fit the noise, or its prompt the vocabulary.
+            CapacityError: if the model's positions cannot hold it; with the numbers.
+        """
+        request.sampler.check(self.process)
+        vocab_size, most = self.model.config.vocab_size, self.model.config.max_position_embeddings
+        for token in request.prompt:
+            if not 0 <= token < vocab_size:
+                raise RequestError(f"the prompt holds token {token}; allowed: 0 to {vocab_size - 1}")
+        if len(request.prompt) + request.max_tokens > most:
+            raise CapacityError(
+                f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "
+                f"this model holds {most} positions: shorten the prompt or ask for fewer tokens"
+            )

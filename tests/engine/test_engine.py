@@ -1,0 +1,371 @@
+"""Requests together are as they are alone, whoever comes, goes or fails; and every one is answered."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result
+from sfumato.errors import CapacityError, ConfigError, RequestError
+from sfumato.sampling import SamplerConfig
+from sfumato.spec import GenerationSpec
+
+Make = Callable[..., TextModel]
+PLAIN = GenerationSpec(canvas_length=8)
+NAMES = ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "full-shifted", "block", "in-place", "ar"]
+
+
+def drain(engine: Engine) -> list[tuple[int, Event]]:
+    events = []
+    while engine.has_work:
+        events += engine.step()
+        engine.check()
+    return events
+
+
+def results(events: list[tuple[int, Event]]) -> dict[int, list[Result]]:
+    found: dict[int, dict[int, Result]] = {}
+    for request_id, event in events:
+        if isinstance(event, Finished):
+            variations = found.setdefault(request_id, {})
+            assert event.variation not in variations, "an answer is finished twice"
+            variations[event.variation] = event.result
+    return {request_id: [own[i] for i in sorted(own)] for request_id, own in found.items()}
+
+
+def drawn_request(model: TextModel, random_: random.Random) -> Request:
+    spec, process = model.spec, model.generator.process
+    sampler: dict[str, Any] = {"steps": random_.randint(1, 6), "adaptive": random_.random() < 0.7}
+    names = ["entropy", "threshold", "ancestral", "margin", "predictor-corrector", "remdm"]
+    while True:
+        sampler["name"] = random_.choice(names)
+        sampler["temperature_start"] = sampler["temperature_end"] = random_.choice([0.0, 0.5, 1.0])
+        sampler["top_p"] = random_.choice([1.0, 1.0, 0.8])
+        sampler["entropy_bound"] = random_.choice([0.1, 2.0, 20.0])
+        try:
+            SamplerConfig(**sampler).check(process)
+            break
+        except RequestError:
+            continue
+    prompts = [[7], [9] * 20, [*range(10, 50)], [*range(10, 42), 8, 9], [*range(100, 113)]]
+    fixed = spec.autoregressive or spec.prefix_attention == "block"
+    return Request(
+        prompt=tuple(random_.choice(prompts)),
+        sampler=SamplerConfig(**sampler),
+        max_tokens=random_.randint(1, 30),
+        canvas_length=spec.canvas_length if fixed else random_.choice([3, 8, 12]),
+        seed=random_.randrange(1000),
+        priority=random_.choice([0, 0, 1, 5]),
+        trace=True,
+    )
+
+
+def same(one: Result, other: Result) -> None:
+    """To the last bit of every confidence of every step."""
+    assert one.tokens == other.tokens
+    assert (one.text, one.finish_reason, one.seed) == (other.text, other.finish_reason, other.seed)
+    assert one.trace == other.trace
+    for name in ("canvases", "denoising_steps", "revisions"):
+        assert getattr(one.usage, name) == getattr(other.usage, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mixes_of_requests_are_as_each_is_alone(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    """Twenty mixes, of any lengths, seeds, samplers and priorities, with cancels, in engines of any size."""
+    model = make_model(specs[name])
+    random_ = random.Random(name)
+    pool = [drawn_request(model, random_) for _ in range(16)]
+    alone = []
+    for request in pool:
+        solo = Engine(model, EngineConfig(reuse_prefixes=False))
+        number = solo.submit(request)
+        alone.append(results(drain(solo))[number][0])
+    for _ in range(20):
+        reuse = random_.random() < 0.5
+        engine = Engine(
+            model,
+            EngineConfig(
+                cache_positions=random_.choice([96, 200, 1000]),
+                max_rows=random_.choice([2, 5, 64]),
+                max_positions=random_.choice([1, 20, 512]),
+                prefill_chunk=random_.choice([16, 256]),
+                reuse_prefixes=reuse,
+            ),
+        )
+        wanted: dict[int, int] = {}
+        cancelled: set[int] = set()
+        events: list[tuple[int, Event]] = []
+        for _ in range(random_.randint(2, 7)):
+            index = random_.randrange(len(pool))
+            wanted[engine.submit(pool[index])] = index
+            for _ in range(random_.randint(0, 4)):
+                events += engine.step()
+                engine.check()
+            if random_.random() < 0.2:
+                gone = random_.choice(list(wanted))
+                cancelled.add(gone)
+                engine.cancel(gone)
+                engine.check()
+        events += drain(engine)
+        found = results(events)
+        assert set(found) == set(wanted)
+        for number, index in wanted.items():
+            [result] = found[number]
+            if result.finish_reason == "cancelled":
+                assert number in cancelled
+                assert result.tokens == alone[index].tokens[: len(result.tokens)]
+            elif reuse or name == "ar" or engine.config.prefill_chunk == 16:
+                # Written in other parts or alone in its forward, a prompt may differ in the last bits.
+                assert result.tokens == alone[index].tokens
+            else:
+                same(result, alone[index])
+        assert engine.cache.num_used == 0
+        assert reuse or engine.cache.num_idle == 0
+
+
+def test_a_short_request_overtakes_long_ones(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_positions=16))
+    settings: dict[str, Any] = {"steps": 4, "adaptive": False}
+    long = [engine.submit(model.request("hello", max_tokens=32, seed=i, **settings)) for i in range(4)]
+    for _ in range(6):
+        engine.step()
+    short = engine.submit(model.request("x", max_tokens=8, **settings))
+    steps = 0
+    while short not in results(engine.step()):
+        steps += 1
+    assert steps < 4 + 2
+    assert set(results(drain(engine))) == set(long)
+
+
+def test_nobody_waits_for_ever(make_model: Make):
+    """However many short requests come, the long one goes on."""
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_positions=8))
+    settings: dict[str, Any] = {"steps": 2, "adaptive": False}
+    long = engine.submit(model.request("hello", max_tokens=24, **settings))
+    for _ in range(200):
+        engine.submit(model.request("x", max_tokens=4, **settings))
+        if long in results(engine.step()):
+            return
+    raise AssertionError("200 steps, and it is not finished")
+
+
+def test_priority_goes_before_turn(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_rows=1))
+    low, high = (engine.submit(model.request("x", max_tokens=8, steps=2, priority=p)) for p in (0, 3))
+    assert list(results(drain(engine))) == [high, low]
+
+
+def test_a_long_prompt_is_written_in_chunks_and_keeps_nobody_waiting(make_model: Make):
+    model = make_model(PLAIN, max_position_embeddings=600)
+    engine = Engine(model, EngineConfig(prefill_chunk=64, max_positions=100))
+    long = engine.submit(model.request([5] * 400, max_tokens=8, steps=2, adaptive=False))
+    engine.step()
+    short = engine.submit(model.request("x", max_tokens=8, steps=2, adaptive=False))
+    finished = list(results(drain(engine)))
+    assert finished == [short, long]
+    # 2 steps of one, 6 chunks and 2 steps of the other, of which the first 2 with those.
+    assert engine.runner.num_forwards == 6 + 2
+
+
+def test_cancelling(make_model: Make):
+    """The committed text comes back, the room is free in the same step, and a second time it is nothing."""
+    model = make_model(PLAIN)
+    engine = Engine(model)
+    request = model.request("hello", max_tokens=40, steps=3, adaptive=False)
+    number = engine.submit(request)
+    for _ in range(4):
+        engine.step()
+    before = engine.runner.num_forwards
+    engine.cancel(number)
+    engine.cancel(12345)
+    assert engine.cache.num_used == 0
+    events = drain(engine)
+    [result] = results(events)[number]
+    assert (result.finish_reason, len(result.tokens)) == ("cancelled", 8)
+    assert result.usage.completion_tokens == 8
+    assert engine.runner.num_forwards == before
+    engine.cancel(number)
+    assert not engine.has_work
+
+
+def test_a_deadline_gives_what_is_committed(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+    model = make_model(PLAIN)
+    engine = Engine(model)
+    now = 100.0
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    settings: dict[str, Any] = {"max_tokens": 40, "steps": 3, "adaptive": False}
+    hurried = engine.submit(model.request("hello", deadline_ms=500, **settings))
+    waiting = engine.submit(model.request("hello", deadline_ms=400, priority=-1, **settings))
+    calm = engine.submit(model.request("hello", **settings))
+    for _ in range(4):
+        assert not results(engine.step())
+        now += 0.1
+    assert set(results(engine.step())) == {waiting}
+    now += 0.1
+    found = results(drain(engine))
+    [late], [whole] = found[hurried], found[calm]
+    assert (late.finish_reason, whole.finish_reason) == ("deadline", "length")
+    assert late.tokens == whole.tokens[:8]
+    assert late.usage.total_s == pytest.approx(0.5)
+
+
+def test_a_request_that_can_never_fit_is_refused_at_once(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(cache_positions=32))
+    with pytest.raises(CapacityError, match=r"may take 43 positions; the cache holds 32"):
+        engine.submit(model.request([5] * 3, max_tokens=40))
+    with pytest.raises(CapacityError, match="96 positions"):
+        engine.submit(Request(prompt=(5,) * 60, max_tokens=40))
+    with pytest.raises(RequestError, match="holds token 300; allowed: 0 to 260"):
+        engine.submit(Request(prompt=(300,)))
+    with pytest.raises(RequestError, match="remdm"):
+        engine.submit(Request(prompt=(5,), sampler=SamplerConfig(name="remdm")))
+    assert not engine.has_work
+
+
+def test_a_full_queue_refuses_with_a_hint(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_queue=3, max_rows=2))
+    request = model.request("x", max_tokens=8, steps=2)
+    for _ in range(3):
+        engine.submit(request)
+    with pytest.raises(CapacityError, match=r"3 answers wait and 1 more are asked for; allowed: 3.*Try again"):
+        engine.submit(request)
+    engine.step()
+    engine.submit(request)
+    assert len(results(drain(engine))) == 4
+    for _ in range(3):
+        engine.submit(request)
+    with pytest.raises(CapacityError, match=r"Try again in about \d+ s"):
+        engine.submit(request)
+
+
+def test_run_takes_more_than_the_queue_holds(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_queue=2, max_rows=2))
+    requests = [model.request("x", max_tokens=8, steps=2, seed=i) for i in range(9)]
+    found = [(index, event.result.seed) for index, event in engine.run(requests) if isinstance(event, Finished)]
+    assert sorted(found) == [(i, i) for i in range(9)]
+    assert engine._mailboxes == {}
+
+
+def test_closing_answers_everything(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_rows=2))
+    numbers = [engine.submit(model.request("x", max_tokens=20, steps=2)) for _ in range(4)]
+    engine.step()
+    engine.close()
+    found = results(drain(engine))
+    assert set(found) == set(numbers)
+    assert {own[0].finish_reason for own in found.values()} == {"cancelled"}
+    assert engine.cache.num_used == 0
+    with pytest.raises(CapacityError, match="closed"):
+        engine.submit(model.request("x"))
+
+
+class Failing(Exception):
+    pass
+
+
+def test_what_fails_for_one_fails_for_one(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+    """A forward that cannot be done with one text among others is done for the others."""
+    model = make_model(PLAIN)
+    settings: dict[str, Any] = {"max_tokens": 16, "steps": 3, "adaptive": False}
+    good = [model.request("hello", seed=i, **settings) for i in range(2)]
+    expected = [model.generate("hello", seed=i, **settings).tokens for i in range(2)]
+    engine = Engine(model)
+    forward = model.decoder.forward
+
+    def fails(tokens: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        if (tokens == 200).sum() > 20:
+            raise Failing("too many of them")
+        return forward(tokens, *rest, **options)
+
+    monkeypatch.setattr(model.decoder, "forward", fails)
+    numbers = [engine.submit(good[0]), engine.submit(Request(prompt=(200,) * 30)), engine.submit(good[1])]
+    found = results(drain(engine))
+    assert [found[number][0].finish_reason for number in numbers] == ["length", "error", "length"]
+    assert found[numbers[1]][0].error == "Failing: too many of them"
+    assert found[numbers[1]][0].to_dict()["error"] == "Failing: too many of them"
+    assert [found[numbers[0]][0].tokens, found[numbers[2]][0].tokens] == expected
+
+
+def test_a_tokenizer_that_fails_for_one_fails_for_one(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+    model = make_model(PLAIN)
+    engine = Engine(model)
+    numbers = [engine.submit(model.request("hello", seed=i, max_tokens=8, steps=2)) for i in range(3)]
+    engine.step()
+    victim = engine._owners[1]
+    monkeypatch.setattr(victim._detokenizer, "push", lambda tokens: 1 / 0)
+    found = results(drain(engine))
+    assert [found[number][0].finish_reason for number in numbers] == ["length", "error", "length"]
+    assert "ZeroDivisionError" in found[numbers[1]][0].error
+
+
+def test_events_of_a_request_that_asks_for_drafts(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model)
+    loud = engine.submit(model.request("x", max_tokens=8, steps=2, adaptive=False), drafts=True)
+    quiet = engine.submit(model.request("x", max_tokens=8, steps=2, adaptive=False))
+    events = drain(engine)
+    kinds = {number: [type(event) for own, event in events if own == number] for number in (loud, quiet)}
+    assert kinds == {loud: [CanvasChanged] * 3 + [Committed, Finished], quiet: [Committed, Finished]}
+
+
+def test_a_stream_that_is_left_is_cancelled(make_model: Make):
+    model = make_model(PLAIN)
+    stream = model.stream("hello", max_tokens=40, steps=4)
+    next(stream)
+    assert model.engine.cache.num_used > 0
+    stream.close()
+    assert model.engine.cache.num_used == 0
+    assert not model.engine.has_work
+
+
+def test_callers_in_several_threads_share_the_engine(make_model: Make):
+    model = make_model(PLAIN)
+    settings: dict[str, Any] = {"max_tokens": 24, "steps": 4}
+    expected = [model.generate("hello", seed=i, **settings).tokens for i in range(6)]
+    found: list[Any] = [None] * 6
+
+    def ask(i: int) -> None:
+        found[i] = model.generate("hello", seed=i, **settings).tokens
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+    model.engine.check()
+
+
+def test_a_chat_finds_its_earlier_turns_written(make_model: Make):
+    model = make_model(PLAIN, max_position_embeddings=400)
+    first = model.request([*range(5, 45)], max_tokens=40, steps=2)
+    answer = model.generate(list(first.prompt), max_tokens=40, steps=2)
+    longer = [*first.prompt, *answer.tokens, 7, 8]
+    again = model.generate(longer, max_tokens=16, steps=2, seed=1)
+    # All but the last canvas, which nobody had to write, in whole pages.
+    assert again.usage.cached_tokens == (40 + 32) // 16 * 16
+    fresh = Engine(model, EngineConfig(reuse_prefixes=False))
+    number = fresh.submit(model.request(longer, max_tokens=16, steps=2, seed=1))
+    assert results(drain(fresh))[number][0].tokens == again.tokens
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(EngineConfig) if field.type != "bool"])
+@pytest.mark.parametrize("value", [0, -1, True, 2.5])
+def test_sizes_are_whole_numbers(field: str, value: Any):
+    with pytest.raises(ConfigError, match=field):
+        EngineConfig(**{field: value})

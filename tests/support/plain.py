@@ -1,0 +1,101 @@
+"""The plain loop: one request, no cache, no batch; every forward computes prefix and canvas, every mask written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from sfumato.engine.generator import Generator
+from sfumato.engine.request import Request
+from sfumato.models.attention import AttentionSpec
+from sfumato.sampling import CanvasBatch, denoise
+
+# R rows (one), L canvas, N positions asked for, D model, V vocabulary
+
+Answered = tuple[list[int], int, int]
+"""Tokens, canvases, steps."""
+
+
+class Uncached:
+    """A `sampling.Denoiser` of one row."""
+
+    def __init__(self, generator: Generator, prefix: Sequence[int]) -> None:
+        self.generator, self.prefix = generator, list(prefix)
+
+    def __call__(
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+    ) -> Tensor:
+        spec, model = self.generator.spec, self.generator.model
+        full, block = spec.prefix_attention == "full", 1
+        prefix, canvas = self.prefix, tokens_RL[0].tolist()
+        if spec.logit_shift and not full:
+            prefix, canvas = prefix[:-1], [prefix[-1], *canvas[:-1]]
+        if spec.prefix_attention == "block":
+            block = spec.canvas_length
+        tokens = torch.tensor([[*prefix, *canvas]])
+        places = torch.arange(tokens.shape[1])
+        on_canvas = places >= len(prefix)
+        mask = (places[None] // block <= places[:, None] // block) | (on_canvas[None] & on_canvas[:, None]) | full
+
+        def near(window: int) -> Tensor:
+            """Each reads a window up to itself; a canvas reads as far as its first position does."""
+            own = torch.where(on_canvas, len(prefix), places)
+            return mask & (places[None] > own[:, None] - window)
+
+        attention = AttentionSpec(
+            mask=mask[None, None],
+            windows={window: AttentionSpec(mask=near(window)[None, None]) for window in model.windows},
+        )
+        soft = None
+        if soft_RLD is not None:
+            soft = torch.cat((torch.zeros(1, len(prefix), soft_RLD.shape[-1]), soft_RLD), dim=1)
+        hidden = model(
+            tokens, places[None], attention, canvas_RQ=None if spec.autoregressive else on_canvas[None], soft_RQD=soft
+        )
+        first = len(prefix) - int(full and spec.logit_shift)
+        return model.logits(hidden[0, first + index_N])
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        return self.generator.model.soft_embedding(probs_RLV)
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
+        return self.generator.model.token_embedding(tokens_RL)
+
+
+@torch.inference_mode()
+def answer(generator: Generator, request: Request) -> Answered:
+    """Canvas after canvas, each from noise, the last one cut to what is left; blocks are whole."""
+    spec = generator.spec
+    block = spec.canvas_length if spec.prefix_attention == "block" else 1
+    whole = len(request.prompt) // block * block
+    text, head = list(request.prompt[:whole]), list(request.prompt[whole:])
+    tokens: list[int] = []
+    canvas = steps = 0
+    while len(tokens) < request.max_tokens:
+        length = min(request.canvas_length, request.max_tokens - len(tokens)) if block == 1 else block
+        batch = CanvasBatch.from_tokens(
+            generator.process,
+            [[*head, *[0] * (length - len(head))]],
+            frozen=[[place < len(head) for place in range(length)]],
+            seeds=[request.seed],
+            config=request.sampler,
+            canvas=canvas,
+        )
+        done = denoise(
+            batch,
+            Uncached(generator, text),
+            generator.process,
+            self_conditioning=spec.self_conditioning,
+            banned=generator.banned,
+        ).batch
+        canvas, steps = canvas + 1, steps + int(done.step_R[0])
+        whole_canvas = done.tokens_RL[0].tolist()
+        written, text, head = whole_canvas[len(head) :], [*text, *whole_canvas], []
+        written = written[: request.max_tokens - len(tokens)]
+        ends = [place for place, token in enumerate(written) if token in generator.tokenizer.eos_ids]
+        if ends:
+            return [*tokens, *written[: ends[0]]], canvas, steps
+        tokens += written
+    return tokens, canvas, steps
