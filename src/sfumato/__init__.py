@@ -9,21 +9,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.engine.async_engine import AsyncEngine
+    from sfumato.engine.engine import Engine, EngineConfig
     from sfumato.engine.model import TextModel, load
-    from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Result, Usage
+    from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result, Usage
     from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError
     from sfumato.sampling.settings import SamplerConfig
 
     __version__: str
 
 __all__ = [
+    "AsyncEngine",
     "CanvasChanged",
     "CapacityError",
     "CheckpointError",
     "Committed",
     "ConfigError",
+    "Engine",
+    "EngineConfig",
     "Event",
     "Finished",
+    "Request",
     "RequestError",
     "Result",
     "SamplerConfig",
@@ -35,8 +41,10 @@ __all__ = [
 ]
 
 _MODULES = {
+    "sfumato.engine.async_engine": ("AsyncEngine",),
+    "sfumato.engine.engine": ("Engine", "EngineConfig"),
     "sfumato.engine.model": ("TextModel", "load"),
-    "sfumato.engine.request": ("CanvasChanged", "Committed", "Event", "Finished", "Result", "Usage"),
+    "sfumato.engine.request": ("CanvasChanged", "Committed", "Event", "Finished", "Request", "Result", "Usage"),
     "sfumato.errors": ("CapacityError", "CheckpointError", "ConfigError", "RequestError", "SfumatoError"),
     "sfumato.sampling.settings": ("SamplerConfig",),
 }

@@ -73,6 +73,8 @@ def make_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer) 
 
     def made(spec: GenerationSpec, generation: dict[str, Any] | None = None, **changes: Any) -> TextModel:
         settings: dict[str, Any] = {"canvas_embedding": True, "self_conditioning": spec.self_conditioning}
+        # Sizes that fill vector registers, as those of real models do: the rest of a vector rounds otherwise.
+        settings |= {"head_dim": 16, "intermediate_size": 32}
         decoder = make_decoder(vocab_size=VOCAB, **settings | changes)
         return TextModel("small", Checkpoint(decoder, spec, generation or {}), byte_tokenizer)
 

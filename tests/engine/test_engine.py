@@ -202,22 +202,22 @@ def test_cancelling(make_model: Make):
 def test_a_deadline_gives_what_is_committed(make_model: Make, monkeypatch: pytest.MonkeyPatch):
     model = make_model(PLAIN)
     engine = Engine(model)
-    now = 100.0
+    now = 64.0
     monkeypatch.setattr("time.perf_counter", lambda: now)
     settings: dict[str, Any] = {"max_tokens": 40, "steps": 3, "adaptive": False}
-    hurried = engine.submit(model.request("hello", deadline_ms=500, **settings))
-    waiting = engine.submit(model.request("hello", deadline_ms=400, priority=-1, **settings))
+    hurried = engine.submit(model.request("hello", deadline_ms=1250, **settings))
+    waiting = engine.submit(model.request("hello", deadline_ms=1000, priority=-1, **settings))
     calm = engine.submit(model.request("hello", **settings))
     for _ in range(4):
         assert not results(engine.step())
-        now += 0.1
+        now += 0.25
     assert set(results(engine.step())) == {waiting}
-    now += 0.1
+    now += 0.25
     found = results(drain(engine))
     [late], [whole] = found[hurried], found[calm]
     assert (late.finish_reason, whole.finish_reason) == ("deadline", "length")
     assert late.tokens == whole.tokens[:8]
-    assert late.usage.total_s == pytest.approx(0.5)
+    assert late.usage.total_s == pytest.approx(1.25)
 
 
 def test_a_request_that_can_never_fit_is_refused_at_once(make_model: Make):
@@ -274,7 +274,7 @@ def test_closing_answers_everything(make_model: Make):
         engine.submit(model.request("x"))
 
 
-class Failing(Exception):
+class TooManyError(Exception):
     pass
 
 
@@ -289,15 +289,15 @@ def test_what_fails_for_one_fails_for_one(make_model: Make, monkeypatch: pytest.
 
     def fails(tokens: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
         if (tokens == 200).sum() > 20:
-            raise Failing("too many of them")
+            raise TooManyError("too many of them")
         return forward(tokens, *rest, **options)
 
     monkeypatch.setattr(model.decoder, "forward", fails)
-    numbers = [engine.submit(good[0]), engine.submit(Request(prompt=(200,) * 30)), engine.submit(good[1])]
+    numbers = [engine.submit(good[0]), engine.submit(Request(prompt=(200,) * 30, max_tokens=8)), engine.submit(good[1])]
     found = results(drain(engine))
     assert [found[number][0].finish_reason for number in numbers] == ["length", "error", "length"]
-    assert found[numbers[1]][0].error == "Failing: too many of them"
-    assert found[numbers[1]][0].to_dict()["error"] == "Failing: too many of them"
+    assert found[numbers[1]][0].error == "TooManyError: too many of them"
+    assert found[numbers[1]][0].to_dict()["error"] == "TooManyError: too many of them"
     assert [found[numbers[0]][0].tokens, found[numbers[2]][0].tokens] == expected
 
 

@@ -144,7 +144,7 @@ def alphabet(byte_tokenizer: Any) -> list[int]:
 
 
 def test_the_cost_of_an_answer_by_hand(make_scripted: Make, alphabet: list[int]):
-    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, behind a prompt of 3: what has to be written, the prompt and
+    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, behind a prompt of 3: what has to be written, prompt and
     two canvases, goes with the first step that reads it."""
     model = make_scripted(PLAIN, alphabet)
     result = model.generate("?", max_tokens=20, steps=3, adaptive=False)
@@ -154,8 +154,8 @@ def test_the_cost_of_an_answer_by_hand(make_scripted: Make, alphabet: list[int])
     assert (usage.prompt_tokens, usage.completion_tokens) == (3, 20)
     assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (3, 9, 9)
     assert usage.positions_computed == 3 + 3 * (8 + 8 + 4) + 8 + 8
-    # Fewer positions than eight are filled up to eight.
-    assert forwards_of(model) == [3 + 8, 8, 8, 8 + 8, 8, 8, 8 + 4, 8, 8]
+    # They are filled up to whole eights.
+    assert forwards_of(model) == [16, 8, 8, 16, 8, 8, 16, 8, 8]
     assert 0.0 < usage.time_to_first_commit_s <= usage.total_s
 
 

@@ -90,6 +90,8 @@ def test_packed_texts_read_their_own(
     """Each position against the definition: its own text up to where it may, and no other's slots; in two layers."""
     generator = torch.Generator().manual_seed(0)
     pool = KVPool([(2, 6)] * 2, 1 + 20 * len(shapes))
+    for tensor in (*pool.keys, *pool.values):
+        tensor.normal_(generator=generator)
     prefixes: list[list[tuple[Tensor, Tensor]]] = []
     segments = []
     for text, (start, count, block) in enumerate(shapes):

@@ -15,7 +15,8 @@ import sfumato
 from parity import Numbers, check_int8, check_saved, relative_error
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import make_process
-from sfumato.engine.generate import Generator, generate
+from sfumato.engine.engine import Engine
+from sfumato.engine.generator import Generator
 from sfumato.engine.request import Finished, Request
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
@@ -149,7 +150,7 @@ def continuations(checkpoint: Checkpoint, texts: list[list[int]]) -> list[list[i
         for text in texts
     ]
     found: dict[int, list[int]] = {}
-    for index, event in generate(generator, requests):
+    for index, event in Engine(generator).run(requests):
         if isinstance(event, Finished):
             found[index] = list(event.result.tokens)
     return [found[index] for index in range(len(texts))]

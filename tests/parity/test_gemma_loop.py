@@ -18,7 +18,8 @@ from torch import Tensor
 from parity import Numbers
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import UniformProcess
-from sfumato.engine.generate import Generator, generate
+from sfumato.engine.engine import Engine
+from sfumato.engine.generator import Generator
 from sfumato.engine.model import load
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.models.checkpoint import load_checkpoint
@@ -147,7 +148,7 @@ def answer(directory: Path, prompt: list[int], seed: int, settings: dict[str, An
         seed=seed,
         trace=True,
     )
-    (finished,) = [event for _, event in generate(generator, [request]) if isinstance(event, Finished)]
+    (finished,) = [event for _, event in Engine(generator).run([request]) if isinstance(event, Finished)]
     return finished.result
 
 

@@ -23,7 +23,8 @@ from torch import Tensor
 
 from parity import Numbers
 from sfumato.diffusion.process import make_process
-from sfumato.engine.generate import Generator, generate
+from sfumato.engine.engine import Engine
+from sfumato.engine.generator import Generator
 from sfumato.engine.request import CanvasChanged, Finished, Request, Result
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
@@ -112,7 +113,7 @@ def run(
     ]
     shown: dict[int, list[CanvasChanged]] = {index: [] for index in range(len(texts))}
     results: dict[int, Result] = {}
-    for index, event in generate(generator, requests, drafts=True):
+    for index, event in Engine(generator).run(requests, drafts=True):
         if isinstance(event, CanvasChanged):
             shown[index].append(event)
         if isinstance(event, Finished):

@@ -157,6 +157,7 @@ class KVCache:
         text.tokens += tokens
         text.private |= not exact
         if not self.reuse or text.private:
+            self._await(text, None)
             return
         while (len(text.serials) + 1) * self.page_size <= text.length:
             self._keep(text)

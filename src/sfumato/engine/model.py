@@ -233,6 +233,8 @@ class TextModel:
         sampler: str | None = None,
         temperature: float | None = None,
         raw: bool = False,
+        priority: int = 0,
+        deadline_ms: int | None = None,
         **settings: Any,
     ) -> Request:
         """Check what is asked, once, and put it into the engine's terms.
@@ -248,6 +250,8 @@ class TextModel:
             sampler: name of the accept and renoise rule.
             temperature: sets both ends of the temperature schedule.
             raw: continue a text as it stands, without the chat template; so it is for a model that has none.
+            priority: of requests that wait, the highest goes first.
+            deadline_ms: milliseconds after which the answer ends with what was committed by then.
             **settings: any other field of `SamplerConfig`, such as steps or entropy_bound; None takes the default.
 
         Raises:
@@ -288,6 +292,8 @@ class TextModel:
             seed=seed,
             n=n,
             trace=trace,
+            priority=priority,
+            deadline_ms=deadline_ms,
         )
         self.generator.check(request)
         return request

@@ -11,12 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sfumato.models.attention import KVPool, PackedAttention, Segment
+from sfumato.models.attention import WHOLE, KVPool, PackedAttention, Segment
 from sfumato.models.model import Model
-
-# Matrix products of fewer rows than this round otherwise than those of more (measured with MKL: 4 for each of two
-# threads). From here on what a row gives does not depend on which others are there, to the last bit.
-_SAME_BITS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +110,8 @@ class Runner:
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
         """Mean embedding [1, N, D] under token probabilities."""
         count = probs_1NV.shape[1]
-        if count < _SAME_BITS:
-            padding = probs_1NV.new_zeros(1, _SAME_BITS - count, probs_1NV.shape[2])
+        if count % WHOLE:
+            padding = probs_1NV.new_zeros(1, -count % WHOLE, probs_1NV.shape[2])
             probs_1NV = torch.cat((probs_1NV, padding), dim=1)
         return self._model.soft_embedding(probs_1NV)[:, :count]
 
@@ -124,7 +120,7 @@ class Runner:
         return self._model.token_embedding(tokens_RL)
 
     def _padded(self, count: int) -> int:
-        return count if self._autoregressive and count == 1 else max(count, _SAME_BITS)
+        return count if self._autoregressive and count == 1 else count + -count % WHOLE
 
     def _spread(self, parts: Sequence[Part], soft_RLD: Tensor, place_C: Tensor, num_positions: int) -> Tensor:
         rows = [(part.row, part.length) for part in parts if part.row is not None]

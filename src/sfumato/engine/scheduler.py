@@ -1,7 +1,8 @@
 """Who goes next: which requests are let in, and which answers take part in a step.
 
 Fair among equals: of those of the highest priority, the one that has had the least computed for it goes first, so that
-a short request joins long ones without waiting behind them; one that was left out a few times goes before all.
+a short request joins long ones without waiting behind them; those that were left out a few times go before
+all, in turn.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def plan(answers: Sequence[Answer], *, max_positions: int, chunk: int) -> list[W
     Returns:
         At least one piece of work if there is any answer.
     """
-    order = sorted(answers, key=lambda a: (-a.wanted.priority, a.waited < _PATIENCE, a.service, a.started))
+    order = sorted(answers, key=_turn)
     chosen: list[Work] = []
     total = 0
     for answer in order:
@@ -78,6 +79,11 @@ def plan(answers: Sequence[Answer], *, max_positions: int, chunk: int) -> list[W
         total += work.num_positions
         chosen.append(work)
     return chosen
+
+
+def _turn(answer: Answer) -> tuple[float, ...]:
+    patience = answer.waited if answer.waited >= _PATIENCE else 0
+    return (-answer.wanted.priority, -patience, answer.service, answer.started)
 
 
 def _next(answer: Answer, chunk: int) -> Work:
