@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from sfumato.bench.work import Runner, require_transformers
+from sfumato.bench.shapes import require_transformers
+from sfumato.bench.subject import Subject
 from sfumato.errors import ConfigError, unknown
 from sfumato.models.families import llama
 from sfumato.models.tensors import read_json
@@ -70,14 +71,15 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
     """
     if peer not in PEERS:
         raise ConfigError(unknown("peer", peer, PEERS))
-    runner = Runner(directory)
-    prompt = runner.random_prompt(work.prompt_tokens)
+    subject = Subject.read(directory)
+    prompt = subject.random_prompt(work.prompt_tokens)
+    request = subject.request(prompt, new_tokens=work.new_tokens, steps=work.steps)
     theirs = _transformers(directory, prompt, work)
     passes = 0
 
     def ours() -> None:
         nonlocal passes
-        passes = runner.run(prompt, new_tokens=work.new_tokens, steps=work.steps).usage.forward_passes
+        passes = subject.run(request).usage.forward_passes
 
     pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(1 + work.repeats)][1:]
     return Comparison(

@@ -4,13 +4,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional
 
+from sfumato.bench.subject import Subject
+from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.models import decoder, gemma
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts, MixtureOfExperts
@@ -45,6 +51,11 @@ class StepCost:
         """Bytes moved from memory, if everything is read once."""
         return (self.num_weights + self.num_cached) * bytes_per_weight
 
+    def along_with(self, written: StepCost) -> StepCost:
+        """A pass that also writes what the canvas reads: the weights are read once, and the cache as far as it was."""
+        operations = self.operations + written.operations
+        return dataclasses.replace(self, operations=operations, num_cached=written.num_cached)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
@@ -78,7 +89,9 @@ def model_size(model: Model) -> ModelSize:
     )
 
 
-def step_cost(model: Model, length: int, prefix: int = 0, *, soft_embedding: bool = False) -> StepCost:
+def step_cost(
+    model: Model, length: int, prefix: int = 0, *, soft_embedding: bool = False, head: bool = True
+) -> StepCost:
     """Cost of a denoising step.
 
     Args:
@@ -86,9 +99,10 @@ def step_cost(model: Model, length: int, prefix: int = 0, *, soft_embedding: boo
         length: positions of the canvas.
         prefix: committed positions before it, in the cache.
         soft_embedding: whether the step makes the soft embedding that the next one reads.
+        head: whether it has logits.
     """
     vocab_size, width = model.embedding_VD.shape
-    per_position = vocab_size * width * (2 if soft_embedding else 1)
+    per_position = vocab_size * width * (head + soft_embedding)
     weights: float = vocab_size * width
     for module in model.modules():
         if isinstance(module, nn.Linear):
@@ -122,6 +136,78 @@ def measure_machine(seconds: float = 0.3) -> Machine:
     products = _best(lambda: left @ right, seconds)
     reads = _best(large.sum, seconds)
     return Machine(operations_per_s=2.0 * 1024**3 / products, bytes_per_s=large.numel() * 4 / reads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepShare:
+    """One denoising step of one canvas, and the matrix products in it done by themselves."""
+
+    canvas_length: int
+    """Positions of the canvas."""
+    prefix: int
+    """Committed positions before it."""
+    step_s: float
+    """Seconds of a step of the engine: forward, sampling, scheduling; median."""
+    products_s: float
+    """Seconds of all matrix products with weights, head included, at these sizes, one after the other; median."""
+    share: float
+    """products_s / step_s: what is left to gain by doing nothing else."""
+    operations_per_s: float
+    """Counted operations of the step over its time."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For one line of JSON."""
+        return asdict(self)
+
+
+def step_share(subject: Subject, length: int, prefix: int, *, repeats: int = 7) -> StepShare:
+    """Measure steps and the products in them, in turns.
+
+    Args:
+        subject: the model, its weights floats.
+        length: positions of the canvas.
+        prefix: tokens of the prompt.
+        repeats: timed steps.
+    """
+    model, soft = subject.model.decoder, subject.model.spec.self_conditioning
+    engine = Engine(subject.model, EngineConfig(reuse_prefixes=False))
+    prompt = subject.random_prompt(prefix)
+    # The first step writes the prompt and reads no soft embedding.
+    engine.submit(subject.request(prompt, new_tokens=length, steps=repeats + 4, canvas_length=length))
+    for _ in range(2):
+        engine.step()
+    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    inputs = {module.in_features: torch.randn(length, module.in_features) for module in linears}
+    hidden = torch.randn(length, model.embedding_VD.shape[1])
+    probs = torch.rand(1, length, model.embedding_VD.shape[0])
+
+    @torch.inference_mode()
+    def products() -> None:
+        for module in linears:
+            functional.linear(inputs[module.in_features], module.weight)
+        if getattr(model, "lm_head", None) is None:
+            functional.linear(hidden, model.embedding_VD)
+        if soft:
+            model.soft_embedding(probs)
+
+    products()
+    pairs = [(_seconds(engine.step), _seconds(products)) for _ in range(repeats)]
+    step_s, products_s = (statistics.median(column) for column in zip(*pairs, strict=True))
+    cost = step_cost(model, length, prefix, soft_embedding=soft)
+    return StepShare(
+        canvas_length=length,
+        prefix=prefix,
+        step_s=step_s,
+        products_s=products_s,
+        share=statistics.median(other / mine for mine, other in pairs),
+        operations_per_s=cost.operations / step_s,
+    )
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def _best(work: Callable[[], object], seconds: float) -> float:

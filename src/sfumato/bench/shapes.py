@@ -1,14 +1,19 @@
-"""Checkpoints with random weights in the shapes of real models, for measuring what weights do not change."""
+"""Random weights in the shapes of real models, for measuring what weights do not change."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from sfumato.bench.work import require_transformers
 from sfumato.errors import ConfigError, unknown
+from sfumato.models.checkpoint import Checkpoint, load_checkpoint
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.quantize import Quantization, quantize_model
+from sfumato.spec import GenerationSpec
 
 # Six layers of DiffusionGemma, narrow enough for a CPU.
 _GEMMA_TEXT: dict[str, Any] = {
@@ -38,25 +43,97 @@ _NO_VISION: dict[str, Any] = {
     "patch_size": 4,
     "position_embedding_size": 16,
 }
-SHAPES = ("gemma-6-layers",)
+# SmolLM2-135M, from its config.
+_SMOLLM2: dict[str, Any] = {
+    "vocab_size": 49152,
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "head_dim": 64,
+    "max_position_embeddings": 8192,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 100000.0,
+}
+_CANVAS = GenerationSpec(canvas_length=64, self_conditioning=True)
+_AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
 
 
-def write_random(directory: Path, shape: str, **changes: Any) -> None:
-    """Write a checkpoint that transformers and we load.
+def _decoder(sizes: dict[str, Any], spec: GenerationSpec, changes: dict[str, Any]) -> Checkpoint:
+    canvas = not spec.autoregressive
+    model = Decoder(DecoderConfig(**sizes | {"canvas_embedding": canvas, "self_conditioning": canvas} | changes))
+    model.initialize(0)
+    return Checkpoint(model.eval(), spec, {})
+
+
+def _gemma(changes: dict[str, Any]) -> Checkpoint:
+    with tempfile.TemporaryDirectory() as name:
+        write_gemma(Path(name), **changes)
+        return load_checkpoint(Path(name))
+
+
+_SHAPES: dict[str, Callable[[dict[str, Any]], Checkpoint]] = {
+    "smollm2-135m": lambda changes: _decoder(_SMOLLM2, _CANVAS, changes),
+    "smollm2-135m-ar": lambda changes: _decoder(_SMOLLM2, _AUTOREGRESSIVE, changes),
+    "gemma-6-layers": _gemma,
+}
+SHAPES = tuple(_SHAPES)
+
+
+def random_checkpoint(
+    shape: str,
+    *,
+    dtype: torch.dtype = torch.float32,
+    quantization: Quantization | None = None,
+    **changes: Any,
+) -> Checkpoint:
+    """Make a model that answers nonsense at the speed of a real one.
 
     Args:
-        directory: made if need be.
         shape: one of SHAPES.
+        dtype: of the weights.
+        quantization: holds the weights of linears and experts in few bits.
         **changes: to its config.
 
     Raises:
-        ConfigError: if the shape is not known, or transformers, which writes it, is not installed.
+        ConfigError: if the shape is not known, or transformers is not installed where it is needed.
     """
-    if shape not in SHAPES:
+    if shape not in _SHAPES:
         raise ConfigError(unknown("shape", shape, SHAPES))
+    checkpoint = _SHAPES[shape](changes)
+    checkpoint.model.to(dtype)
+    if quantization is not None:
+        quantize_model(checkpoint.model, quantization)
+    return checkpoint
+
+
+def write_gemma(directory: Path, **changes: Any) -> None:
+    """Write a DiffusionGemma of six layers that transformers and we load.
+
+    Args:
+        directory: made if need be.
+        **changes: to its text config.
+
+    Raises:
+        ConfigError: if transformers, which writes it, is not installed.
+    """
     transformers = require_transformers()
     torch.manual_seed(0)
     config = transformers.DiffusionGemmaConfig(
         text_config=_GEMMA_TEXT | changes, vision_config=_NO_VISION, canvas_length=64
     )
     transformers.DiffusionGemmaForBlockDiffusion(config).save_pretrained(directory)
+
+
+def require_transformers() -> Any:
+    """The module.
+
+    Raises:
+        ConfigError: if it is not installed.
+    """
+    try:
+        import transformers
+    except ImportError:
+        raise ConfigError("transformers is not installed: pip install 'transformers>=5.13'") from None
+    return transformers

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sfumato.cli.bench import bench, compare
+from sfumato.cli.bench import COMMANDS, bench
 from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
 from sfumato.cli.evaluate import evaluate
@@ -74,5 +74,6 @@ app.command(cls=Command)(train)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)
 app.command(cls=Command)(convert)
-bench.command(cls=Command)(compare)
+for measured in COMMANDS:
+    bench.command(cls=Command)(measured)
 app.add_typer(bench, name="bench")

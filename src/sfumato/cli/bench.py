@@ -4,23 +4,235 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.options import DType, DTypeName, Quantize
+from sfumato.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sfumato.bench.subject import Subject
+
 bench = typer.Typer(help="Measure speed, ours and of others, on this machine.", no_args_is_help=True)
+
+Model = Annotated[
+    str, typer.Argument(help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar.")
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; as it chooses if not given.")]
+Lines = Annotated[bool, typer.Option("--json", help="Print one JSON line for each measurement.")]
+Plot = Annotated[Path | None, typer.Option(help="Also draw a PNG there.", dir_okay=False)]
+Vocabulary = Annotated[int | None, typer.Option(min=2, help="Of random weights.")]
+
+
+def latency(
+    model: Model = "tiny",
+    prompt: Annotated[str, typer.Option(help="Tokens before the answer, several with commas.")] = "128",
+    canvas: Annotated[str, typer.Option(help="Positions denoised together, several with commas.")] = "16,32,64",
+    steps: Annotated[str, typer.Option(help="Allowed steps of a canvas, several with commas.")] = "4,8,16",
+    tokens: Annotated[int, typer.Option(min=1, help="Of the answer.")] = 64,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 5,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
+    as_json: Lines = False,
+    plot: Plot = None,
+) -> None:
+    """How long one answer takes, end to end: all steps forced, and stopping by itself."""
+    from sfumato.bench.latency import latencies
+
+    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    found = latencies(
+        subject,
+        prompts=_numbers("prompt", prompt),
+        canvases=_numbers("canvas", canvas),
+        steps=_numbers("steps", steps),
+        new_tokens=tokens,
+        repeats=repeats,
+    )
+    rows = _collected("latency", subject, dtype, quantize, (one.to_dict() for one in found), as_json)
+    if not as_json:
+        columns = {
+            "prompt": lambda row: f"{row['prompt_tokens']}",
+            "canvas": lambda row: f"{row['canvas_length']}",
+            "steps": lambda row: f"{row['steps']}",
+            "taken": lambda row: "all" if row["forced"] else f"{row['denoising_steps']}",
+            "first commit": lambda row: f"{row['first_commit_s'] * 1000:.0f} ms",
+            "whole": lambda row: f"{row['seconds'] * 1000:.0f} ms",
+            "tokens/s": lambda row: f"{row['tokens_per_s']:.1f}",
+            "forwards": lambda row: f"{row['forward_passes']}",
+        }
+        _table(f"{model}: {tokens} tokens, end to end", rows, columns)
+    if plot is not None:
+        _plot(
+            plot,
+            rows,
+            x="steps",
+            y="tokens_per_s",
+            line=lambda row: (
+                f"prompt {row['prompt_tokens']}, canvas {row['canvas_length']}, "
+                + ("forced" if row["forced"] else "adaptive")
+            ),
+            title=f"{model}: {tokens} tokens, end to end",
+            x_label="steps a canvas",
+            y_label="tokens/s",
+        )
+
+
+def throughput(
+    model: Model = "tiny",
+    concurrency: Annotated[str, typer.Option(help="Requests in flight, several with commas.")] = "1,2,4,8,16",
+    rate: Annotated[float | None, typer.Option(min=0.001, help="Arrivals a second at random times instead.")] = None,
+    requests: Annotated[int, typer.Option(min=1, help="To be answered, for each measurement.")] = 32,
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens before the answer.")] = 64,
+    tokens: Annotated[int, typer.Option(min=1, help="Of the answer.")] = 64,
+    canvas: Annotated[int, typer.Option(min=1, help="Positions denoised together.")] = 32,
+    steps: Annotated[int, typer.Option(min=1, help="Allowed steps of a canvas.")] = 8,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
+    as_json: Lines = False,
+    plot: Plot = None,
+) -> None:
+    """How many answers come at once, and how long each waits: all steps forced, and stopping by themselves."""
+    from sfumato.bench.throughput import throughput as measure
+
+    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    single = subject.model.spec.autoregressive
+
+    def measured() -> Iterable[dict[str, Any]]:
+        for forced in [True] if single else [True, False]:
+            asked = [
+                subject.request(
+                    subject.random_prompt(prompt, seed=i),
+                    new_tokens=tokens,
+                    steps=steps,
+                    forced=forced,
+                    canvas_length=1 if single else canvas,
+                    seed=i,
+                )
+                for i in range(requests)
+            ]
+            for users in [None] if rate is not None else _numbers("concurrency", concurrency):
+                yield measure(subject, asked, concurrency=users, rate=rate).to_dict()
+
+    rows = _collected("throughput", subject, dtype, quantize, measured(), as_json)
+    if not as_json:
+        columns = {
+            "in flight": lambda row: f"{row['rate']:g}/s" if row["rate"] else f"{row['concurrency']}",
+            "steps": lambda row: f"{row['steps']}, " + ("all" if row["forced"] else "adaptive"),
+            "tokens/s": lambda row: f"{row['tokens_per_s']:.1f}",
+            "first commit p50": lambda row: f"{row['first_commit_p50_s'] * 1000:.0f} ms",
+            "p95": lambda row: f"{row['first_commit_p95_s'] * 1000:.0f} ms",
+            "whole p50": lambda row: f"{row['total_p50_s'] * 1000:.0f} ms",
+            "p95 ": lambda row: f"{row['total_p95_s'] * 1000:.0f} ms",
+            "positions/forward": lambda row: f"{row['positions_per_forward']:.0f}",
+        }
+        _table(f"{model}: {requests} requests of {tokens} tokens", rows, columns)
+    if plot is not None:
+        if rate is not None:
+            raise ConfigError("--plot draws over --concurrency; with --rate there is one measurement")
+        _plot(
+            plot,
+            rows,
+            x="concurrency",
+            y="tokens_per_s",
+            line=lambda row: f"{row['steps']} steps, " + ("forced" if row["forced"] else "adaptive"),
+            title=f"{model}: requests of {tokens} tokens",
+            x_label="requests in flight",
+            y_label="tokens/s",
+        )
+
+
+def roofline(
+    model: Model = "smollm2-135m",
+    canvas: Annotated[str, typer.Option(help="Positions of the canvas, several with commas.")] = "64,256",
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens before it.")] = 128,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed steps of each.")] = 7,
+    dtype: DType = DTypeName.float32,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
+    as_json: Lines = False,
+) -> None:
+    """What share of a step is the matrix products that nobody can leave out."""
+    from sfumato.bench.roofline import step_share
+
+    subject = _subject(model, dtype, None, threads, vocabulary)
+    found = (step_share(subject, length, prompt, repeats=repeats) for length in _numbers("canvas", canvas))
+    rows = _collected("roofline", subject, dtype, None, (one.to_dict() for one in found), as_json)
+    if not as_json:
+        columns = {
+            "canvas": lambda row: f"{row['canvas_length']}",
+            "prefix": lambda row: f"{row['prefix']}",
+            "step": lambda row: f"{row['step_s'] * 1000:.1f} ms",
+            "products": lambda row: f"{row['products_s'] * 1000:.1f} ms",
+            "share": lambda row: f"{row['share']:.0%}",
+            "GFLOP/s": lambda row: f"{row['operations_per_s'] / 1e9:.0f}",
+        }
+        _table(f"{model}: one denoising step", rows, columns)
+
+
+def simulate(
+    model: Annotated[str, typer.Argument(help="A model; only its config is read.")],
+    hardware: Annotated[str, typer.Option(help="Several with commas; a wrong name lists them.")] = "h100,h200",
+    dtype: Annotated[str, typer.Option(help="Of weights and products.")] = "bfloat16",
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens before the answer.")] = 128,
+    tokens: Annotated[int, typer.Option(min=1, help="Of the answer.")] = 256,
+    canvas: Annotated[int | None, typer.Option(min=1, help="Positions denoised together; the model's own.")] = None,
+    steps: Annotated[str, typer.Option(help="Of every canvas, several with commas.")] = "8,16,24",
+    efficiency: Annotated[float, typer.Option(min=0.01, max=1.0, help="Share of the peaks that is reached.")] = 0.75,
+    as_json: Lines = False,
+) -> None:
+    """What an answer would take on other hardware, from published peaks; nothing is run."""
+    from sfumato.bench.simulate import predict
+    from sfumato.engine.model import find
+    from sfumato.models.checkpoint import build
+
+    built, spec, _ = build(find(model))
+    rows = [
+        predict(
+            built,
+            name,
+            dtype=dtype,
+            prompt=prompt,
+            new_tokens=tokens,
+            canvas_length=canvas or spec.canvas_length,
+            steps=allowed,
+            soft_embedding=spec.self_conditioning,
+            efficiency=efficiency,
+        ).to_dict()
+        for name in hardware.split(",")
+        for allowed in _numbers("steps", steps)
+    ]
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps({"bench": "simulate", "model": model, "efficiency": efficiency} | row))
+        return
+    columns = {
+        "hardware": lambda row: row["hardware"],
+        "dtype": lambda row: row["dtype"],
+        "canvas": lambda row: f"{row['canvas_length']}",
+        "steps": lambda row: f"{row['steps']}",
+        "whole": lambda row: f"{row['seconds'] * 1000:.1f} ms",
+        "tokens/s": lambda row: f"{row['tokens_per_s']:.0f}",
+        "waits for": lambda row: row["bound"],
+    }
+    _table(f"{model}: {tokens} tokens after {prompt}, computed for {efficiency:.0%} of the peaks", rows, columns)
 
 
 def compare(
-    model: Annotated[str, typer.Argument(help="A checkpoint, or random weights in a shape; a wrong name lists them.")],
+    model: Annotated[str, typer.Argument(help="A checkpoint, or random weights: gemma-6-layers.")],
     peer: Annotated[str, typer.Option(help="The program to compare with.")] = "transformers",
     prompt: Annotated[int, typer.Option(min=1, help="Random tokens before the answer.")] = 128,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens of the answer.")] = 128,
     steps: Annotated[int, typer.Option(min=1, help="Denoising steps of a canvas, all of them taken.")] = 8,
     repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each side.")] = 5,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of both sides.")] = None,
-    vocabulary: Annotated[int | None, typer.Option(min=2, help="Of a random checkpoint.")] = None,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """The same work by us and by another program, in turns, on the same weights: end to end, prefill included."""
@@ -28,7 +240,7 @@ def compare(
 
     from sfumato.bench.compare import Work
     from sfumato.bench.compare import compare as measure
-    from sfumato.bench.shapes import SHAPES, write_random
+    from sfumato.bench.shapes import write_gemma
     from sfumato.engine.model import find
 
     if threads is not None:
@@ -36,8 +248,8 @@ def compare(
     work = Work(prompt_tokens=prompt, new_tokens=tokens, steps=steps, repeats=repeats)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        if model in SHAPES:
-            write_random(directory, model, **({} if vocabulary is None else {"vocab_size": vocabulary}))
+        if model == "gemma-6-layers":
+            write_gemma(directory, **({} if vocabulary is None else {"vocab_size": vocabulary}))
         else:
             directory = find(model)
         found = measure(directory, peer, work)
@@ -48,3 +260,57 @@ def compare(
     typer.echo(f"  sfumato       {found.ours_s:8.3f} s  {tokens / found.ours_s:7.1f} tokens/s")
     typer.echo(f"  {peer:<12}  {found.theirs_s:8.3f} s  {tokens / found.theirs_s:7.1f} tokens/s")
     typer.echo(f"  ratio         {found.ratio:8.2f}")
+
+
+COMMANDS = (latency, throughput, roofline, simulate, compare)
+
+
+def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:
+    import torch
+
+    from sfumato.bench.subject import Subject
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    changes = {} if vocabulary is None else {"vocab_size": vocabulary}
+    return Subject.load(model, dtype=dtype.value, quantize=None if quantize is None else quantize.value, **changes)
+
+
+def _numbers(name: str, text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise ConfigError(f"{name} is {text!r}; allowed: whole numbers, 1 or more, with commas between them")
+    return numbers
+
+
+def _collected(
+    kind: str, subject: Subject, dtype: DTypeName, quantize: Any, found: Iterable[dict[str, Any]], as_json: bool
+) -> list[dict[str, Any]]:
+    """The measurements, each printed as a line as soon as it is there."""
+    from sfumato.bench.subject import describe_machine
+
+    about = {"bench": kind, "model": subject.name, "dtype": dtype.value, "quantize": quantize and quantize.value}
+    rows = []
+    for values in found:
+        rows.append(values)
+        if as_json:
+            typer.echo(json.dumps(about | values | {"machine": describe_machine()}))
+    return rows
+
+
+def _table(title: str, rows: list[dict[str, Any]], columns: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from sfumato.bench.report import print_table
+
+    print_table(Console(), title, rows, columns)
+
+
+def _plot(path: Path, rows: list[dict[str, Any]], **settings: Any) -> None:
+    from sfumato.bench.report import plot_lines
+
+    plot_lines(path, rows, **settings)
+    typer.echo(f"drawn: {path}", err=True)

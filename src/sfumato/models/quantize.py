@@ -2,9 +2,12 @@
 
 One mechanism for linears and experts: rows are cut into groups along the input, each group has one scale, and the float
 weight is made again where it is used. Embeddings, heads, routers and norms stay as they are.
+
+Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply integers, which
+is several times faster on CPUs that can (AVX-512 VNNI).
 """
 
-# O output rows (with any leading dimensions), I inputs, S inputs of a group
+# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions
 
 from __future__ import annotations
 
@@ -30,12 +33,18 @@ class Quantization:
     """8 or 4."""
     group: int = 0
     """Inputs that share a scale; 0 means whole rows, and 32 for 4 bits."""
+    integer: bool = False
+    """Round the inputs of linears to 8 bits as well, and multiply integers; for 8 bits and whole rows."""
 
     def __post_init__(self) -> None:
         if self.bits not in (4, 8):
             raise ConfigError(f"bits is {self.bits}; allowed: 8 or 4")
         if self.group < 0 or self.group % 2:
             raise ConfigError(f"group is {self.group}; allowed: 0 or an even number")
+        if self.integer and (self.bits, self.group) != (8, 0):
+            raise ConfigError(
+                f"integer arithmetic with bits {self.bits} and group {self.group}; allowed: bits 8 and group 0"
+            )
 
     def group_of(self, num_inputs: int) -> int:
         """The group that rows of this many inputs have."""
@@ -43,7 +52,11 @@ class Quantization:
         return wanted if num_inputs % wanted == 0 else num_inputs
 
 
-QUANTIZATIONS = {"int8": Quantization(bits=8), "int4": Quantization(bits=4)}
+QUANTIZATIONS = {
+    "int8": Quantization(bits=8),
+    "int4": Quantization(bits=4),
+    "w8a8": Quantization(bits=8, integer=True),
+}
 """By the name they are asked for."""
 
 
@@ -65,6 +78,7 @@ class QuantizedWeight(nn.Module):
         super().__init__()
         *leading, num_inputs = shape
         self.shape, self.bits, self.dtype = shape, quantization.bits, dtype
+        self.integer = quantization.integer
         self.group = quantization.group_of(num_inputs)
         if self.bits == 4 and num_inputs % 2:
             raise CheckpointError(f"a weight of shape {list(shape)} cannot be held in 4 bits: its inputs are odd")
@@ -118,7 +132,31 @@ class QuantizedLinear(nn.Module):
         self.bias = bias
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight.dequantized(), self.bias)
+        if not self.weight.integer:
+            return functional.linear(x, self.weight.dequantized(), self.bias)
+        levels_NI, scale_N1 = _rounded(x.flatten(0, -2))
+        product_NO = torch._int_mm(levels_NI, self.weight.levels.T).float()
+        out_NO = product_NO.mul_(scale_N1).mul_(self.weight.scales.T)
+        if self.bias is not None:
+            out_NO += self.bias
+        return out_NO.view(*x.shape[:-1], -1).to(x.dtype)
+
+
+def _rounded(x_NI: Tensor) -> tuple[Tensor, Tensor]:
+    """Each row as integers of 8 bits, and what one of them is worth."""
+    scale_N1 = (torch.linalg.vector_norm(x_NI, torch.inf, dim=-1, keepdim=True) / 127).clamp_min(
+        torch.finfo(torch.float32).tiny
+    )
+    return (x_NI / scale_N1).round_().to(torch.int8), scale_N1.float()
+
+
+def quantize_model(model: Model, quantization: Quantization) -> None:
+    """Quantize a model's linears and experts where they are."""
+    for name in quantizable(model):
+        value = model.get_parameter(name).detach()
+        weight = QuantizedWeight(value.shape, quantization, value.dtype)
+        weight.put((), value)
+        install(model, name, weight)
 
 
 def quantizable(model: Model) -> set[str]:

@@ -1,0 +1,109 @@
+"""A model under measurement: real or random weights, asked for a number of tokens, with or without text."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from sfumato.bench.shapes import SHAPES, random_checkpoint
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.engine.model import DTYPES, TextModel, find
+from sfumato.engine.request import Request, Result
+from sfumato.models.checkpoint import Checkpoint, load_checkpoint
+from sfumato.models.quantize import QUANTIZATIONS
+
+
+@dataclass
+class _NoText:
+    """Stands in for a tokenizer: no token ends a text, and none has any."""
+
+    vocab_size: int
+    eos_ids: tuple[int, ...] = ()
+    special_ids: frozenset[int] = frozenset()
+    unstable_ids: frozenset[int] = frozenset()
+
+    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
+        return ""
+
+
+class Subject:
+    """A checkpoint that answers with exactly as many tokens as it is asked for.
+
+    Args:
+        name: for reports.
+        checkpoint: weights and spec.
+    """
+
+    def __init__(self, name: str, checkpoint: Checkpoint) -> None:
+        self.name = name
+        self.vocab_size = checkpoint.model.config.vocab_size
+        self.model = TextModel(name, checkpoint, cast(Tokenizer, _NoText(self.vocab_size)))
+
+    @classmethod
+    def load(cls, name: str, *, dtype: str = "float32", quantize: str | None = None, **changes: Any) -> Subject:
+        """Random weights in one of SHAPES, with changes to its config, or a checkpoint as `sfumato.load` takes it.
+
+        Raises:
+            CheckpointError, ConfigError: if it cannot be loaded.
+        """
+        settings: dict[str, Any] = {
+            "dtype": DTYPES[dtype],
+            "quantization": None if quantize is None else QUANTIZATIONS[quantize],
+        }
+        if name in SHAPES:
+            return cls(name, random_checkpoint(name, **settings, **changes))
+        return cls(name, load_checkpoint(find(name), **settings))
+
+    @classmethod
+    def read(cls, directory: Path) -> Subject:
+        """A checkpoint in a directory."""
+        return cls(str(directory), load_checkpoint(directory))
+
+    def random_prompt(self, num_tokens: int, seed: int = 0) -> list[int]:
+        """The same tokens every time."""
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randint(self.vocab_size, (num_tokens,), generator=generator).tolist()
+
+    def request(self, prompt: list[int], *, new_tokens: int, steps: int, forced: bool = True, **more: Any) -> Request:
+        """What is asked for.
+
+        Args:
+            prompt: token ids.
+            new_tokens: length of the answer.
+            steps: of each canvas.
+            forced: all steps are taken; otherwise a canvas may stop before.
+            **more: see `TextModel.request`.
+        """
+        return self.model.request(prompt, max_tokens=new_tokens, steps=steps, adaptive=not forced, **more)
+
+    def run(self, request: Request) -> Result:
+        """One answer, on a cold cache."""
+        engine = Engine(self.model, EngineConfig(reuse_prefixes=False, max_rows=1))
+        [result] = [event.result for _, event in engine.run([request]) if hasattr(event, "result")]
+        assert len(result.tokens) == request.max_tokens
+        return result
+
+
+def describe_machine() -> dict[str, Any]:
+    """What a figure was measured on."""
+    return {
+        "cpu": _cpu_name(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+    }
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

@@ -1,0 +1,154 @@
+"""What the benchmarks ask for and count; how long it takes is nobody's test."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from sfumato.bench.latency import latencies
+from sfumato.bench.roofline import Machine, step_cost, step_share
+from sfumato.bench.shapes import random_checkpoint
+from sfumato.bench.simulate import answer_seconds, predict
+from sfumato.bench.subject import Subject
+from sfumato.bench.throughput import throughput
+from sfumato.cli.app import app
+from sfumato.errors import ConfigError
+from sfumato.models.checkpoint import Checkpoint
+from sfumato.models.decoder import Decoder
+from sfumato.models.quantize import QUANTIZATIONS, QuantizedLinear
+from sfumato.spec import GenerationSpec
+
+Make = Callable[..., Decoder]
+
+
+@pytest.fixture
+def subject(make_decoder: Make) -> Subject:
+    model = make_decoder(canvas_embedding=True, self_conditioning=True)
+    return Subject("small", Checkpoint(model, GenerationSpec(canvas_length=8, self_conditioning=True), {}))
+
+
+@pytest.fixture
+def single(make_decoder: Make) -> Subject:
+    spec = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+    return Subject("single", Checkpoint(make_decoder(), spec, {}))
+
+
+def test_every_combination_forced_and_adaptive(subject: Subject):
+    found = list(latencies(subject, prompts=[3, 9], canvases=[4, 8], steps=[2, 5], new_tokens=12, repeats=1))
+    assert len(found) == 2 * 2 * 2 * 2
+    for one in found:
+        assert one.tokens_per_s == pytest.approx(12 / one.seconds)
+        assert 0 < one.first_commit_s <= one.seconds
+        num_canvases = -(-12 // one.canvas_length)
+        if one.forced:
+            assert one.denoising_steps == num_canvases * one.steps
+            # The prompt and all canvases but the last are written, in passes that were taken anyway.
+            assert one.positions == one.prompt_tokens + 12 * one.steps + (num_canvases - 1) * one.canvas_length
+        assert one.denoising_steps <= num_canvases * one.steps
+        assert one.forward_passes == one.denoising_steps
+
+
+def test_an_autoregressive_model_has_one_way(single: Subject):
+    [one] = latencies(single, prompts=[5], canvases=[4, 8], steps=[2, 5], new_tokens=7, repeats=1)
+    assert (one.canvas_length, one.steps, one.forward_passes) == (1, 1, 7)
+
+
+@pytest.mark.parametrize("users", [1, 3, 64])
+def test_requests_in_flight(subject: Subject, users: int):
+    requests = [subject.request([1, 2, 3], new_tokens=8, steps=3, canvas_length=8, seed=i) for i in range(6)]
+    found = throughput(subject, requests, concurrency=users)
+    assert (found.num_requests, found.steps, found.forced) == (6, 3, True)
+    assert found.forward_passes == 3 * -(-6 // users)
+    assert found.positions_per_forward == pytest.approx((6 * 3 * 8 + 6 * 3) / found.forward_passes)
+    assert found.tokens_per_s * found.seconds == pytest.approx(6 * 8)
+    assert found.first_commit_p50_s <= found.total_p50_s <= found.total_p95_s <= found.seconds
+
+
+def test_arrivals_at_random_times(subject: Subject):
+    requests = [subject.request([1], new_tokens=8, steps=2, canvas_length=8, seed=i) for i in range(5)]
+    found = throughput(subject, requests, rate=200.0)
+    assert (found.rate, found.concurrency, found.num_requests) == (200.0, None, 5)
+    # Four gaps of a hundredth of a second or so, whatever the model takes.
+    assert found.seconds > 4 / 200 / 10
+
+
+def test_a_share_of_a_step(subject: Subject):
+    found = step_share(subject, 8, 5, repeats=2)
+    assert 0 < found.share < 2
+    cost = step_cost(subject.model.decoder, 8, 5, soft_embedding=True)
+    assert found.operations_per_s * found.step_s == pytest.approx(cost.operations)
+
+
+def test_random_weights_in_a_shape():
+    small: dict[str, Any] = {"num_hidden_layers": 1, "vocab_size": 64}
+    model = random_checkpoint("smollm2-135m", quantization=QUANTIZATIONS["w8a8"], dtype=torch.bfloat16, **small).model
+    layer = model.model.layers[0]
+    assert isinstance(layer.mlp.up_proj, QuantizedLinear)
+    assert model.embedding_VD.dtype == torch.bfloat16
+    assert model.embedding_VD.shape == (64, 576)
+    assert random_checkpoint("smollm2-135m-ar", **small).spec.autoregressive
+
+
+def test_the_sum_of_a_simulated_answer(subject: Subject):
+    """With arithmetic alone, all operations of all forwards; with memory alone, the weights once a forward."""
+    model = subject.model.decoder
+    answer: dict[str, Any] = {"prompt": 6, "new_tokens": 12, "canvas_length": 8, "steps": 3, "soft_embedding": True}
+    seconds = answer_seconds(model, Machine(operations_per_s=1.0, bytes_per_s=1e30), 4.0, **answer)
+    canvases = 3 * step_cost(model, 8, 6, soft_embedding=True).operations
+    canvases += 3 * step_cost(model, 4, 14, soft_embedding=True).operations
+    written = step_cost(model, 6, 0, head=False).operations + step_cost(model, 8, 6, head=False).operations
+    assert seconds == pytest.approx(canvases + written)
+    seconds = answer_seconds(model, Machine(operations_per_s=1e30, bytes_per_s=1.0), 4.0, **answer)
+    weights, cached = step_cost(model, 8).num_weights, step_cost(model, 8, 1).num_cached
+    # First steps read what was written before them.
+    assert seconds == pytest.approx(4.0 * (6 * weights + cached * (2 * 6 + 6 + 2 * 14)))
+
+
+def test_hardware_that_is_not_known(subject: Subject):
+    answer: dict[str, Any] = {"prompt": 6, "new_tokens": 12, "canvas_length": 8, "steps": 3}
+    with pytest.raises(ConfigError, match="unknown hardware 'h1000'; did you mean 'h100'"):
+        predict(subject.model.decoder, "h1000", dtype="bfloat16", **answer)
+    with pytest.raises(ConfigError, match="unknown dtype of phone 'float8'"):
+        predict(subject.model.decoder, "phone", dtype="float8", **answer)
+    fast, slow = (predict(subject.model.decoder, name, dtype="bfloat16", **answer) for name in ("h200", "laptop"))
+    assert fast.seconds < slow.seconds
+
+
+def lines(*arguments: str) -> list[dict[str, Any]]:
+    done = CliRunner().invoke(app, ["bench", *arguments, "--json"])
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_commands_print_a_line_for_each_measurement(tmp_path: Path):
+    plot = tmp_path / "deep" / "latency.png"
+    found = lines("latency", "tiny", "--prompt", "4", "--canvas", "8", "--steps", "1,2", "--tokens", "8",
+                  "--repeats", "1", "--plot", str(plot))  # fmt: skip
+    assert [(row["steps"], row["forced"]) for row in found] == [(1, True), (1, False), (2, True), (2, False)]
+    assert found[0]["bench"] == "latency"
+    assert set(found[0]["machine"]) == {"cpu", "cores", "threads", "torch"}
+    assert plot.read_bytes()[1:4] == b"PNG"
+    width, height = struct.unpack(">II", plot.read_bytes()[16:24])
+    assert width > height > 300
+    [row] = lines("throughput", "tiny", "--rate", "100", "--requests", "2", "--tokens", "4", "--steps", "1",
+                  "--canvas", "4", "--prompt", "3")[:1]  # fmt: skip
+    assert row["rate"] == 100.0
+    [row] = lines("roofline", "tiny", "--canvas", "8", "--repeats", "1")
+    assert row["bench"] == "roofline"
+    assert [row["hardware"] for row in lines("simulate", "tiny", "--hardware", "phone,h200", "--steps", "4")] == [
+        "phone",
+        "h200",
+    ]
+
+
+def test_numbers_that_are_none():
+    done = CliRunner().invoke(app, ["bench", "latency", "tiny", "--steps", "4,x"])
+    assert done.exit_code != 0
+    assert isinstance(done.exception, ConfigError) or "steps is '4,x'" in done.output
