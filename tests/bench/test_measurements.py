@@ -16,6 +16,7 @@ from sfumato.bench.latency import latencies
 from sfumato.bench.roofline import Machine, step_cost, step_share
 from sfumato.bench.shapes import random_checkpoint
 from sfumato.bench.simulate import answer_seconds, predict
+from sfumato.bench.soak import soak
 from sfumato.bench.subject import Subject
 from sfumato.bench.throughput import throughput
 from sfumato.cli.app import app
@@ -119,6 +120,14 @@ def test_hardware_that_is_not_known(subject: Subject):
         predict(subject.model.decoder, "phone", dtype="float8", **answer)
     fast, slow = (predict(subject.model.decoder, name, dtype="bfloat16", **answer) for name in ("h200", "laptop"))
     assert fast.seconds < slow.seconds
+
+
+def test_a_short_soak(subject: Subject, single: Subject):
+    for model in (subject, single):
+        *_, last = soak(model, minutes=0.03, report_every_s=0.5)
+        assert last.answered == last.submitted > 20
+        assert set(last.reasons) >= {"length", "cancelled"}
+        assert last.steps > 50
 
 
 def lines(*arguments: str) -> list[dict[str, Any]]:

@@ -224,6 +224,27 @@ def simulate(
     _table(f"{model}: {tokens} tokens after {prompt}, computed for {efficiency:.0%} of the peaks", rows, columns)
 
 
+def soak(
+    model: Model = "tiny",
+    minutes: Annotated[float, typer.Option(min=0.001, help="How long requests come.")] = 30.0,
+    threads: Threads = None,
+    as_json: Lines = False,
+) -> None:
+    """Random requests, cancels and deadlines: is every one answered, are the books right, does memory grow?"""
+    from sfumato.bench.soak import soak as run
+
+    subject = _subject(model, DTypeName.float32, None, threads, None)
+    for found in run(subject, minutes=minutes):
+        if as_json:
+            typer.echo(json.dumps({"bench": "soak", "model": model} | found.to_dict()))
+            continue
+        reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(found.reasons.items()))
+        typer.echo(
+            f"{found.minutes:5.1f} min  {found.answered} of {found.submitted} answers ({reasons}), {found.refused} "
+            f"refused, {found.steps} steps, {found.memory_mb:.0f} MB"
+        )
+
+
 def compare(
     model: Annotated[str, typer.Argument(help="A checkpoint, or random weights: gemma-6-layers.")],
     peer: Annotated[str, typer.Option(help="The program to compare with.")] = "transformers",
@@ -262,7 +283,7 @@ def compare(
     typer.echo(f"  ratio         {found.ratio:8.2f}")
 
 
-COMMANDS = (latency, throughput, roofline, simulate, compare)
+COMMANDS = (latency, throughput, roofline, simulate, soak, compare)
 
 
 def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:
