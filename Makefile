@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint parity bench train-tiny clean
+.PHONY: setup run test lint parity scores bench soak train-tiny clean
 
 setup: .venv/.ready
 
@@ -27,10 +27,24 @@ parity: .venv/.ready-dev
 	$(BIN)/pytest tests/parity
 
 # The tables of the embedded model's card: every task, its answers against the autoregressive twin, score against steps.
-bench: .venv/.ready
+scores: .venv/.ready
 	$(BIN)/sfumato eval tiny --task arithmetic --n 500
 	$(BIN)/sfumato eval tiny --n 200 --twin none
 	$(BIN)/sfumato eval tiny --task arithmetic --task sudoku4 --n 200 --steps 1,2,4,8,16,32 --twin none
+
+# Speed, into docs/bench: a line of JSON for each measurement, and plots.
+BENCH := docs/bench
+bench: .venv/.ready-dev
+	@mkdir -p $(BENCH)
+	$(BIN)/sfumato bench latency tiny --prompt 32,128 --json --plot $(BENCH)/latency-tiny.png > $(BENCH)/latency-tiny.jsonl
+	$(BIN)/sfumato bench throughput tiny --json --plot $(BENCH)/throughput-tiny.png > $(BENCH)/throughput-tiny.jsonl
+	$(BIN)/sfumato bench roofline smollm2-135m --json > $(BENCH)/roofline-smollm2-135m.jsonl
+	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --json --plot $(BENCH)/latency-smollm2-135m.png > $(BENCH)/latency-smollm2-135m.jsonl
+	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --quantize w8a8 --json --plot $(BENCH)/latency-smollm2-135m-w8a8.png > $(BENCH)/latency-smollm2-135m-w8a8.jsonl
+	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
+
+soak: .venv/.ready
+	$(BIN)/sfumato bench soak tiny --minutes 30
 
 # Each run goes on from its last saved state, if it has one; the later ones start from the first. What comes out becomes
 # the embedded models.
