@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+import plain
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result
@@ -48,6 +49,7 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
     while True:
         sampler["name"] = random_.choice(names)
         sampler["temperature_start"] = sampler["temperature_end"] = random_.choice([0.0, 0.5, 1.0])
+        sampler["refresh"] = random_.choice([1, 1, 1, 2, 100])
         sampler["top_p"] = random_.choice([1.0, 1.0, 0.8])
         sampler["entropy_bound"] = random_.choice([0.1, 2.0, 20.0])
         try:
@@ -129,6 +131,34 @@ def test_mixes_of_requests_are_as_each_is_alone(make_model: Make, specs: dict[st
                 same(result, alone[index])
         assert engine.cache.num_used == 0
         assert reuse or engine.cache.num_idle == 0
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "hybrid", "shifted", "full", "full-shifted", "block"])
+def test_settled_positions_are_left_out(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    """With one layer, keys and values are those of a token alone: leaving positions out is exact, and only what is
+    decided of them differs, in the plain loop as well, which computes them all."""
+    model = make_model(specs[name], num_hidden_layers=1)
+    settings: dict[str, Any] = {"max_tokens": 29, "steps": 8, "adaptive": False, "entropy_bound": 4.0}
+    if model.generator.process.has_uniform:
+        # Random weights seldom say the same twice: they may say anything for long, and always the likeliest.
+        settings |= {"temperature": 0.0, "entropy_bound": 1e9, "steps": 16}
+    positions = {}
+    for refresh in (1, 3, 1000):
+        request = model.request("hello there", refresh=refresh, seed=3, **settings)
+        [result] = [event.result for _, event in Engine(model).run([request]) if isinstance(event, Finished)]
+        assert (list(result.tokens), result.usage.canvases, result.usage.denoising_steps) == plain.answer(
+            model.generator, request
+        )
+        positions[refresh] = result.usage.positions_computed
+    assert positions[1000] < positions[3] < positions[1]
+
+
+def test_leaving_out_is_refused_where_nothing_settles(make_model: Make):
+    model = make_model(PLAIN)
+    with pytest.raises(RequestError, match="refresh is 4 and the sampler 'ancestral'"):
+        model.request("x", sampler="ancestral", refresh=4)
+    with pytest.raises(RequestError, match="refresh is 0"):
+        model.request("x", refresh=0)
 
 
 def test_a_short_request_overtakes_long_ones(make_model: Make):

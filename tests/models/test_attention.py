@@ -64,7 +64,7 @@ def may_read(start: int, count: int, block: int | None, window: int | None, quer
 @pytest.mark.parametrize("count", [1, 3, 7])
 @pytest.mark.parametrize("start", [0, 2, 5])
 def test_what_each_position_may_read(start: int, count: int, block: int | None, window: int | None):
-    first, mask = readable(start, count, block, window)
+    first, mask = readable(start, start + count, block, window)
     seen = torch.zeros(count, start + count, dtype=torch.bool)
     seen[:, first:] = True if mask is None else mask
     assert seen.any(-1).all(), "a position that reads nothing has NaN for output"
@@ -98,7 +98,7 @@ def test_packed_texts_read_their_own(
         run = text % 2 == 0
         slots = torch.arange(20) if run else torch.randperm(20, generator=generator)
         slots = 1 + 20 * text + slots
-        segments.append(Segment(slot_S=slots, start=start, count=count, block=block, run=run))
+        segments.append(Segment(slot_S=slots, start=start, end=start + count, block=block, run=run))
         layers = [(torch.randn(start, 2, 6, generator=generator), torch.randn(start, 2, 6)) for _ in range(2)]
         for layer, (keys, values) in enumerate(layers):
             pool.keys[layer][slots[:start]], pool.values[layer][slots[:start]] = keys, values

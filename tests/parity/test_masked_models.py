@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -450,10 +451,11 @@ def test_canvases_behind_prefixes_that_read_them(
         parts = []
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
             segment = texts.segment(row, len(prefix) + len(canvas), None)
-            parts.append(Part(segment=segment, tokens=prefix, row=row, length=len(canvas), shift=shift))
-        hidden_ND, base_R = runner.forward(parts, tokens_RL)
+            places = np.arange(len(canvas))
+            parts.append(Part(segment=segment, tokens=prefix, row=row, reads=places, canvas=places, shift=shift))
+        hidden_ND, place_RL = runner.forward(parts, tokens_RL)
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
-            found_LV = runner.logits(hidden_ND, base_R[row] + torch.arange(len(canvas)))
+            found_LV = runner.logits(hidden_ND, place_RL[row, : len(canvas)])
             expected_LV = reference([*prefix, *canvas])[len(prefix) :]
             assert relative_error(found_LV, expected_LV) < MAX_ERROR
         final = [draw(len(canvas), seed=1000 + turn) for canvas in canvases]

@@ -74,7 +74,7 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
 
     class Random:
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             return 4 * torch.randn(len(index_N), process.vocab_size, generator=generator)
 
@@ -395,9 +395,9 @@ def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[
         calls = 0
 
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
-            logits_NV = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N)
+            logits_NV = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
             self.calls += 1
             if self.calls == 3:
                 logits_NV[rows_R[index_N // tokens_RL.shape[1]].tolist().index(1), 0] = math.nan
@@ -429,10 +429,10 @@ def test_the_denoiser_sees_the_rows_that_are_left_and_results_keep_their_order(
 
     class Watching(type(clean)):  # type: ignore[misc]
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             seen.append((rows_R.tolist(), valid_RL.sum(-1).tolist()))
-            return super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N)
+            return super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
 
     drafts = []
     result = denoise(
@@ -455,10 +455,10 @@ def test_self_conditioning_starts_without_and_then_carries_the_last_prediction(
 
     class Watching(type(clean)):  # type: ignore[misc]
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             seen.append(soft)
-            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N)
+            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
             return self.logits_NV
 
     config = SamplerConfig(steps=2, adaptive=False, temperature_start=0.5, temperature_end=0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,7 +26,7 @@ class Uncached:
         self.generator, self.prefix = generator, list(prefix)
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         spec, model = self.generator.spec, self.generator.model
         full, block = spec.prefix_attention == "full", 1

@@ -34,7 +34,13 @@ class Texts:
         """Committed positions."""
 
     def segment(self, text: int, count: int, block: int | None) -> Segment:
-        return Segment(slot_S=self.slots[text], start=self.lengths[text], count=count, block=block, run=text % 2 == 0)
+        return Segment(
+            slot_S=self.slots[text],
+            start=self.lengths[text],
+            end=self.lengths[text] + count,
+            block=block,
+            run=text % 2 == 0,
+        )
 
     def forward(
         self,

@@ -42,6 +42,8 @@ class Answer:
     """Index of the canvas in work."""
     service: float = 0.0
     """Positions computed for it so far: what the scheduler goes by."""
+    computed: int = 0
+    """Positions that its canvas put through the weights in the last step."""
     waited: int = 0
     """Steps of the engine in a row that left it out."""
     usage: Usage = field(default_factory=Usage)

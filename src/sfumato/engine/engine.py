@@ -14,10 +14,11 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,7 +26,7 @@ from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache
 from sfumato.engine.request import Event, Finished, Request
-from sfumato.engine.runner import Part, Runner
+from sfumato.engine.runner import Numbers, Part, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Segment
@@ -297,21 +298,49 @@ class Engine:
         text, cached = piece.answer.text, piece.answer.cached
         assert cached is not None
         start, count = cached.length, piece.num_written
-        segment = Segment(slot_S=cached.slot_S, start=start, count=count, block=self._block, run=cached.run)
+        segment = Segment(slot_S=cached.slot_S, start=start, end=start + count, block=self._block, run=cached.run)
         return Part(segment=segment, tokens=text[start : start + count])
 
-    def _reading(self, answer: Answer, row: int, length: int) -> Part:
-        """What a canvas reads of itself; the rest of its text stands in the cache, or before it in the same pass."""
+    def _reading(self, answer: Answer, row: int, length: int, active: Numbers | None) -> Part:
+        """What a canvas reads of itself; the rest of its text stands in the cache, or before it in the same pass.
+
+        Args:
+            answer: whose canvas.
+            row: of the batch.
+            length: of the canvas.
+            active: the canvas positions to decide, if the others are left as they were.
+        """
         spec, cached, ahead = self.generator.spec, answer.cached, answer.num_ahead
         assert cached is not None
-        full = spec.prefix_attention == "full"
-        tokens = answer.text[ahead:]
-        count = len(answer.text) + length if full else length
-        # A single position reads what is before it, whichever way it is put.
+        full, shift = spec.prefix_attention == "full", int(spec.logit_shift)
+        decided = np.arange(length) if active is None else active
+        if not full:
+            # Where logits are shifted, each position reads the token before the one it decides; so what is behind a
+            # token that may have changed is computed as well.
+            if active is not None and shift:
+                decided = np.union1d(active, active + 1)
+                decided = decided[decided < length]
+            reads = decided[decided >= shift] - shift
+            tokens = answer.text[ahead:] if len(reads) < len(decided) else []
+            place, end, logits_before = ahead + decided, ahead + length, 0
+        elif active is None:
+            reads, tokens = decided, answer.text
+            place, end, logits_before = np.arange(len(tokens) + length), len(tokens) + length, shift
+        else:
+            wanted = np.union1d(decided, decided - shift)
+            decided = reads = wanted[wanted >= 0]
+            tokens = answer.text[-1:] if len(reads) < len(wanted) else []
+            place, end, logits_before = len(answer.text) + wanted, len(answer.text) + length, shift
         segment = Segment(
-            slot_S=cached.slot_S, start=ahead, count=count, block=1 if spec.autoregressive else None, run=cached.run
+            slot_S=cached.slot_S,
+            start=ahead,
+            end=end,
+            # A single position reads what is before it, whichever way it is put.
+            block=1 if spec.autoregressive else None,
+            run=cached.run,
+            place_Q=None if len(place) == end - ahead else torch.from_numpy(place).to(self.cache.pool.device),
         )
-        return Part(segment=segment, tokens=tokens, row=row, length=length, shift=int(full and spec.logit_shift))
+        return Part(segment=segment, tokens=tokens, row=row, reads=reads, canvas=decided, shift=logits_before)
 
     def _open_canvases(self, answers: Sequence[Answer]) -> list[tuple[int, Event]]:
         new = [answer for answer in answers if answer not in self._owners]
@@ -340,14 +369,22 @@ class Engine:
         assert self._batch is not None
         every = list(rows) == list(range(len(self._batch)))
         batch = self._batch if every else self._batch.select(rows)
-        lengths = batch.host_length_R.tolist()
-        reading = [
-            self._reading(self._owners[row], i, length)
-            for i, (row, length) in enumerate(zip(rows, lengths, strict=True))
-        ]
+        answers = [self._owners[row] for row in rows]
+
+        def reading(active_RL: Tensor | None) -> list[Part]:
+            parts = []
+            chosen = None if active_RL is None else active_RL.cpu().numpy()
+            for i, (answer, length) in enumerate(zip(answers, batch.host_length_R.tolist(), strict=True)):
+                active = None if chosen is None else chosen[i, :length].nonzero()[0]
+                if active is not None and len(active) == length:
+                    active = None
+                parts.append(self._reading(answer, i, length, active))
+                answer.computed = parts[-1].segment.count
+            return parts
+
         result = step(
             batch,
-            _Pass(self.runner, [*writing, *reading]),
+            _Pass(self.runner, writing, reading),
             self.generator.process,
             self_conditioning=self.generator.spec.self_conditioning,
             banned=self.generator.banned,
@@ -360,8 +397,9 @@ class Engine:
         """Book what a pass has done for an answer."""
         answer, usage = piece.answer, piece.answer.usage
         usage.forward_passes += 1
-        usage.positions_computed += piece.num_positions
-        answer.service += piece.num_positions
+        num_positions = piece.num_written + piece.denoises * answer.computed
+        usage.positions_computed += num_positions
+        answer.service += num_positions
         if piece.num_written:
             assert answer.cached is not None
             start = answer.cached.length
@@ -456,19 +494,33 @@ class Engine:
 
 
 class _Pass:
-    """One forward as the sampler sees it: a `sampling.Denoiser`."""
+    """One forward as the sampler sees it: a `sampling.Denoiser`.
 
-    def __init__(self, runner: Runner, parts: Sequence[Part]) -> None:
-        self._runner, self._parts = runner, parts
+    Args:
+        runner: runs it.
+        writing: parts of texts that are written in the same forward.
+        reading: gives the parts that are canvases, of the positions to be computed (None is all).
+    """
+
+    def __init__(
+        self, runner: Runner, writing: Sequence[Part], reading: Callable[[Tensor | None], Sequence[Part]]
+    ) -> None:
+        self._runner, self._writing, self._reading = runner, writing, reading
         self.soft_embedding = runner.soft_embedding
         self.embedding = runner.embedding
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        self,
+        tokens_RL: Tensor,
+        soft_RLD: Tensor | None,
+        rows_R: Tensor,
+        valid_RL: Tensor,
+        index_N: Tensor,
+        active_RL: Tensor | None,
     ) -> Tensor:
-        hidden_ND, base_R = self._runner.forward(self._parts, tokens_RL, soft_RLD)
-        width = tokens_RL.shape[1]
-        return self._runner.logits(hidden_ND, base_R[index_N // width] + index_N % width)
+        parts = [*self._writing, *self._reading(active_RL)]
+        hidden_ND, place_RL = self._runner.forward(parts, tokens_RL, soft_RLD)
+        return self._runner.logits(hidden_ND, place_RL.flatten()[index_N])
 
 
 def _free_bytes(device: torch.device) -> int:

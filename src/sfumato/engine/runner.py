@@ -4,15 +4,22 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sfumato.models.attention import WHOLE, KVPool, PackedAttention, Segment
 from sfumato.models.model import Model
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def _none() -> Numbers:
+    return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +32,13 @@ class Part:
     """Its leading tokens; those of a canvas follow."""
     row: int | None = None
     """The canvas that follows, as a row of the batch; None for text that is only written."""
-    length: int = 0
-    """Positions of the segment, its last, that are canvas."""
+    reads: Numbers = field(default_factory=_none)
+    """Of the canvas: which of its positions stand, one after the other, behind the leading tokens."""
+    canvas: Numbers = field(default_factory=_none)
+    """Of the segment's last positions, one after the other: which position of the canvas each decides, and whose soft
+    embedding it gets."""
     shift: int = 0
-    """The logits of a canvas position stand this many places before it."""
+    """The logits of a canvas position stand this many places of the text before it."""
 
 
 class Runner:
@@ -58,7 +68,7 @@ class Runner:
             soft_RLD: soft embeddings of the last predictions, if there are any.
 
         Returns:
-            hidden_ND, and base_R: where the hidden state of each canvas's first position stands in it.
+            hidden_ND, and place_RL: where in it the hidden state stands that decides a canvas position, 0 if none does.
         """
         device = self._pool.device
         if tokens_RL is None:
@@ -68,38 +78,38 @@ class Runner:
         parts = sorted(parts, key=lambda part: (part.row is not None, part.segment.start, part.segment.count))
         total = sum(part.segment.count for part in parts)
         num_positions = self._padded(total)
-        host: list[int] = [0]
-        pick_N: list[int] = []
-        canvas_N: list[int] = []
-        base_R = [0] * tokens_RL.shape[0]
+        # Tokens of the canvases, then those that the host knows, of which the first pads.
+        first_known = tokens_RL.numel()
+        known, pick_N, canvas_C, decided_C = [0], [], [], []
+        place_RL = np.zeros(tuple(tokens_RL.shape), dtype=np.int64)
         for part in parts:
-            place, count = len(pick_N), part.segment.count
-            pick_N += range(len(host), len(host) + len(part.tokens))
-            host += part.tokens
+            pick_N.append(np.arange(len(part.tokens)) + first_known + len(known))
+            known += part.tokens
             if part.row is not None:
-                # Counted from the end: the canvases stand behind the host's tokens, whose number is not known yet.
-                start = part.row * width - tokens_RL.numel()
-                pick_N += range(start, start + count - len(part.tokens))
-                canvas_N += range(place + count - part.length, place + count)
-                base_R[part.row] = place + count - part.length - part.shift
-        pick_N += [0] * (num_positions - total)
-        source = torch.cat((torch.tensor(host, device=device), tokens_RL.flatten()))
-        index_N = torch.tensor(pick_N, device=device)
-        tokens_1N = source[torch.where(index_N < 0, index_N + len(source), index_N)].unsqueeze(0)
+                end = sum(map(len, pick_N)) + len(part.reads)
+                place = np.arange(end - len(part.canvas), end)
+                pick_N.append(part.reads + part.row * width)
+                canvas_C.append(place)
+                decided_C.append(part.canvas + part.row * width)
+                _find(part, place, place_RL[part.row])
+        pick_N.append(np.full(num_positions - total, first_known))
+        source = torch.cat((tokens_RL.flatten(), torch.tensor(known, device=device)))
+        tokens_1N = source[_index(pick_N, device)].unsqueeze(0)
         attention = PackedAttention(
             self._pool, [part.segment for part in parts], num_positions, windows=self._model.windows
         )
         canvas_1N = soft_1ND = None
-        if canvas_N and not self._autoregressive:
-            place_C = torch.tensor(canvas_N, device=device)
+        if canvas_C and not self._autoregressive:
+            index_C = _index(canvas_C, device)
             canvas_1N = torch.zeros(1, num_positions, dtype=torch.bool, device=device)
-            canvas_1N[0].index_fill_(0, place_C, True)
+            canvas_1N[0].index_fill_(0, index_C, True)
             if soft_RLD is not None:
-                soft_1ND = self._spread(parts, soft_RLD, place_C, num_positions)
+                soft_1ND = soft_RLD.new_zeros(1, num_positions, soft_RLD.shape[2])
+                soft_1ND[0].index_copy_(0, index_C, soft_RLD.flatten(0, 1)[_index(decided_C, device)])
         hidden_1ND = self._model(tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND)
         self.num_forwards += 1
         self.num_positions += total
-        return hidden_1ND.squeeze(0), torch.tensor(base_R, device=device)
+        return hidden_1ND.squeeze(0), torch.from_numpy(place_RL).to(device, non_blocking=True)
 
     def logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         """Logits [N, V] of some of the positions."""
@@ -122,13 +132,18 @@ class Runner:
     def _padded(self, count: int) -> int:
         return count if self._autoregressive and count == 1 else count + -count % WHOLE
 
-    def _spread(self, parts: Sequence[Part], soft_RLD: Tensor, place_C: Tensor, num_positions: int) -> Tensor:
-        rows = [(part.row, part.length) for part in parts if part.row is not None]
-        width = soft_RLD.shape[1]
-        index_C = torch.tensor(
-            list(itertools.chain.from_iterable(range(row * width, row * width + length) for row, length in rows)),
-            device=soft_RLD.device,
-        )
-        soft_1ND = soft_RLD.new_zeros(1, num_positions, soft_RLD.shape[2])
-        soft_1ND[0].index_copy_(0, place_C, soft_RLD.flatten(0, 1)[index_C])
-        return soft_1ND
+
+def _find(part: Part, place_C: Numbers, place_L: Numbers) -> None:
+    """Write down where the logits of each canvas position of a part stand."""
+    decided_C = part.canvas
+    if not part.shift:
+        place_L[decided_C] = place_C
+        return
+    # The place before it, which for the first may be the last leading token.
+    before = np.concatenate(([place_C[0] - 1], place_C[:-1]))
+    neighbours = np.concatenate(([bool(part.tokens) and decided_C[0] == 0], decided_C[:-1] + 1 == decided_C[1:]))
+    place_L[decided_C[neighbours]] = before[neighbours]
+
+
+def _index(parts: Sequence[Numbers], device: torch.device) -> Tensor:
+    return torch.from_numpy(np.concatenate(parts).astype(np.int64)).to(device, non_blocking=True)

@@ -122,27 +122,30 @@ class Segment:
     """int64; the pool's slot of each position of the text, at least up to the end of this segment."""
     start: int
     """Position in the text of the first."""
-    count: int
-    """How many."""
+    end: int
+    """Position in the text behind the last."""
     block: int | None = 1
     """A position reads up to the end of its own block of this many positions, counted from the start of the text: 1 is
     causal. None is a canvas, whose positions read all of it. Nobody reads past the segment."""
     run: bool = False
     """Whether the slots are neighbours, in order."""
+    place_Q: Tensor | None = None
+    """int64, ascending; of a canvas, the positions that are computed anew, where the others keep what was written of
+    them before. None is all."""
 
     @property
-    def end(self) -> int:
-        """Position in the text behind the last."""
-        return self.start + self.count
+    def count(self) -> int:
+        """How many positions go through the weights."""
+        return self.end - self.start if self.place_Q is None else len(self.place_Q)
 
 
 def readable(
-    start: int, count: int, block: int | None, window: int | None = None, *, device: torch.device | str | None = None
+    start: int, end: int, block: int | None, window: int | None = None, *, device: torch.device | str | None = None
 ) -> tuple[int, Tensor | None]:
     """What the positions of a segment may read of their text.
 
     Args:
-        start, count, block: see `Segment`.
+        start, end, block: see `Segment`.
         window: a position reads as many keys up to itself as this holds; a canvas reads itself whole, and before it
             as far as its first position does.
         device: of the mask.
@@ -151,15 +154,15 @@ def readable(
         The first position that any of them reads, and a mask bool [Q, S] over the positions from there to the end of
         the segment, None if all is read.
     """
-    end = start + count
-    own_Q = torch.arange(start, end, device=device)
-    first_Q = torch.zeros_like(own_Q)
-    if window is not None:
-        first_Q = ((own_Q if block is not None else own_Q[:1].expand(count)) - window + 1).clamp_min(0)
     first = 0 if window is None else max(0, start - window + 1)
-    last_Q = torch.full_like(own_Q, end - 1) if block is None else ((own_Q // block + 1) * block).clamp_max(end) - 1
+    if block is None:
+        return first, None
+    own_Q = torch.arange(start, end, device=device)
+    last_Q = ((own_Q // block + 1) * block).clamp_max(end) - 1
     place_S = torch.arange(first, end, device=device)
-    mask_QS = (place_S >= first_Q[:, None]) & (place_S <= last_Q[:, None])
+    mask_QS = place_S <= last_Q[:, None]
+    if window is not None:
+        mask_QS &= place_S > own_Q[:, None] - window
     return first, None if bool(mask_QS.all()) else mask_QS
 
 
@@ -174,7 +177,7 @@ class _Group:
         # A plain causal prompt needs no mask.
         self.causal = like.start == 0 and like.block == 1 and like.count > 1
         self.reads = {
-            window: readable(like.start, like.count, like.block, window, device=pool.device)
+            window: readable(like.start, like.end, like.block, window, device=pool.device)
             for window in (None, *windows)
         }
 
@@ -215,13 +218,16 @@ class PackedAttention:
         self, pool: KVPool, segments: Sequence[Segment], num_positions: int, *, windows: Sequence[int] = ()
     ) -> None:
         self._pool = pool
-        shape = lambda segment: (segment.start, segment.count, segment.block)  # noqa: E731
-        self._groups = [_Group(pool, list(group), windows) for _, group in itertools.groupby(segments, shape)]
+        self._groups = [_Group(pool, list(group), windows) for _, group in itertools.groupby(segments, _shape)]
         self._num_padding = num_positions - sum(segment.count for segment in segments)
         assert self._num_padding >= 0
         padding = torch.zeros(self._num_padding, dtype=torch.int64, device=pool.device)
-        self._slot_N = torch.cat([*(segment.slot_S[segment.start : segment.end] for segment in segments), padding])
-        places = [torch.arange(segment.start, segment.end, device=pool.device) for segment in segments]
+        places = [
+            torch.arange(segment.start, segment.end, device=pool.device) if segment.place_Q is None else segment.place_Q
+            for segment in segments
+        ]
+        slots = [segment.slot_S[place] for segment, place in zip(segments, places, strict=True)]
+        self._slot_N = torch.cat([*slots, padding])
         self.positions_1N = torch.cat([*places, padding]).unsqueeze(0)
         """int64; the place in its text of each position."""
 
@@ -249,6 +255,10 @@ class PackedAttention:
             parts.append(queries_RQHE.new_zeros(self._num_padding, *queries_RQHE.shape[2:]))
         out_NHE = parts[0] if len(parts) == 1 else torch.cat(parts)
         return out_NHE.unsqueeze(0)
+
+
+def _shape(segment: Segment) -> tuple[int, int, int, int | None]:
+    return segment.start, segment.end, segment.count, segment.block
 
 
 def _attend(

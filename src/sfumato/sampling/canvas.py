@@ -50,6 +50,8 @@ class CanvasBatch:
     """bool; positions whose sampled token the last step kept."""
     ever_accepted_RL: Tensor
     """bool; positions accepted in any step."""
+    settled_RL: Tensor
+    """bool; positions that a step may leave out, as far as ``refresh`` lets it."""
     length_R: Tensor
     """int64; positions of a row past its length are padding: never read into a statistic, never changed."""
     row_R: Tensor
@@ -175,6 +177,7 @@ class CanvasBatch:
             draft_RL=tokens_RL,
             accepted_RL=none_RL,
             ever_accepted_RL=none_RL,
+            settled_RL=none_RL,
             length_R=length_R,
             row_R=torch.arange(num_rows, device=device),
             seed_R=seed_R,

@@ -32,7 +32,13 @@ class Denoiser(Protocol):
     """A model with its prefixes, as the sampler sees it."""
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor
+        self,
+        tokens_RL: Tensor,
+        soft_RLD: Tensor | None,
+        rows_R: Tensor,
+        valid_RL: Tensor,
+        index_N: Tensor,
+        active_RL: Tensor | None,
     ) -> Tensor:
         """Predict the clean canvas where it is in question.
 
@@ -44,6 +50,8 @@ class Denoiser(Protocol):
                 by this.
             valid_RL: bool; False for padding, which no valid position may read.
             index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
+            active_RL: bool; the positions that have to be computed anew: where others are read, what was computed of
+                them last will do. None is all.
 
         Returns:
             logits_NV: float32 (any float works, and is widened tile by tile). A row's logits must depend on nothing
@@ -136,13 +144,16 @@ def step(
         The batch after the step, with what was decided.
     """
     tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
-    turn = _turn(batch, process)
+    awake_RL = _awake(batch)
+    turn = _turn(batch, process, awake_RL)
     # An edit may touch what stands as well as what is missing, so it has to know what the denoiser makes of both.
     open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
     if batch.settings.has("edit"):
         open_RL = torch.where(batch.settings.uses("edit").unsqueeze(-1), free_RL, open_RL)
+    if awake_RL is not None:
+        open_RL = open_RL & awake_RL
     index_N = _reading(batch, open_RL)
-    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N)
+    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, awake_RL)
     assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
     reader = Reader(
         index_N=index_N,
@@ -156,7 +167,12 @@ def step(
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
+    if awake_RL is not None:
+        # What is left out reads as it did.
+        statistics = statistics._replace(argmax_RL=torch.where(awake_RL, statistics.argmax_RL, batch.draft_RL))
     accepted_RL, next_RL = _decide(batch, process, reader, logits_NV, statistics, turn)
+    if awake_RL is not None:
+        accepted_RL = torch.where(awake_RL, accepted_RL, batch.accepted_RL)
     stop_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, accepted_RL, stop_head)
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
@@ -174,7 +190,8 @@ def step(
         predicted_RLD = soft_RLD.flatten(0, 1).index_copy(0, index_N, soft_ND).view_as(soft_RLD)
         if not process.has_uniform or batch.fixed:
             certain_RLD = denoiser.embedding(tokens_RL).to(soft_ND.dtype)
-            predicted_RLD = torch.where(open_RL.unsqueeze(-1), predicted_RLD, certain_RLD)
+            known_RL = ~open_RL if awake_RL is None else ~open_RL & awake_RL
+            predicted_RLD = torch.where(known_RL.unsqueeze(-1), certain_RLD, predicted_RLD)
         soft_RLD = torch.where(moving_R[:, None, None], predicted_RLD, soft_RLD)
     after = dataclasses.replace(
         batch,
@@ -182,6 +199,7 @@ def step(
         draft_RL=draft_RL,
         accepted_RL=accepted_RL,
         ever_accepted_RL=batch.ever_accepted_RL | accepted_RL,
+        settled_RL=_settled(batch, process, accepted_RL, next_RL),
         step_R=batch.step_R + running_R.long(),
         block_step_R=torch.where(_block(batch, process, next_RL) == _block(batch, process, tokens_RL), 1, 0)
         * (batch.block_step_R + 1),
@@ -314,10 +332,35 @@ def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
     return first_R // torch.where(lengths_R > 0, lengths_R, 2 * length)
 
 
-def _turn(batch: CanvasBatch, process: Process) -> policy.Turn:
+def _awake(batch: CanvasBatch) -> Tensor | None:
+    """bool_RL: the positions that this step computes; None if it is all of every row."""
+    if not batch.settings.reuses:
+        return None
+    awake_RL = batch.valid_RL & ~batch.settled_RL
+    # A row that would compute nothing computes everything.
+    whole_R = (batch.step_R % batch.settings.refresh_R == 0) | ~awake_RL.any(-1)
+    return torch.where(whole_R.unsqueeze(-1), batch.valid_RL, awake_RL)
+
+
+def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL: Tensor) -> Tensor:
+    if not batch.settings.reuses:
+        return batch.settled_RL
+
+    def masked(tokens_RL: Tensor) -> Tensor:
+        return torch.eq(tokens_RL, -1 if process.mask_id is None else process.mask_id)
+
+    if process.has_uniform:
+        settled_RL = accepted_RL & batch.accepted_RL & (next_RL == batch.tokens_RL)
+    else:
+        # One step after it was filled in, so that its own keys and values have been computed.
+        settled_RL = ~(masked(batch.tokens_RL) | masked(next_RL))
+    return settled_RL | batch.frozen_RL
+
+
+def _turn(batch: CanvasBatch, process: Process, awake_RL: Tensor | None) -> policy.Turn:
     """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
     free_RL, length = batch.free_RL, batch.tokens_RL.shape[1]
-    candidates_RL = block_RL = free_RL
+    candidates_RL = block_RL = free_RL if awake_RL is None else free_RL & awake_RL
     step_R, steps_R = batch.step_R, batch.steps_R
     if not process.has_uniform:
         candidates_RL = free_RL & (batch.tokens_RL == process.mask_id)

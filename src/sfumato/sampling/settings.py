@@ -102,6 +102,11 @@ class SamplerConfig:
     stop_entropy: float = 0.005
     """Stop rule: mean entropy over the free positions, in nats, must be below this; >= 0, and 0 never
     stops."""
+    refresh: int = 1
+    """Compute all positions in every such step, and in between only those that are not settled: those that were
+    accepted twice in a row with the same token, or under mask noise hold one, keep their keys, values and tokens. 1 to
+    1000; 1 computes all in every step, and everything else is an approximation (Fast-dLLM, arXiv 2505.22618; dKV-Cache,
+    arXiv 2505.15781). Not for samplers that may open any position again."""
     stop_probability: float = 0.5
     """Stop rule: a learned stop head, where there is one, must give more than this, 0 to 1."""
 
@@ -116,6 +121,7 @@ class SamplerConfig:
         for field, low, high in (
             ("steps", 1, MAX_STEPS),
             ("greedy_tail", 0, MAX_STEPS),
+            ("refresh", 1, MAX_STEPS),
             ("corrector_k", 0, 2**31 - 1),
             ("top_k", 0, 2**31 - 1),
             ("post_steps", 0, MAX_STEPS),
@@ -166,6 +172,11 @@ class SamplerConfig:
         Raises:
             RequestError: naming the sampler, the noise it needs and what to use instead.
         """
+        if self.refresh > 1 and self.name in (*REVERSE_SAMPLERS, "edit"):
+            raise RequestError(
+                f"refresh is {self.refresh} and the sampler {self.name!r} may open any position in any step; allowed: "
+                "refresh 1, or a sampler that keeps what it has accepted, such as 'entropy'"
+            )
         if self.name == "remdm" and (process.mask_id is None or process.has_uniform):
             raise RequestError(
                 "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only. Under "
@@ -216,6 +227,7 @@ class RowSettings:
     adaptive_R: Tensor
     stable_steps_R: Tensor
     stop_entropy_R: Tensor
+    refresh_R: Tensor
     stop_probability_R: Tensor
 
     @classmethod
@@ -259,6 +271,11 @@ class RowSettings:
     def cuts(self) -> bool:
         """True if any row cuts the distribution by top_k or top_p; decided on the host."""
         return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
+
+    @cached_property
+    def reuses(self) -> bool:
+        """True if any row leaves settled positions out; decided on the host."""
+        return any(config.refresh > 1 for config in self.configs)
 
     def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
         """Temperature of step n of N, linear in n, as in DiffusionGemma."""
