@@ -96,10 +96,22 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
     raise ConfigError(f"{name} is {value!r}; allowed: a {wanted}")
 
 
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """`key=value` settings as a table, values in TOML syntax (a bare word is taken as a string).
+
+    Raises:
+        ConfigError: if one has no "=".
+    """
+    table: dict[str, Any] = {}
+    for setting in settings:
+        _apply(table, setting)
+    return table
+
+
 def _apply(table: dict[str, Any], override: str) -> None:
     path, separator, text = override.partition("=")
     if not separator:
-        raise ConfigError(f"override {override!r} has no '='; write table.key=value")
+        raise ConfigError(f"override {override!r} has no '='; write key=value")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

@@ -280,3 +280,30 @@ def test_an_interrupt_restores_the_terminal(checkpoint):
     assert code == 130
     assert SHOW_CURSOR in terminal.written[terminal.written.rindex("\x1b[?25l") :]
     assert "Traceback" not in stderr
+
+
+def test_any_setting_of_the_sampler_can_be_given(sfumato, checkpoint):
+    settings = {"entropy_bound": 2.0, "stable_steps": 3, "budget": "truncated", "adaptive": False}
+    given = []
+    for key, value in settings.items():
+        given += ["--set", f"{key}={json.dumps(value)}"]
+    done = sfumato("run", PROMPT, "--model", checkpoint, "--steps", 3, "--json", *given)
+    expected = library.load(checkpoint).generate(PROMPT, steps=3, **settings)
+    assert json.loads(done.stdout)["text"] == expected.text
+    assert json.loads(done.stdout)["usage"]["denoising_steps"] == expected.usage.denoising_steps
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("entropy_bond=2", "did you mean 'entropy_bound'"),
+        ("entropy_bound", "has no '='; write key=value"),
+        ("entropy_bound=-1", "entropy_bound is -1; allowed: 0 or more"),
+        ("seed=3", "unknown setting 'seed'"),
+    ],
+)
+def test_settings_that_are_refused(sfumato, checkpoint, setting, message):
+    for command in (("run", PROMPT, "--model"), ("eval",)):
+        done = sfumato(*command, checkpoint, "--set", setting)
+        assert done.exit_code in (1, 2)
+        assert message in done.stderr

@@ -281,6 +281,32 @@ def test_a_full_queue_refuses_with_a_hint(make_model: Make):
         engine.submit(request)
 
 
+def test_a_large_request_is_passed_over_for_a_while_and_not_for_ever(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(cache_positions=96, reuse_prefixes=False))
+    settings: dict[str, Any] = {"steps": 2, "adaptive": False}
+    small = model.request([5] * 8, max_tokens=8, **settings)
+    for _ in range(3):
+        engine.submit(small)
+    large = engine.submit(model.request([5] * 16, max_tokens=80, **settings))
+    done: list[int] = []
+    for _ in range(400):
+        engine.submit(small)
+        done += results(engine.step())
+        engine.check()
+        if large in done:
+            break
+    assert large in done
+    assert len(done) > 20, "smaller ones went before it"
+
+
+def test_more_variations_than_may_wait(make_model: Make):
+    model = make_model(PLAIN)
+    engine = Engine(model, EngineConfig(max_queue=3))
+    with pytest.raises(CapacityError, match="n is 4; this engine lets 3 answers wait"):
+        list(engine.run([model.request("x", n=4)]))
+
+
 def test_run_takes_more_than_the_queue_holds(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_queue=2, max_rows=2))

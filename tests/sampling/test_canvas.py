@@ -128,3 +128,20 @@ def test_what_cannot_be_denoised_is_refused(uniform_process: Process, changes: d
     arguments: dict[str, Any] = {"tokens": [[1, 2], [3]], "seeds": [0, 1], "config": CONFIG}
     with pytest.raises(RequestError, match=message):
         CanvasBatch.from_tokens(uniform_process, **(arguments | changes))
+
+
+def test_trimming_and_putting_back(uniform_process: Process) -> None:
+    """What no row needs is cut; a selection that has gone on takes its rows' places again."""
+    config = SamplerConfig(steps=4)
+    batch = CanvasBatch.from_noise(uniform_process, [3, 9, 5], seeds=[0, 1, 2], config=config)
+    short = batch.select([0, 2]).trimmed()
+    assert short.tokens_RL.shape == (2, 5)
+    assert torch.equal(short.tokens_RL, batch.tokens_RL[[0, 2], :5])
+    assert short.host_free_RL.shape == (2, 5)
+    assert short.trimmed() is short
+    ahead = dataclasses.replace(batch.select([2, 0]), step_R=torch.tensor([3, 2]), soft_RLD=torch.ones(2, 9, 4))
+    after = batch.put([2, 0], ahead)
+    assert after.step_R.tolist() == [2, 0, 3]
+    assert after.seed_R.tolist() == [0, 1, 2]
+    assert after.soft_RLD is not None
+    assert after.soft_RLD[:, 0, 0].tolist() == [1.0, 0.0, 1.0]

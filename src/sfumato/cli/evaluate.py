@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, sampler_settings
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def evaluate(
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
+    settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
 ) -> None:
@@ -73,6 +74,7 @@ def evaluate(
                     steps=cap,
                     twin=None if first else twin_model,
                     on_progress=tell,
+                    **sampler_settings(settings),
                 )
             # The twin takes no steps to cap: it is asked once.
             first = first or score

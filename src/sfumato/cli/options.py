@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,3 +31,22 @@ Quantize = Annotated[
     QuantizationName | None,
     typer.Option(help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 multiplies integers."),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; any setting of the sampler, as entropy_bound=0.2."),
+]
+
+
+def sampler_settings(settings: Sequence[str] | None) -> dict[str, Any]:
+    """What `--set` gave.
+
+    Raises:
+        ConfigError: if one has no "=".
+        RequestError: if the sampler has no such setting.
+    """
+    from sfumato.config import parse_settings
+    from sfumato.engine.model import check_settings
+
+    given = parse_settings(settings or ())
+    check_settings(given)
+    return given

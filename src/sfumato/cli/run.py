@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, sampler_settings
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def run(
     raw: Annotated[
         bool, typer.Option("--raw", help="Continue the prompt as it stands, without the chat template.")
     ] = False,
+    settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
 ) -> None:
@@ -57,14 +58,14 @@ def run(
     if prompt == "-":
         prompt = _read_stdin()
     live = sys.stdout.isatty() and not as_json and not no_live
-    settings: dict[str, Any] = {
+    options: dict[str, Any] = {
         "steps": steps,
         "sampler": sampler,
         "max_tokens": max_tokens,
         "canvas_length": canvas,
         "temperature": temperature,
     }
-    given = {key: value for key, value in settings.items() if value is not None}
+    given = sampler_settings(settings) | {key: value for key, value in options.items() if value is not None}
     given |= {"seed": seed, "n": n, "trace": trace is not None, "raw": raw}
 
     with _loading(model) if live else nullcontext():
@@ -81,8 +82,9 @@ def run(
         Console(stderr=True, highlight=False).print(
             _figures(results, live), style="dim", markup=False, soft_wrap=not sys.stderr.isatty()
         )
-    if any(result.finish_reason == "error" for result in results):
-        typer.echo("sfumato: the model gave NaN or infinite logits; the answer ends there", err=True)
+    if any(result.failed for result in results):
+        reasons = {result.error or "the model gave NaN or infinite logits" for result in results if result.failed}
+        typer.echo(f"sfumato: {'; '.join(sorted(reasons))}; the answer ends there", err=True)
         raise typer.Exit(1)
 
 

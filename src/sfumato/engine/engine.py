@@ -33,6 +33,9 @@ from sfumato.models.attention import Segment
 from sfumato.sampling import CanvasBatch, StepResult, step
 
 _PAGE = 16
+# Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
+_LOOK_AHEAD = 16
+_PATIENCE = 100
 
 
 class HasGenerator(Protocol):
@@ -143,6 +146,10 @@ class Engine:
         """
         self.generator.check(request)
         self.cache.check_fits(Answer(self.generator, 0, 0, request, False).num_positions)
+        if request.n > self.config.max_queue:
+            raise CapacityError(
+                f"n is {request.n}; this engine lets {self.config.max_queue} answers wait: ask for fewer"
+            )
 
     def cancel(self, request_id: int) -> None:
         """End a request now, with what was committed of it; its room is free at once. Of a finished one, nothing."""
@@ -186,7 +193,7 @@ class Engine:
         """Answer requests, beside whatever else the engine does.
 
         Args:
-            requests: any number. They are all submitted at once, however many wait.
+            requests: any number; they are submitted as the queue has room.
             drafts: yield `CanvasChanged` events too.
 
         Yields:
@@ -254,18 +261,26 @@ class Engine:
         return events
 
     def _admit(self) -> None:
-        """Let in those for whom there is room; who is too large for it now holds nobody up of his own size or less."""
-        admitted = []
+        """Let in those for whom there is room, in their order. Who is too large for now is passed over by smaller ones,
+        but not for ever."""
+        if len(self._running) >= self.config.max_rows:
+            return
+        admitted: list[Answer] = []
+        passed = 0
         for answer in self._queue:
-            if len(self._running) >= self.config.max_rows:
-                break
             cached = self.cache.open(answer.text[: answer.num_ahead], answer.num_positions)
             if cached is None:
+                passed += 1
+                answer.waited += 1
+                if passed == _LOOK_AHEAD or answer.waited > _PATIENCE:
+                    break
                 continue
-            answer.cached = cached
+            answer.cached, answer.waited = cached, 0
             answer.usage.cached_tokens = cached.num_reused
             admitted.append(answer)
             self._running.append(answer)
+            if len(self._running) == self.config.max_rows:
+                break
         if admitted:
             self._queue.remove(admitted)
 
@@ -477,7 +492,7 @@ class Engine:
             return
         assert self._batch is not None
         kept = [row for row in range(len(self._owners)) if row not in rows]
-        self._batch = self._batch.select(kept) if kept else None
+        self._batch = self._batch.select(kept).trimmed() if kept else None
         self._owners = [self._owners[row] for row in kept]
 
     def _deliver(self, events: Sequence[tuple[int, Event]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -69,6 +69,18 @@ def load_parts(
     build(place)
     tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
     return load_checkpoint(place, dtype=dtype, quantization=quantization), tokenizer
+
+
+def check_settings(settings: Iterable[str]) -> None:
+    """Refuse what is no setting of the sampler.
+
+    Raises:
+        RequestError: naming it, and the nearest one that is.
+    """
+    allowed = _SAMPLER_FIELDS - {"name"}
+    for key in settings:
+        if key not in allowed:
+            raise RequestError(unknown("setting", key, allowed))
 
 
 def find(name: str | Path) -> Path:
@@ -258,10 +270,7 @@ class TextModel:
             RequestError: naming what is not allowed.
             CapacityError: if the model cannot hold prompt and answer.
         """
-        allowed = _SAMPLER_FIELDS - {"name"}
-        for key in settings:
-            if key not in allowed:
-                raise RequestError(unknown("setting", key, allowed))
+        check_settings(settings)
         settings = {key: value for key, value in settings.items() if value is not None}
         if sampler is not None:
             settings["name"] = sampler

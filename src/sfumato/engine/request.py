@@ -156,6 +156,11 @@ class Result:
     error: str = ""
     """What failed, where that is not the model's own logits."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong."""
+        return self.finish_reason == "error"
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that the command line prints: text, finish_reason, seed, model, usage, a trace and
         an error if any."""

@@ -241,6 +241,16 @@ class CanvasBatch:
             **taken,
         )
 
+    def trimmed(self) -> CanvasBatch:
+        """The batch without the padding that no row needs."""
+        longest = int(self.host_length_R.max(initial=0))
+        if longest == self.tokens_RL.shape[1]:
+            return self
+        cut = {
+            name: value[:, :longest] for name, value in self._fields().items() if "_RL" in name and value is not None
+        }
+        return dataclasses.replace(self, **cut)
+
     def put(self, rows: Sequence[int], selected: CanvasBatch) -> CanvasBatch:
         """The batch with a selection of its rows, in the same order, as they are now."""
         index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
