@@ -46,16 +46,15 @@ bench: .venv/.ready-dev
 soak: .venv/.ready
 	$(BIN)/sfumato bench soak tiny --minutes 30
 
-# Each run goes on from its last saved state, if it has one; the later ones start from the first. What comes out becomes
-# the embedded models.
+# Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, and tiny-polish from
+# tiny. What comes out becomes the embedded models.
 train-tiny: .venv/.ready
-	@for name in tiny-ar tiny tiny-twin; do \
+	@for name in tiny-ar tiny tiny-polish tiny-twin; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
 	done
-	@for name in tiny tiny-twin; do \
-	  mkdir -p src/sfumato/assets/$$name && cp runs/$$name/checkpoint/* src/sfumato/assets/$$name/ || exit; \
-	done
+	cp runs/tiny-polish/checkpoint/* src/sfumato/assets/tiny/
+	cp runs/tiny-twin/checkpoint/* src/sfumato/assets/tiny-twin/
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
