@@ -96,7 +96,7 @@ def test_the_last_override_counts(tmp_path: Path):
         ("steps = 3\n[inner]\nweights = [1]", (), r"inner.weights is \[1\]; allowed: a dict"),
         ("steps = 3\n[inner]\nmask_id = 'x'", (), "inner.mask_id is 'x'; allowed: a int"),
         ("steps = ", (), "is not a TOML file"),
-        ("steps = 3", ("steps",), "override 'steps' has no '='; write table.key=value"),
+        ("steps = 3", ("steps",), "override 'steps' has no '='; write key=value"),
         ("steps = 3", ("steps.more=1",), "override 'steps.more=1': steps is not a table"),
     ],
 )

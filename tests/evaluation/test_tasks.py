@@ -176,4 +176,5 @@ def test_items_do_not_influence_each_other(
         monkeypatch.setattr("sfumato.evaluation.tasks.ROWS", rows)
         scores.append(evaluate_task(model, "arithmetic", n=3, steps=3, entropy_bound=3.0))
     assert scores[0] == scores[1]
-    assert scores[0].mean_forward_passes > scores[0].mean_steps > 0
+    # What has to be written shares a forward with the step that reads it.
+    assert scores[0].mean_forward_passes == scores[0].mean_steps > 0

@@ -42,7 +42,7 @@ class TaskScore:
     mean_steps: float
     """Denoising steps taken, over all canvases of an answer."""
     mean_forward_passes: float
-    """Forward passes, prefill and commits included."""
+    """Forward passes that an answer took part in; what has to be written shares one with the step that reads it."""
     revised: int | None
     """Answers that read differently at the end than when every position of them had first been accepted; None for a
     task without an answer line."""
