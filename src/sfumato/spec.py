@@ -63,6 +63,11 @@ class GenerationSpec:
         """True for a canvas of one position, predicted from the prefix alone."""
         return self.canvas_length == 1
 
+    @property
+    def block(self) -> int:
+        """Positions of the prefix that read each other; 1 is causal."""
+        return self.canvas_length if self.prefix_attention == "block" else 1
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for config.json."""
         return dataclasses.asdict(self)

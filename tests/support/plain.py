@@ -69,7 +69,7 @@ class Uncached:
 def answer(generator: Generator, request: Request) -> Answered:
     """Canvas after canvas, each from noise, the last one cut to what is left; blocks are whole."""
     spec = generator.spec
-    block = spec.canvas_length if spec.prefix_attention == "block" else 1
+    block = spec.block
     whole = len(request.prompt) // block * block
     text, head = list(request.prompt[:whole]), list(request.prompt[whole:])
     tokens: list[int] = []

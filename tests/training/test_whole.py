@@ -23,7 +23,7 @@ head_dim = 12
 canvas_embedding = true
 
 [packing]
-rows = 1
+rows = 2
 row_length = 96
 canvas_lengths = [8]
 
@@ -33,7 +33,7 @@ lr = 2e-2
 average = 0.9
 threads = 1
 save_every_s = 1e9
-steps = 200
+steps = 400
 """
 AR = ("packing.canvas_lengths=[]", "generation_spec={canvas_length = 1, logit_shift = true, commit = 'in_place'}")
 CASES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,6 @@ class Comparison:
     forward_passes: int
     """Ours, of one answer."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object that `sfumato bench compare --json` prints."""
-        return asdict(self)
-
 
 def compare(directory: Path, peer: str, work: Work) -> Comparison:
     """Time both sides in turns.
@@ -71,7 +67,7 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
     """
     if peer not in PEERS:
         raise ConfigError(unknown("peer", peer, PEERS))
-    subject = Subject.read(directory)
+    subject = Subject.load(str(directory))
     prompt = subject.random_prompt(work.prompt_tokens)
     request = subject.request(prompt, new_tokens=work.new_tokens, steps=work.steps)
     theirs = _transformers(directory, prompt, work)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from sfumato.bench.subject import Subject
 
@@ -38,10 +37,6 @@ class Latency:
     positions: int
     """That went through the weights."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For one line of JSON."""
-        return asdict(self)
-
 
 def latencies(
     subject: Subject,
@@ -71,7 +66,7 @@ def latencies(
         for canvas in [1] if single else canvases:
             for allowed in [1] if single else steps:
                 yield from _measure(
-                    subject, tokens, canvas, allowed, new_tokens, repeats, [True] * single or [True, False]
+                    subject, tokens, canvas, allowed, new_tokens, repeats, [True] if single else [True, False]
                 )
 
 

@@ -8,8 +8,7 @@ import dataclasses
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -154,10 +153,6 @@ class StepShare:
     """products_s / step_s: what is left to gain by doing nothing else."""
     operations_per_s: float
     """Counted operations of the step over its time."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """For one line of JSON."""
-        return asdict(self)
 
 
 def step_share(subject: Subject, length: int, prefix: int, *, repeats: int = 7) -> StepShare:

@@ -7,8 +7,7 @@ what was measured here.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from sfumato.bench.roofline import Machine, step_cost
 from sfumato.errors import ConfigError, unknown
@@ -71,10 +70,6 @@ class Prediction:
     """Over those seconds."""
     bound: str
     """What a step waits for: arithmetic or memory."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """For one line of JSON."""
-        return asdict(self)
 
 
 def answer_seconds(

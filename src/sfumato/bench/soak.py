@@ -6,9 +6,8 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfumato.bench.subject import Subject
 from sfumato.engine.engine import Engine, EngineConfig
@@ -37,10 +36,6 @@ class Soak:
     """Resident, of this process."""
     pages_kept: int
     """Of the cache, for texts to come."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """For one line of JSON."""
-        return asdict(self)
 
 
 def soak(subject: Subject, *, minutes: float, report_every_s: float = 60.0, seed: int = 0) -> Iterator[Soak]:

@@ -15,7 +15,7 @@ from sfumato.bench.shapes import SHAPES, random_checkpoint
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import DTYPES, TextModel, find
-from sfumato.engine.request import Request, Result
+from sfumato.engine.request import Finished, Request, Result
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.quantize import QUANTIZATIONS
 
@@ -61,11 +61,6 @@ class Subject:
             return cls(name, random_checkpoint(name, **settings, **changes))
         return cls(name, load_checkpoint(find(name), **settings))
 
-    @classmethod
-    def read(cls, directory: Path) -> Subject:
-        """A checkpoint in a directory."""
-        return cls(str(directory), load_checkpoint(directory))
-
     def random_prompt(self, num_tokens: int, seed: int = 0) -> list[int]:
         """The same tokens every time."""
         generator = torch.Generator().manual_seed(seed)
@@ -86,7 +81,7 @@ class Subject:
     def run(self, request: Request) -> Result:
         """One answer, on a cold cache."""
         engine = Engine(self.model, EngineConfig(reuse_prefixes=False, max_rows=1))
-        [result] = [event.result for _, event in engine.run([request]) if hasattr(event, "result")]
+        [result] = [event.result for _, event in engine.run([request]) if isinstance(event, Finished)]
         assert len(result.tokens) == request.max_tokens
         return result
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,10 +46,6 @@ class Throughput:
     """Of the engine."""
     positions_per_forward: float
     """Mean: how full the passes were."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """For one line of JSON."""
-        return asdict(self)
 
 
 def throughput(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,7 +54,7 @@ def latency(
         new_tokens=tokens,
         repeats=repeats,
     )
-    rows = _collected("latency", subject, dtype, quantize, (one.to_dict() for one in found), as_json)
+    rows = _collected("latency", subject, dtype, quantize, found, as_json)
     if not as_json:
         columns = {
             "prompt": lambda row: f"{row['prompt_tokens']}",
@@ -104,7 +105,7 @@ def throughput(
     subject = _subject(model, dtype, quantize, threads, vocabulary)
     single = subject.model.spec.autoregressive
 
-    def measured() -> Iterable[dict[str, Any]]:
+    def measured() -> Iterable[Any]:
         for forced in [True] if single else [True, False]:
             asked = [
                 subject.request(
@@ -118,7 +119,7 @@ def throughput(
                 for i in range(requests)
             ]
             for users in [None] if rate is not None else _numbers("concurrency", concurrency):
-                yield measure(subject, asked, concurrency=users, rate=rate).to_dict()
+                yield measure(subject, asked, concurrency=users, rate=rate)
 
     rows = _collected("throughput", subject, dtype, quantize, measured(), as_json)
     if not as_json:
@@ -163,7 +164,7 @@ def roofline(
 
     subject = _subject(model, dtype, None, threads, vocabulary)
     found = (step_share(subject, length, prompt, repeats=repeats) for length in _numbers("canvas", canvas))
-    rows = _collected("roofline", subject, dtype, None, (one.to_dict() for one in found), as_json)
+    rows = _collected("roofline", subject, dtype, None, found, as_json)
     if not as_json:
         columns = {
             "canvas": lambda row: f"{row['canvas_length']}",
@@ -193,7 +194,7 @@ def simulate(
     from sfumato.models.checkpoint import build
 
     built, spec, _ = build(find(model))
-    rows = [
+    found = (
         predict(
             built,
             name,
@@ -204,10 +205,11 @@ def simulate(
             steps=allowed,
             soft_embedding=spec.self_conditioning,
             efficiency=efficiency,
-        ).to_dict()
+        )
         for name in hardware.split(",")
         for allowed in _numbers("steps", steps)
-    ]
+    )
+    rows = [asdict(one) for one in found]
     if as_json:
         for row in rows:
             typer.echo(json.dumps({"bench": "simulate", "model": model, "efficiency": efficiency} | row))
@@ -236,7 +238,7 @@ def soak(
     subject = _subject(model, DTypeName.float32, None, threads, None)
     for found in run(subject, minutes=minutes):
         if as_json:
-            typer.echo(json.dumps({"bench": "soak", "model": model} | found.to_dict()))
+            typer.echo(json.dumps({"bench": "soak", "model": model} | asdict(found)))
             continue
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(found.reasons.items()))
         typer.echo(
@@ -275,7 +277,7 @@ def compare(
             directory = find(model)
         found = measure(directory, peer, work)
     if as_json:
-        typer.echo(json.dumps(found.to_dict() | {"model": model}))
+        typer.echo(json.dumps(asdict(found) | {"model": model}))
         return
     typer.echo(f"{model}: {tokens} tokens after {prompt}, {steps} steps a canvas, {found.threads} threads")
     typer.echo(f"  sfumato       {found.ours_s:8.3f} s  {tokens / found.ours_s:7.1f} tokens/s")
@@ -308,17 +310,17 @@ def _numbers(name: str, text: str) -> list[int]:
 
 
 def _collected(
-    kind: str, subject: Subject, dtype: DTypeName, quantize: Any, found: Iterable[dict[str, Any]], as_json: bool
+    kind: str, subject: Subject, dtype: DTypeName, quantize: Any, found: Iterable[Any], as_json: bool
 ) -> list[dict[str, Any]]:
     """The measurements, each printed as a line as soon as it is there."""
     from sfumato.bench.subject import describe_machine
 
     about = {"bench": kind, "model": subject.name, "dtype": dtype.value, "quantize": quantize and quantize.value}
-    rows = []
-    for values in found:
-        rows.append(values)
+    machine, rows = describe_machine(), []
+    for measurement in found:
+        rows.append(asdict(measurement))
         if as_json:
-            typer.echo(json.dumps(about | values | {"machine": describe_machine()}))
+            typer.echo(json.dumps(about | rows[-1] | {"machine": machine}))
     return rows
 
 

@@ -7,7 +7,6 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,6 +36,7 @@ def doctor(
 def _model_report(name: str) -> dict[str, Any]:
     """What a model is and needs; nothing but its config is read."""
     from sfumato.bench.roofline import measure_machine, model_size, step_cost
+    from sfumato.engine.kvcache import free_bytes
     from sfumato.engine.model import find
     from sfumato.models.checkpoint import build
 
@@ -61,7 +61,7 @@ def _model_report(name: str) -> dict[str, Any]:
         },
         # Tokens, draft and flags of a position are a few dozen bytes beside the soft embedding.
         "canvas_bytes": {"float32": spec.canvas_length * ((4 * width if spec.self_conditioning else 0) + 40)},
-        "memory_bytes": _memory(),
+        "memory_bytes": free_bytes(),
         "machine": {"operations_per_s": machine.operations_per_s, "bytes_per_s": machine.bytes_per_s},
         "step": {
             "canvas": CANVAS,
@@ -75,15 +75,6 @@ def _model_report(name: str) -> dict[str, Any]:
 
 def _size(num_bytes: float) -> str:
     return f"{num_bytes / 1e9:.2f} GB" if num_bytes >= 1e9 else f"{num_bytes / 1e6:.1f} MB"
-
-
-def _memory() -> int:
-    """Bytes of memory that are free for use."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:

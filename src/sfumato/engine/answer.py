@@ -55,7 +55,7 @@ class Answer:
         self._detokenizer = Detokenizer(self.generator.tokenizer)
         self._written = ""
         prompt = self.wanted.prompt
-        whole = len(prompt) // self.block * self.block
+        whole = len(prompt) // self.spec.block * self.spec.block
         self.text, self.head = list(prompt[:whole]), list(prompt[whole:])
         self.usage.prompt_tokens = len(prompt)
 
@@ -66,17 +66,6 @@ class Answer:
     @property
     def seed(self) -> int:
         return self.wanted.seed + self.variation
-
-    @property
-    def block(self) -> int:
-        """Positions of the prefix that read each other; 1 is causal."""
-        return self.spec.canvas_length if self.spec.prefix_attention == "block" else 1
-
-    @property
-    def num_positions(self) -> int:
-        """The most its text may come to, canvas included."""
-        total = len(self.wanted.prompt) + self.wanted.max_tokens
-        return -(-total // self.block) * self.block
 
     @property
     def num_ahead(self) -> int:

@@ -10,7 +10,6 @@ writing: a finished canvas is text that the next step writes, together with the 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
@@ -24,8 +23,8 @@ from torch import Tensor
 
 from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
-from sfumato.engine.kvcache import KVCache
-from sfumato.engine.request import Event, Finished, Request
+from sfumato.engine.kvcache import KVCache, free_bytes
+from sfumato.engine.request import Event, Finished, FinishReason, Request
 from sfumato.engine.runner import Numbers, Part, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
@@ -86,8 +85,7 @@ class Engine:
         self.generator = model if isinstance(model, Generator) else model.generator
         self.config = config or EngineConfig()
         spec = self.generator.spec
-        self._block = spec.canvas_length if spec.prefix_attention == "block" else 1
-        page_size = -(-_PAGE // self._block) * self._block
+        page_size = -(-_PAGE // spec.block) * spec.block
         num_pages = -(-self._cache_positions() // page_size) + 1
         pool = self.generator.model.new_pool(num_pages * page_size)
         # Where every position reads every other, nothing that was written stays as it is.
@@ -145,7 +143,7 @@ class Engine:
             CapacityError: if the model or the cache can never hold it.
         """
         self.generator.check(request)
-        self.cache.check_fits(Answer(self.generator, 0, 0, request, False).num_positions)
+        self.cache.check_fits(self.generator.num_positions(request))
         if request.n > self.config.max_queue:
             raise CapacityError(
                 f"n is {request.n}; this engine lets {self.config.max_queue} answers wait: ask for fewer"
@@ -154,18 +152,14 @@ class Engine:
     def cancel(self, request_id: int) -> None:
         """End a request now, with what was committed of it; its room is free at once. Of a finished one, nothing."""
         with self._lock:
-            for answer in self._answers():
-                if answer.request_id == request_id:
-                    self._late_events.append(answer.finish("cancelled"))
-            self._let_go()
+            own = [answer for answer in self._answers() if answer.request_id == request_id]
+            self._late_events += self._end(own, "cancelled")
 
     def close(self) -> None:
         """End all requests, as if they were cancelled, and take no more."""
         with self._lock:
             self._closed = True
-            for answer in self._answers():
-                self._late_events.append(answer.finish("cancelled"))
-            self._let_go()
+            self._late_events += self._end(self._answers(), "cancelled")
 
     @property
     def has_work(self) -> bool:
@@ -255,10 +249,7 @@ class Engine:
             for answer in self._answers()
             if answer.wanted.deadline_ms is not None and now - answer.started >= answer.wanted.deadline_ms / 1000
         ]
-        events = [answer.finish("deadline") for answer in late]
-        if late:
-            self._let_go()
-        return events
+        return self._end(late, "deadline")
 
     def _admit(self) -> None:
         """Let in those for whom there is room, in their order. Who is too large for now is passed over by smaller ones,
@@ -268,7 +259,7 @@ class Engine:
         admitted: list[Answer] = []
         passed = 0
         for answer in self._queue:
-            cached = self.cache.open(answer.text[: answer.num_ahead], answer.num_positions)
+            cached = self.cache.open(answer.text[: answer.num_ahead], self.generator.num_positions(answer.wanted))
             if cached is None:
                 passed += 1
                 answer.waited += 1
@@ -313,7 +304,9 @@ class Engine:
         text, cached = piece.answer.text, piece.answer.cached
         assert cached is not None
         start, count = cached.length, piece.num_written
-        segment = Segment(slot_S=cached.slot_S, start=start, end=start + count, block=self._block, run=cached.run)
+        segment = Segment(
+            slot_S=cached.slot_S, start=start, end=start + count, block=self.generator.spec.block, run=cached.run
+        )
         return Part(segment=segment, tokens=text[start : start + count])
 
     def _reading(self, answer: Answer, row: int, length: int, active: Numbers | None) -> Part:
@@ -459,7 +452,7 @@ class Engine:
             return config.cache_positions
         most = config.max_rows * model.config.max_position_embeddings
         bytes_each = sum(2 * heads * size for heads, size in model.cache_heads) * model.embedding_VD.element_size()
-        return max(1, min(most, _free_bytes(model.device) // 4 // bytes_each))
+        return max(1, min(most, free_bytes(model.device) // 4 // bytes_each))
 
     def _hint(self) -> str:
         if not self._seconds_each:
@@ -469,6 +462,13 @@ class Engine:
 
     def _answers(self) -> list[Answer]:
         return [answer for answer in (*self._running, *self._queue) if answer.finish_reason is None]
+
+    def _end(self, answers: Sequence[Answer], reason: FinishReason) -> list[tuple[int, Event]]:
+        """Finish answers with what they have, and free what is theirs."""
+        events = [answer.finish(reason) for answer in answers]
+        if answers:
+            self._let_go()
+        return events
 
     def _let_go(self) -> None:
         """Free what belongs to finished answers."""
@@ -536,9 +536,3 @@ class _Pass:
         parts = [*self._writing, *self._reading(active_RL)]
         hidden_ND, place_RL = self._runner.forward(parts, tokens_RL, soft_RLD)
         return self._runner.logits(hidden_ND, place_RL.flatten()[index_N])
-
-
-def _free_bytes(device: torch.device) -> int:
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

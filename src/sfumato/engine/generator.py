@@ -34,6 +34,11 @@ class Generator:
     stop_head: StopHead | None = None
     """Learned stop rule."""
 
+    def num_positions(self, request: Request) -> int:
+        """The most that a request's text may come to, canvas included; in whole blocks."""
+        total, block = len(request.prompt) + request.max_tokens, self.spec.block
+        return -(-total // block) * block
+
     def check(self, request: Request) -> None:
         """Refuse a request that the model can never answer.
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -267,3 +269,14 @@ class KVCache:
 
     def _neighbours(self, first: int, count: int) -> bool:
         return count > 0 and self._free[first + count - 1] - self._free[first] == count - 1
+
+
+def free_bytes(device: torch.device | str = "cpu") -> int:
+    """Bytes of a device's memory that are free for use."""
+    if torch.device(device).type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

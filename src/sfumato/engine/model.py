@@ -288,7 +288,6 @@ class TextModel:
         if isinstance(length, int) and length > most:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
-        config.check(self.generator.process)
         tokens = self._tokens(prompt, raw)
         if max_tokens is None:
             # The default gives way to a long prompt; a stated number does not.
@@ -318,10 +317,6 @@ class TextModel:
         if not entries:
             raise RequestError("the prompt is empty; give some text")
         if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
-            vocab_size = self.decoder.config.vocab_size
-            for token in entries:
-                if not 0 <= token < vocab_size:
-                    raise RequestError(f"the prompt holds token {token}; allowed: 0 to {vocab_size - 1}")
             return tuple(entries)
         if not all(isinstance(entry, Mapping) for entry in entries):
             raise RequestError("the prompt is no text; allowed: a string, messages with role and content, or token ids")

@@ -92,5 +92,6 @@ def _next(answer: Answer, chunk: int) -> Work:
         return Work(answer, unwritten, True)
     # Chunks end where they would if the text were alone, on whole blocks.
     assert answer.cached is not None
-    size = max(answer.block, chunk // answer.block * answer.block)
+    block = answer.spec.block
+    size = max(block, chunk // block * block)
     return Work(answer, size - answer.cached.length % size, False)

@@ -173,7 +173,9 @@ class _Group:
         like = segments[0]
         self.num_rows, self.count, self.end = len(segments), like.count, like.end
         self.base = int(like.slot_S[0]) if self.num_rows == 1 and like.run else None
-        self.slot_RS = torch.stack([segment.slot_S[: like.end] for segment in segments])
+        self.slot_RS = None
+        if self.base is None:
+            self.slot_RS = torch.stack([segment.slot_S[: like.end] for segment in segments])
         # A plain causal prompt needs no mask.
         self.causal = like.start == 0 and like.block == 1 and like.count > 1
         self.reads = {
@@ -185,7 +187,8 @@ class _Group:
         self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
     ) -> Tensor:
         first, mask_QS = self.reads[window]
-        if self.base is not None:
+        if self.slot_RS is None:
+            assert self.base is not None
             part = slice(self.base + first, self.base + self.end)
             keys_RSGE, values_RSGE = keys[part].unsqueeze(0), values[part].unsqueeze(0)
         else:

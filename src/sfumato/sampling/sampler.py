@@ -345,15 +345,11 @@ def _awake(batch: CanvasBatch) -> Tensor | None:
 def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL: Tensor) -> Tensor:
     if not batch.settings.reuses:
         return batch.settled_RL
-
-    def masked(tokens_RL: Tensor) -> Tensor:
-        return torch.eq(tokens_RL, -1 if process.mask_id is None else process.mask_id)
-
     if process.has_uniform:
         settled_RL = accepted_RL & batch.accepted_RL & (next_RL == batch.tokens_RL)
     else:
         # One step after it was filled in, so that its own keys and values have been computed.
-        settled_RL = ~(masked(batch.tokens_RL) | masked(next_RL))
+        settled_RL = batch.valid_RL & (batch.tokens_RL != process.mask_id) & (next_RL != process.mask_id)
     return settled_RL | batch.frozen_RL
 
 
