@@ -141,7 +141,8 @@ class Reader:
         torch.exp(scores_NV.sub_(highest_N.unsqueeze(-1)), out=weights_NV)
         sums_NB = weights_NBK.sum(-1)
         total_N = sums_NB.sum(-1)
-        mean_N = _dot(weights_NV, scores_NV) / total_N
+        # By blocks as well: whole rows would be summed in another order where there is one of them.
+        mean_N = _blocks(scores_NV.mul_(weights_NV)).sum(-1).sum(-1) / total_N
         entropy_N = (total_N.log() - mean_N).clamp_min(0.0)
         margin_N = (1.0 - (second_N - highest_N).exp()) / total_N
         margin_N = torch.where(highest_N > _NEVER, margin_N, math.nan)
@@ -171,14 +172,6 @@ class Reader:
 
 def _blocks(values_NV: Tensor) -> Tensor:
     return torch.unflatten(values_NV, -1, (-1, _BLOCK))
-
-
-def _dot(left_NV: Tensor, right_NV: Tensor) -> Tensor:
-    """The sum of products of each row, to the same last bit for one row as for many."""
-    if len(left_NV) == 1:
-        left_NV, right_NV = left_NV.expand(2, -1), right_NV.expand(2, -1)
-        return torch.bmm(left_NV.unsqueeze(1), right_NV.unsqueeze(2)).view(-1)[:1]
-    return torch.bmm(left_NV.unsqueeze(1), right_NV.unsqueeze(2)).view(-1)
 
 
 def _nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
