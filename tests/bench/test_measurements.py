@@ -15,15 +15,18 @@ from typer.testing import CliRunner
 from sfumato.bench.latency import latencies
 from sfumato.bench.roofline import Machine, step_cost, step_share
 from sfumato.bench.shapes import random_checkpoint
+from sfumato.bench.sharing import join, variations
 from sfumato.bench.simulate import answer_seconds, predict
 from sfumato.bench.soak import soak
 from sfumato.bench.subject import Subject
 from sfumato.bench.throughput import throughput
 from sfumato.cli.app import app
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.model import ASSETS
 from sfumato.errors import ConfigError
-from sfumato.models.checkpoint import Checkpoint
+from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
-from sfumato.models.quantize import QUANTIZATIONS, QuantizedLinear
+from sfumato.models.quantized import QUANTIZATIONS, QuantizedLinear
 from sfumato.spec import GenerationSpec
 
 Make = Callable[..., Decoder]
@@ -128,6 +131,48 @@ def test_a_short_soak(subject: Subject, single: Subject):
         assert last.answered == last.submitted > 20
         assert set(last.reasons) >= {"length", "cancelled"}
         assert last.steps > 50
+
+
+def test_short_requests_among_long_ones(subject: Subject):
+    short, long = (
+        subject.request(subject.random_prompt(4), new_tokens=tokens, steps=2, canvas_length=8) for tokens in (8, 24)
+    )
+    found = join(subject, short, long, num_long=3, num_short=4)
+    assert found.joined_p95_s >= found.joined_p50_s > 0
+    assert found.ratio_p95 == pytest.approx(found.joined_p95_s / found.alone_s)
+
+
+def test_variations_write_their_prompt_once(subject: Subject):
+    prompt = subject.random_prompt(40)
+    found = variations(subject, subject.request(prompt, new_tokens=8, steps=2, canvas_length=8), n=3)
+    # Whole pages are shared; what is left of the prompt is written by each.
+    assert found.prefilled_tokens == 40 + 2 * (40 % 16)
+
+
+def test_what_bits_cost_a_text(make_decoder: Make, tmp_path: Path):
+    tokenizer = Tokenizer.load(ASSETS / "tiny")
+    save_checkpoint(tmp_path, make_decoder(vocab_size=768), GenerationSpec(canvas_length=1, logit_shift=True))
+    tokenizer.save(tmp_path)
+    text = tmp_path / "text.txt"
+    text.write_text("What is 12 + 30? 12 + 30 = 42. " * 50)
+    found = lines("quality", str(tmp_path), "--text", str(text), "--tokens", "600", "--quantize", "int8,int4")
+    assert [row["quantize"] for row in found] == [None, "int8", "int4"]
+    assert (found[0]["change"], found[0]["agreement"]) == (0.0, 1.0)
+    assert 1.0 > found[1]["agreement"] > found[2]["agreement"]
+    assert abs(found[1]["change"]) < abs(found[2]["change"]) < 0.1
+
+
+def test_quality_needs_a_text_and_an_autoregressive_model(tmp_path: Path):
+    text = tmp_path / "text.txt"
+    text.write_text("short")
+    for arguments, message in (
+        (["tiny"], "tiny is not autoregressive"),
+        (["tiny-twin"], "allowed: more than 1500"),
+        (["tiny-twin", "--quantize", "int9"], "unknown quantization 'int9'"),
+    ):
+        done = CliRunner().invoke(app, ["bench", "quality", *arguments, "--text", str(text)])
+        assert done.exit_code == 2
+        assert message in done.output
 
 
 def lines(*arguments: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,15 @@ from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.moe import MoEConfig
-from sfumato.models.quantize import Quantization, QuantizedLinear, QuantizedWeight
+from sfumato.models.quantize import quantize_model
+from sfumato.models.quantized import (
+    QUANTIZATIONS,
+    IntegerProduct,
+    Quantization,
+    QuantizedLinear,
+    QuantizedWeight,
+    project,
+)
 from sfumato.spec import GenerationSpec
 
 MOE = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, num_shared_experts=1)}
@@ -95,3 +104,62 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str):
 def test_an_odd_number_of_inputs_does_not_pack():
     with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be held in 4 bits"):
         QuantizedWeight(torch.Size([2, 7]), Quantization(bits=4), torch.float32)
+
+
+def hold(linears: list[torch.nn.Linear]) -> list[QuantizedLinear]:
+    held = []
+    for linear in linears:
+        weight = QuantizedWeight(linear.weight.shape, QUANTIZATIONS["w8a8"], torch.float32)
+        weight.put((), linear.weight.detach())
+        held.append(QuantizedLinear(weight, linear.bias))
+    return held
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_product_of_integers_is_that_of_floats_but_for_rounding(biased: bool):
+    torch.manual_seed(0)
+    linears = [torch.nn.Linear(64, size, bias=biased) for size in (6, 3, 8)]
+    x = torch.randn(2, 20, 64)
+    # One input is far larger than the others; smoothing hands a part of it on to the weights.
+    x[..., 5] *= 100.0
+    smooth_I = torch.ones(64)
+    smooth_I[5] = 10.0
+    with torch.no_grad():
+        expected = [linear(x) for linear in linears]
+        rough, fine = (IntegerProduct(hold(linears), scale_I)(x) for scale_I in (torch.ones(64), smooth_I))
+    assert [out.shape for out in fine] == [out.shape for out in expected]
+    errors = [float(torch.cat(out, -1).sub(torch.cat(expected, -1)).abs().mean()) for out in (rough, fine)]
+    assert errors[1] < errors[0] / 2
+    assert errors[1] < 0.03
+
+
+def test_linears_of_one_input_are_one_product_and_alone_its_parts():
+    torch.manual_seed(0)
+    held = hold([torch.nn.Linear(16, size) for size in (6, 3)])
+    product = IntegerProduct(held, torch.ones(16))
+    for linear in held:
+        linear.product = product
+    x = torch.randn(1, 18, 16)
+    together = project(x, *held)
+    assert all(torch.equal(linear(x), out) for linear, out in zip(held, together, strict=True))
+    assert torch.equal(project(x, held[1])[0], together[1])
+    memory = {linear.weight.levels.untyped_storage().data_ptr() for linear in held}
+    assert memory == {product.levels_OI.untyped_storage().data_ptr()}
+
+
+def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True, attention_bias=True)
+    exact = copy.deepcopy(model)
+    quantize_model(model, QUANTIZATIONS["w8a8"])
+    attention, mlp = model.model.layers[1].self_attn, model.model.layers[1].mlp
+    assert attention.q_proj.product.linears == (attention.q_proj, attention.k_proj, attention.v_proj)
+    assert mlp.gate_proj.product.linears == (mlp.gate_proj, mlp.up_proj)
+    assert mlp.down_proj.product.linears == (mlp.down_proj,)
+    tokens = torch.tensor([draw(24)])
+    with torch.no_grad():
+        logits = [one.logits(one(tokens, torch.arange(24)[None], AttentionSpec(causal=True))) for one in (exact, model)]
+        assert 0 < (logits[0] - logits[1]).std() / logits[0].std() < 0.2
+        probs = torch.rand(1, 24, model.config.vocab_size) ** 8
+        probs /= probs.sum(-1, keepdim=True)
+        means = [one.soft_embedding(probs) for one in (exact, model)]
+    assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()

@@ -13,7 +13,7 @@ from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import Model
-from sfumato.models.quantize import Quantization, QuantizedLinear, QuantizedWeight
+from sfumato.models.quantized import Quantization, QuantizedLinear, QuantizedWeight
 
 # Q positions, V vocabulary
 

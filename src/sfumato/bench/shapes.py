@@ -12,7 +12,8 @@ import torch
 from sfumato.errors import ConfigError, unknown
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.models.quantize import Quantization, quantize_model
+from sfumato.models.quantize import quantize_model
+from sfumato.models.quantized import Quantization
 from sfumato.spec import GenerationSpec
 
 # Six layers of DiffusionGemma, narrow enough for a CPU.

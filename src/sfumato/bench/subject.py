@@ -17,7 +17,7 @@ from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import DTYPES, TextModel, find
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
-from sfumato.models.quantize import QUANTIZATIONS
+from sfumato.models.quantized import QUANTIZATIONS
 
 
 @dataclass

@@ -12,6 +12,7 @@ from sfumato.cli.bench import COMMANDS, bench
 from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.memory import keep_freed_memory
 from sfumato.cli.run import run
 from sfumato.cli.train import train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
@@ -67,6 +68,7 @@ def common(
     ] = False,
 ) -> None:
     """Text diffusion: models that refine a whole canvas of tokens at once."""
+    keep_freed_memory()
 
 
 app.command(cls=Command)(run)

@@ -177,6 +177,110 @@ def roofline(
         _table(f"{model}: one denoising step", rows, columns)
 
 
+def join(
+    model: Model = "smollm2-135m",
+    long: Annotated[int, typer.Option(min=1, help="Long requests in work.")] = 15,
+    long_tokens: Annotated[int, typer.Option(min=1, help="Of each of their answers.")] = 256,
+    requests: Annotated[int, typer.Option(min=2, help="Short requests measured.")] = 10,
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens before each answer.")] = 64,
+    canvas: Annotated[int, typer.Option(min=1, help="Positions denoised together, and of a short answer.")] = 32,
+    steps: Annotated[int, typer.Option(min=1, help="Of a canvas, all taken.")] = 8,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
+    as_json: Lines = False,
+) -> None:
+    """How long a short request takes among long ones, and alone."""
+    from sfumato.bench.sharing import join as measure
+
+    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    single = subject.model.spec.autoregressive
+    short_, long_ = (
+        subject.request(
+            subject.random_prompt(prompt, seed=i),
+            new_tokens=tokens,
+            steps=steps,
+            canvas_length=1 if single else canvas,
+        )
+        for i, tokens in enumerate((canvas, long_tokens))
+    )
+    found = measure(subject, short_, long_, num_long=long, num_short=requests)
+    rows = _collected("join", subject, dtype, quantize, [found], as_json)
+    if not as_json:
+        columns = {
+            "among": lambda row: f"{row['num_long']}",
+            "alone": lambda row: f"{row['alone_s'] * 1000:.0f} ms",
+            "joined p50": lambda row: f"{row['joined_p50_s'] * 1000:.0f} ms",
+            "p95": lambda row: f"{row['joined_p95_s'] * 1000:.0f} ms",
+            "p95 / alone": lambda row: f"{row['ratio_p95']:.2f}",
+        }
+        _table(f"{model}: {canvas} tokens among requests of {long_tokens}", rows, columns)
+
+
+def variations(
+    model: Model = "smollm2-135m",
+    n: Annotated[int, typer.Option("-n", min=2, help="Answers.")] = 8,
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens of the prompt that they share.")] = 1024,
+    tokens: Annotated[int, typer.Option(min=1, help="Of each answer.")] = 32,
+    canvas: Annotated[int, typer.Option(min=1, help="Positions denoised together.")] = 32,
+    steps: Annotated[int, typer.Option(min=1, help="Of a canvas, all taken.")] = 8,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
+    as_json: Lines = False,
+) -> None:
+    """What several answers to one prompt take, as one request and one by one on cold caches."""
+    from sfumato.bench.sharing import variations as measure
+
+    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    length = 1 if subject.model.spec.autoregressive else canvas
+    request = subject.request(subject.random_prompt(prompt), new_tokens=tokens, steps=steps, canvas_length=length)
+    rows = _collected("variations", subject, dtype, quantize, [measure(subject, request, n=n)], as_json)
+    if not as_json:
+        columns = {
+            "answers": lambda row: f"{row['n']}",
+            "prompt": lambda row: f"{row['prompt_tokens']}",
+            "of it written": lambda row: f"{row['prefilled_tokens']}",
+            "together": lambda row: f"{row['together_s']:.2f} s",
+            "apart": lambda row: f"{row['apart_s']:.2f} s",
+            "apart / together": lambda row: f"{row['ratio']:.2f}",
+        }
+        _table(f"{model}: answers of {tokens} tokens", rows, columns)
+
+
+def quality(
+    model: Annotated[str, typer.Argument(help="An autoregressive model: a name, a directory, a GGUF file, a hub id.")],
+    text: Annotated[Path, typer.Option(help="A text to predict.", exists=True, dir_okay=False)],
+    quantize: Annotated[str, typer.Option(help="Several with commas.")] = "int8,int4,w8a8",
+    tokens: Annotated[int, typer.Option(min=1, help="To predict.")] = 1500,
+    as_json: Lines = False,
+) -> None:
+    """What weights in few bits cost, next to float32."""
+    from sfumato.bench.quality import qualities
+    from sfumato.errors import unknown
+    from sfumato.models.quantized import QUANTIZATIONS
+
+    ways = quantize.split(",")
+    for way in ways:
+        if way not in QUANTIZATIONS:
+            raise ConfigError(unknown("quantization", way, QUANTIZATIONS))
+    rows = []
+    for found in qualities(model, text, ways, num_tokens=tokens):
+        rows.append(asdict(found))
+        if as_json:
+            typer.echo(json.dumps({"bench": "quality", "model": model, "text": str(text)} | rows[-1]))
+    if not as_json:
+        columns = {
+            "weights": lambda row: row["quantize"] or "float32",
+            "nats a token": lambda row: f"{row['cross_entropy']:.4f}",
+            "change": lambda row: f"{row['change']:+.2%}",
+            "same best token": lambda row: f"{row['agreement']:.1%}",
+        }
+        _table(f"{model}: {tokens} tokens of {text}", rows, columns)
+
+
 def simulate(
     model: Annotated[str, typer.Argument(help="A model; only its config is read.")],
     hardware: Annotated[str, typer.Option(help="Several with commas; a wrong name lists them.")] = "h100,h200",
@@ -285,7 +389,7 @@ def compare(
     typer.echo(f"  ratio         {found.ratio:8.2f}")
 
 
-COMMANDS = (latency, throughput, roofline, simulate, soak, compare)
+COMMANDS = (latency, throughput, roofline, join, variations, quality, simulate, soak, compare)
 
 
 def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:

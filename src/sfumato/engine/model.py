@@ -20,7 +20,7 @@ from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
-from sfumato.models.quantize import QUANTIZATIONS, Quantization
+from sfumato.models.quantized import QUANTIZATIONS, Quantization
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
 

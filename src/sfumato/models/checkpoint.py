@@ -23,7 +23,8 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
-from sfumato.models.quantize import Quantization, QuantizedWeight, install, quantizable
+from sfumato.models.quantize import finish, install, quantizable
+from sfumato.models.quantized import Quantization, QuantizedWeight
 from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
@@ -224,6 +225,8 @@ def fill(
             install(model, name, weight)
         else:
             _put(model, name, weight)
+    if quantization:
+        finish(model, quantization)
 
 
 def _put(model: Model, name: str, weight: Tensor) -> None:

@@ -30,6 +30,7 @@ from sfumato.models.layers import (
 )
 from sfumato.models.model import Model
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
+from sfumato.models.quantized import project
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +126,9 @@ class SelfAttention(nn.Module):
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         num_rows, num_queries, _ = x_RQD.shape
         heads = (num_rows, num_queries, -1, self.head_dim)
-        queries_RQHE = self.q_proj(x_RQD).view(heads)
-        keys_RQGE = self.k_proj(x_RQD).view(heads)
-        values_RQGE = self.v_proj(x_RQD).view(heads)
+        queries_RQHE, keys_RQGE, values_RQGE = (
+            out_RQ.view(heads) for out_RQ in project(x_RQD, self.q_proj, self.k_proj, self.v_proj)
+        )
         if self.qk_norm:
             queries_RQHE, keys_RQGE = self.q_norm(queries_RQHE), self.k_norm(keys_RQGE)
         queries_RQHE, keys_RQGE = rotate(queries_RQHE, *rotary), rotate(keys_RQGE, *rotary)
@@ -218,6 +219,10 @@ class Decoder(Model):
         return self.model.embed_tokens.weight
 
     @property
+    def self_conditions(self) -> bool:
+        return self.config.self_conditioning
+
+    @property
     def cache_heads(self) -> list[tuple[int, int]]:
         return [(self.config.num_key_value_heads, self.config.head_dim)] * self.config.num_hidden_layers
 
@@ -254,9 +259,3 @@ class Decoder(Model):
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         head = self.embedding_VD if self.lm_head is None else self.lm_head.weight
         return functional.linear(hidden_RQD, head).float()
-
-    def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
-        return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD
-
-    def token_embedding(self, tokens: Tensor) -> Tensor:
-        return self.embedding_VD[tokens]

@@ -25,6 +25,7 @@ from sfumato.models.attention import Attention
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, rotate
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
+from sfumato.models.quantized import project
 
 ACTIVATION = "gelu_pytorch_tanh"
 ENCODER, DECODER = 0, 1
@@ -158,9 +159,9 @@ class SelfAttention(nn.Module):
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         num_rows, num_queries, _ = x_RQD.shape
         heads = (num_rows, num_queries, -1, self.shape.head_dim)
-        queries_RQHE = self.q_proj(x_RQD).view(heads)
-        keys_RQGE = self.k_proj(x_RQD).view(heads)
-        values_RQGE = keys_RQGE if self.v_proj is None else self.v_proj(x_RQD).view(heads)
+        linears = (self.q_proj, self.k_proj) if self.v_proj is None else (self.q_proj, self.k_proj, self.v_proj)
+        queries_RQHE, keys_RQGE, *others = (out_RQ.view(heads) for out_RQ in project(x_RQD, *linears))
+        values_RQGE = others[0] if others else keys_RQGE
         queries_RQHE = rotate(self.q_norm(queries_RQHE), *rotary)
         keys_RQGE = rotate(self.k_norm(keys_RQGE), *rotary)
         values_RQGE = normalize(values_RQGE, self.eps)
@@ -323,6 +324,14 @@ class Gemma(Model):
     def windows(self) -> tuple[int, ...]:
         return tuple(sorted({shape.window for shape in self.config.shapes if shape.window is not None}))
 
+    @property
+    def embedding_scale(self) -> Tensor:
+        return self.model.embedding_scale
+
+    @property
+    def self_conditions(self) -> bool:
+        return True
+
     def forward(
         self,
         tokens_RQ: Tensor,
@@ -345,10 +354,3 @@ class Gemma(Model):
         for part_NV in torch.split(logits_RQV.view(-1, logits_RQV.shape[-1]), size):
             part_NV.div_(cap).tanh_().mul_(cap)
         return logits_RQV
-
-    def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
-        """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""
-        return probs_RQV.to(self.embedding_VD.dtype) @ self.embedding_VD * self.model.embedding_scale
-
-    def token_embedding(self, tokens: Tensor) -> Tensor:
-        return self.embedding_VD[tokens] * self.model.embedding_scale

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError, unknown
+from sfumato.models.quantized import project
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": functional.silu,
@@ -46,7 +47,8 @@ class MLP(nn.Module):
         self.activation = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))
+        gate, up = project(x, self.gate_proj, self.up_proj)
+        out: Tensor = self.down_proj(self.activation(gate) * up)
         return out
 
 

@@ -41,6 +41,8 @@ class Model(nn.Module, abc.ABC):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.mixture: nn.Module | None = None
+        """What makes mean embeddings [N, D] of weights [N, V] in place of the product with the embedding matrix."""
 
     @property
     @abc.abstractmethod
@@ -51,6 +53,16 @@ class Model(nn.Module, abc.ABC):
     @abc.abstractmethod
     def cache_heads(self) -> list[tuple[int, int]]:
         """(key-value heads, head dimension) of each layer."""
+
+    @property
+    @abc.abstractmethod
+    def self_conditions(self) -> bool:
+        """Whether it reads soft embeddings."""
+
+    @property
+    def embedding_scale(self) -> Tensor | None:
+        """What token embeddings are multiplied by where they enter; None for 1."""
+        return None
 
     @property
     def windows(self) -> tuple[int, ...]:
@@ -93,13 +105,19 @@ class Model(nn.Module, abc.ABC):
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         """Token logits, float32, of hidden states of any leading shape."""
 
-    @abc.abstractmethod
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
-        """Mean embedding [R, Q, D] under token probabilities."""
+        """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""
+        embedding_VD = self.embedding_VD
+        if self.mixture is None:
+            mean_RQD = probs_RQV.to(embedding_VD.dtype) @ embedding_VD
+        else:
+            mean_RQD = self.mixture(probs_RQV.flatten(0, 1)).view(*probs_RQV.shape[:2], -1).to(embedding_VD.dtype)
+        return mean_RQD if self.embedding_scale is None else mean_RQD * self.embedding_scale
 
-    @abc.abstractmethod
     def token_embedding(self, tokens: Tensor) -> Tensor:
         """What `soft_embedding` gives of tokens that are certain, of any shape."""
+        embedding = self.embedding_VD[tokens]
+        return embedding if self.embedding_scale is None else embedding * self.embedding_scale
 
     def new_pool(self, num_slots: int) -> KVPool:
         """Slots for keys and values of this model."""

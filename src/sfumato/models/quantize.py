@@ -1,153 +1,25 @@
-"""Weights held in 8 or 4 bits: half to a seventh of the memory, at a small cost in quality.
+"""Put quantized weights into a model: which of its parameters can be held so, and where they go.
 
-One mechanism for linears and experts: rows are cut into groups along the input, each group has one scale, and the float
-weight is made again where it is used. Embeddings, heads, routers and norms stay as they are.
-
-Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply integers, which
-is several times faster on CPUs that can (AVX-512 VNNI).
+Embeddings, heads, routers and norms stay as they are.
 """
 
-# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions
+# Q positions, I inputs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
+from sfumato.models.quantized import IntegerMixture, IntegerProduct, Quantization, QuantizedLinear, QuantizedWeight
 
-Bits = Literal[4, 8]
-
-
-@dataclass(frozen=True)
-class Quantization:
-    """How weights are held."""
-
-    bits: Bits = 8
-    """8 or 4."""
-    group: int = 0
-    """Inputs that share a scale; 0 means whole rows, and 32 for 4 bits."""
-    integer: bool = False
-    """Round the inputs of linears to 8 bits as well, and multiply integers; for 8 bits and whole rows."""
-
-    def __post_init__(self) -> None:
-        if self.bits not in (4, 8):
-            raise ConfigError(f"bits is {self.bits}; allowed: 8 or 4")
-        if self.group < 0 or self.group % 2:
-            raise ConfigError(f"group is {self.group}; allowed: 0 or an even number")
-        if self.integer and (self.bits, self.group) != (8, 0):
-            raise ConfigError(
-                f"integer arithmetic with bits {self.bits} and group {self.group}; allowed: bits 8 and group 0"
-            )
-
-    def group_of(self, num_inputs: int) -> int:
-        """The group that rows of this many inputs have."""
-        wanted = self.group or (32 if self.bits == 4 else num_inputs)
-        return wanted if num_inputs % wanted == 0 else num_inputs
-
-
-QUANTIZATIONS = {
-    "int8": Quantization(bits=8),
-    "int4": Quantization(bits=4),
-    "w8a8": Quantization(bits=8, integer=True),
-}
-"""By the name they are asked for."""
-
-
-class QuantizedWeight(nn.Module):
-    """A weight [..., O, I] as symmetric integers with a scale for each group of a row.
-
-    It indexes like a tensor along its first dimension, and gives float weights.
-
-    Args:
-        shape: of the float weight.
-        quantization: bits and group.
-        dtype: of the float weights it gives.
-    """
-
-    levels: Tensor
-    scales: Tensor
-
-    def __init__(self, shape: torch.Size, quantization: Quantization, dtype: torch.dtype) -> None:
-        super().__init__()
-        *leading, num_inputs = shape
-        self.shape, self.bits, self.dtype = shape, quantization.bits, dtype
-        self.integer = quantization.integer
-        self.group = quantization.group_of(num_inputs)
-        if self.bits == 4 and num_inputs % 2:
-            raise CheckpointError(f"a weight of shape {list(shape)} cannot be held in 4 bits: its inputs are odd")
-        width = num_inputs if self.bits == 8 else num_inputs // 2
-        kind = torch.int8 if self.bits == 8 else torch.uint8
-        self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device="cpu"))
-        self.register_buffer("scales", torch.empty(*leading, num_inputs // self.group, device="cpu"))
-
-    def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
-        """Take in float values, all of them or those of some rows.
-
-        Args:
-            place: index of the leading dimensions; () is everything.
-            weight: [..., I], whole rows.
-        """
-        grouped = torch.unflatten(weight.float(), -1, (-1, self.group))
-        most = 2 ** (self.bits - 1) - 1
-        scales = grouped.abs().amax(-1) / most
-        levels = (grouped / scales.clamp_min(torch.finfo(torch.float32).tiny)[..., None]).round().clamp(-most, most)
-        levels = levels.flatten(-2).to(torch.int8)
-        if self.bits == 4:
-            shifted = (levels + 8).to(torch.uint8)
-            levels = shifted[..., 0::2] | (shifted[..., 1::2] << 4)
-        self.levels[place], self.scales[place] = levels, scales
-
-    def __getitem__(self, index: int) -> Tensor:
-        """The float weight at one index of the first dimension."""
-        return self._float(self.levels[index], self.scales[index])
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def dequantized(self) -> Tensor:
-        """The whole float weight."""
-        return self._float(self.levels, self.scales)
-
-    def _float(self, levels: Tensor, scales: Tensor) -> Tensor:
-        if self.bits == 4:
-            both = torch.stack(((levels & 15), (levels >> 4)), dim=-1).flatten(-2)
-            levels = both.to(torch.int8) - 8
-        grouped = torch.unflatten(levels, -1, (-1, self.group)).to(self.dtype) * scales.to(self.dtype)[..., None]
-        return grouped.flatten(-2)
-
-
-class QuantizedLinear(nn.Module):
-    """A linear whose weight is quantized."""
-
-    def __init__(self, weight: QuantizedWeight, bias: nn.Parameter | None) -> None:
-        super().__init__()
-        self.weight = weight
-        self.bias = bias
-
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.weight.integer:
-            return functional.linear(x, self.weight.dequantized(), self.bias)
-        levels_NI, scale_N1 = _rounded(x.flatten(0, -2))
-        product_NO = torch._int_mm(levels_NI, self.weight.levels.T).float()
-        out_NO = product_NO.mul_(scale_N1).mul_(self.weight.scales.T)
-        if self.bias is not None:
-            out_NO += self.bias
-        return out_NO.view(*x.shape[:-1], -1).to(x.dtype)
-
-
-def _rounded(x_NI: Tensor) -> tuple[Tensor, Tensor]:
-    """Each row as integers of 8 bits, and what one of them is worth."""
-    scale_N1 = (torch.linalg.vector_norm(x_NI, torch.inf, dim=-1, keepdim=True) / 127).clamp_min(
-        torch.finfo(torch.float32).tiny
-    )
-    return (x_NI / scale_N1).round_().to(torch.int8), scale_N1.float()
+# Random tokens that inputs are seen on, and what counts as nothing.
+_NUM_SEEN = 512
+_SMALLEST = 1e-5
 
 
 def quantize_model(model: Model, quantization: Quantization) -> None:
@@ -157,6 +29,7 @@ def quantize_model(model: Model, quantization: Quantization) -> None:
         weight = QuantizedWeight(value.shape, quantization, value.dtype)
         weight.put((), value)
         install(model, name, weight)
+    finish(model, quantization)
 
 
 def quantizable(model: Model) -> set[str]:
@@ -180,3 +53,57 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
     else:
         del module._parameters[own]
         setattr(module, own, weight)
+
+
+def finish(model: Model, quantization: Quantization) -> None:
+    """What comes after the weights where integers are multiplied: products, their inputs smoothed, and mean embeddings.
+
+    Input i is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of a few
+    large inputs. Inputs are seen on random tokens, read as a text and as a canvas: no data is needed, and it is the
+    same every time.
+
+    Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
+    """
+    if not quantization.integer:
+        return
+    for group, peak_I in _seen_inputs(model):
+        weight_I = torch.stack([linear.weight.dequantized().abs().amax(0) for linear in group]).amax(0)
+        product = IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt())
+        for linear in group:
+            linear.product = product
+    if model.self_conditions:
+        model.mixture = IntegerMixture(model.embedding_VD)
+
+
+@torch.no_grad()
+def _seen_inputs(model: Model) -> list[tuple[list[QuantizedLinear], Tensor]]:
+    """Linears by the input that they share, and the largest absolute value of each of its elements."""
+    groups: list[tuple[list[QuantizedLinear], Tensor]] = []
+    place: dict[nn.Module, int] = {}
+    last: list[Tensor] = []
+
+    def look(linear: nn.Module, args: tuple[Tensor]) -> None:
+        shared = bool(last) and last[0] is args[0]
+        last[:] = args
+        if linear not in place:
+            if not shared:
+                groups.append(([], args[0].new_zeros(args[0].shape[-1])))
+            place[linear] = len(groups) - 1
+            groups[-1][0].append(cast(QuantizedLinear, linear))
+        peak_I = groups[place[linear]][1]
+        torch.maximum(peak_I, args[0].abs().flatten(0, -2).amax(0), out=peak_I)
+
+    handles = [
+        module.register_forward_pre_hook(look) for module in model.modules() if isinstance(module, QuantizedLinear)
+    ]
+    generator = torch.Generator().manual_seed(0)
+    num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)
+    tokens_1Q = torch.randint(model.config.vocab_size, (1, num_positions), generator=generator).to(model.device)
+    positions_1Q = torch.arange(num_positions, device=model.device).unsqueeze(0)
+    try:
+        model(tokens_1Q, positions_1Q, AttentionSpec(causal=True))
+        model(tokens_1Q, positions_1Q, AttentionSpec(), canvas_RQ=torch.ones_like(tokens_1Q, dtype=torch.bool))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return groups

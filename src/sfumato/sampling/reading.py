@@ -101,7 +101,7 @@ class Reader:
                 totals.append(total_N)
             if soft_embedding is not None:
                 summed_ND = soft_embedding(weights_NV[: last - first, :vocab_size].unsqueeze(0)).squeeze(0)
-                softs.append(summed_ND / torch.cat(totals).unsqueeze(-1))
+                softs.append((summed_ND / torch.cat(totals).unsqueeze(-1)).to(summed_ND.dtype))
         return self._placed(readings), torch.cat(softs) if softs else None
 
     def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
