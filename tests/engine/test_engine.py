@@ -14,7 +14,7 @@ import torch
 import plain
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result, Start
 from sfumato.errors import CapacityError, ConfigError, RequestError
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
@@ -59,10 +59,20 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
             continue
     prompts = [[7], [9] * 20, [*range(10, 50)], [*range(10, 42), 8, 9], [*range(100, 113)]]
     fixed = spec.autoregressive or spec.prefix_attention == "block"
+    max_tokens, start = random_.randint(1, 30), None
+    if random_.random() < 0.3:
+        start = Start(
+            tokens=tuple(random_.randrange(20, 100) for _ in range(max_tokens)),
+            # Runs of both kinds, some of them longer than a canvas.
+            frozen=tuple((place // random_.choice([2, 5, 11])) % 2 == 1 for place in range(max_tokens)),
+            noise_level=random_.choice([0.2, 0.7, 1.0]),
+            blanks=random_.random() < 0.5,
+        )
     return Request(
         prompt=tuple(random_.choice(prompts)),
         sampler=SamplerConfig(**sampler),
-        max_tokens=random_.randint(1, 30),
+        start=start,
+        max_tokens=max_tokens,
         canvas_length=spec.canvas_length if fixed else random_.choice([3, 8, 12]),
         seed=random_.randrange(1000),
         priority=random_.choice([0, 0, 1, 5]),

@@ -12,7 +12,7 @@ import torch
 
 import plain
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result
+from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Start
 from sfumato.models.attention import AttentionSpec
 from sfumato.spec import GenerationSpec
 
@@ -41,6 +41,37 @@ SAMPLERS: list[dict[str, Any]] = [
     {"sampler": "ancestral"},
     {"sampler": "threshold", "temperature": 0.7},
 ]
+
+
+FROZEN = {
+    "a gap": [True] * 9 + [False] * 5 + [True] * 6,
+    "ends": [False] * 3 + [True] * 20 + [False] * 2,
+    "longer than a canvas": [True] * 2 + [False] * 19 + [True],
+    "everything": [False] * 12,
+}
+
+
+@pytest.mark.parametrize("frozen", FROZEN.values(), ids=FROZEN)
+@pytest.mark.parametrize("noise_level", [1.0, 0.4])
+@pytest.mark.parametrize("name", EXACT)
+def test_what_is_given_stays_and_the_rest_equals_the_plain_loop(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, noise_level: float, frozen: list[bool]
+):
+    model = make_model(specs[name])
+    given = tuple(range(40, 40 + len(frozen)))
+    request = dataclasses.replace(
+        model.request("hello", max_tokens=len(given), steps=4, seed=5, temperature=0.5),
+        start=Start(tokens=given, frozen=tuple(frozen), noise_level=noise_level),
+    )
+    [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
+    tokens, canvases, steps = plain.answer(model.generator, request)
+    assert list(result.tokens) == tokens
+    assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
+    assert result.finish_reason == "stop"
+    assert [token for token, fixed in zip(tokens, frozen, strict=True) if fixed] == [
+        token for token, fixed in zip(given, frozen, strict=True) if fixed
+    ]
+    assert not set(tokens) & set(model.tokenizer.eos_ids)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=["greedy", "entropy", "ancestral", "threshold"])

@@ -67,19 +67,31 @@ class Uncached:
 
 @torch.inference_mode()
 def answer(generator: Generator, request: Request) -> Answered:
-    """Canvas after canvas, each from noise, the last one cut to what is left; blocks are whole."""
-    spec = generator.spec
+    """Canvas after canvas, each from noise or from what is given, the last one cut to what is left; blocks are whole.
+    What is frozen up to the next free position is text."""
+    spec, start = generator.spec, request.start
     block = spec.block
-    whole = len(request.prompt) // block * block
-    text, head = list(request.prompt[:whole]), list(request.prompt[whole:])
+    given = [] if start is None else list(zip(start.tokens, start.frozen, strict=True))
+    banned = generator.banned_for([start is None or start.blanks])
+    behind: list[int] = list(request.prompt)
     tokens: list[int] = []
     canvas = steps = 0
-    while len(tokens) < request.max_tokens:
+    while True:
+        while len(tokens) < len(given) and given[len(tokens)][1]:
+            behind.append(given[len(tokens)][0])
+            tokens.append(behind[-1])
+        if len(tokens) >= request.max_tokens:
+            return tokens, canvas, steps
+        whole = len(behind) // block * block
+        text, head = behind[:whole], behind[whole:]
         length = min(request.canvas_length, request.max_tokens - len(tokens)) if block == 1 else block
+        places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
+        places += [(0, False)] * (length - len(places))
         batch = CanvasBatch.from_tokens(
             generator.process,
-            [[*head, *[0] * (length - len(head))]],
-            frozen=[[place < len(head) for place in range(length)]],
+            [[token for token, _ in places]],
+            frozen=[[frozen for _, frozen in places]],
+            noise_level=1.0 if start is None else start.noise_level,
             seeds=[request.seed],
             config=request.sampler,
             canvas=canvas,
@@ -89,14 +101,13 @@ def answer(generator: Generator, request: Request) -> Answered:
             Uncached(generator, text),
             generator.process,
             self_conditioning=spec.self_conditioning,
-            banned=generator.banned,
+            banned=banned,
         ).batch
         canvas, steps = canvas + 1, steps + int(done.step_R[0])
-        whole_canvas = done.tokens_RL[0].tolist()
-        written, text, head = whole_canvas[len(head) :], [*text, *whole_canvas], []
+        written = done.tokens_RL[0].tolist()[len(head) :]
+        behind += written
         written = written[: request.max_tokens - len(tokens)]
         ends = [place for place, token in enumerate(written) if token in generator.tokenizer.eos_ids]
-        if ends:
+        if ends and start is None:
             return [*tokens, *written[: ends[0]]], canvas, steps
         tokens += written
-    return tokens, canvas, steps

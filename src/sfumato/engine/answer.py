@@ -8,16 +8,20 @@ positions are written ahead of a canvas, and which tokens a canvas reads. It hol
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sfumato.data.tokenizer import Detokenizer, Tokenizer
+from sfumato.data.tokenizer import Detokenizer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import CachedText
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, FinishReason, Request, Result, Usage
 from sfumato.sampling import CanvasBatch, StepResult
 from sfumato.spec import GenerationSpec
+
+# A confidence that is as good as none.
+_LEAST = 1e-30
 
 
 @dataclass(eq=False)
@@ -54,10 +58,12 @@ class Answer:
         self.started = time.perf_counter()
         self._detokenizer = Detokenizer(self.generator.tokenizer)
         self._written = ""
-        prompt = self.wanted.prompt
-        whole = len(prompt) // self.spec.block * self.spec.block
-        self.text, self.head = list(prompt[:whole]), list(prompt[whole:])
-        self.usage.prompt_tokens = len(prompt)
+        self.text, self.head = [], []
+        self._place(self.wanted.prompt)
+        self.usage.prompt_tokens = len(self.wanted.prompt)
+        self._log_confidence = 0.0
+        self._num_decided = 0
+        self._skip()
 
     @property
     def spec(self) -> GenerationSpec:
@@ -98,10 +104,48 @@ class Answer:
         ahead = len(self.text) if self.spec.prefix_attention == "full" else 0
         return ahead + self.canvas_length
 
+    @property
+    def noise_level(self) -> float:
+        """Of the first step of a canvas."""
+        return 1.0 if self.wanted.start is None else self.wanted.start.noise_level
+
+    @property
+    def may_end(self) -> bool:
+        """Whether an end token may be written."""
+        return self.wanted.start is None or self.wanted.start.blanks
+
     def next_canvas(self) -> tuple[list[int], list[bool]]:
         """The next canvas before noise, and what is frozen on it."""
-        free = self.canvas_length - len(self.head)
-        return [*self.head, *[0] * free], [*[True] * len(self.head), *[False] * free]
+        tokens, frozen = list(self.head), [True] * len(self.head)
+        if self.wanted.start is not None:
+            part = slice(len(self.tokens), len(self.tokens) + self.canvas_length - len(self.head))
+            tokens += self.wanted.start.tokens[part]
+            frozen += self.wanted.start.frozen[part]
+        free = self.canvas_length - len(tokens)
+        return [*tokens, *[0] * free], [*frozen, *[False] * free]
+
+    def _place(self, tokens: Sequence[int]) -> None:
+        """Put tokens behind the text, in whole blocks; the rest of them to the head of the next canvas."""
+        head = [*self.head, *tokens]
+        whole = len(head) // self.spec.block * self.spec.block
+        self.text += head[:whole]
+        self.head = head[whole:]
+
+    def _skip(self) -> list[int]:
+        """Take over what the start freezes, up to the next free position."""
+        start, place = self.wanted.start, len(self.tokens)
+        if start is None:
+            return []
+        end = next((i for i in range(place, len(start.frozen)) if not start.frozen[i]), len(start.frozen))
+        skipped = list(start.tokens[place:end])
+        self.tokens += skipped
+        self._place(skipped)
+        return skipped
+
+    def _until_end(self, tokens: Sequence[int]) -> tuple[list[int], bool]:
+        """The tokens before the first that ends the text, and whether there is one; with a start, none does."""
+        ends = [i for i, token in enumerate(tokens) if token in self.generator.tokenizer.eos_ids]
+        return (list(tokens[: ends[0]]), True) if ends and self.wanted.start is None else (list(tokens), False)
 
     def show(self, batch: CanvasBatch, row: int, result: StepResult | None) -> list[tuple[int, Event]]:
         """Tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
@@ -109,7 +153,7 @@ class Answer:
             return []
         tokenizer, head, end = self.generator.tokenizer, len(self.head), int(batch.length_R[row])
         draft = batch.draft_RL[row, head:end].tolist()
-        shown, _ = _until_end(draft, tokenizer)
+        shown, _ = self._until_end(draft)
         part, length = slice(head, end), end - head
         none = (False,) * length
         event = CanvasChanged(
@@ -130,12 +174,15 @@ class Answer:
             self.trace.append(event)
         return [(self.request_id, event)] if self.drafts else []
 
-    def commit(self, tokens: Sequence[int], *, steps: int, revisions: int, failed: bool) -> list[tuple[int, Event]]:
+    def commit(
+        self, tokens: Sequence[int], *, steps: int, revisions: int, confidence: Sequence[float], failed: bool
+    ) -> list[tuple[int, Event]]:
         """Take a finished canvas into the answer.
 
         Args:
             tokens: what stands on it.
             steps, revisions: what it took.
+            confidence: of the last step, at the positions that it decided.
             failed: the logits were broken, and it is not to be shown.
         """
         usage = self.usage
@@ -143,24 +190,28 @@ class Answer:
         usage.denoising_steps += steps
         usage.revisions += revisions
         usage.time_to_first_commit_s = usage.time_to_first_commit_s or time.perf_counter() - self.started
+        self._num_decided += len(confidence)
+        self._log_confidence += sum(math.log(max(one, _LEAST)) for one in confidence)
         left = self.wanted.max_tokens - len(self.tokens)
-        written, ended = _until_end(tokens[len(self.head) :], self.generator.tokenizer)
+        written, ended = self._until_end(tokens[len(self.head) :])
         written, ended = written[:left], ended and len(written) <= left
         if failed:
             self.finish_reason, written = "error", []
         elif ended:
             self.finish_reason = "stop"
         self.tokens += written
+        self.head = []
+        self.text += tokens
+        if not failed:
+            written += self._skip()
         if self.finish_reason is None and len(self.tokens) >= self.wanted.max_tokens:
-            self.finish_reason = "length"
+            self.finish_reason = "length" if self.wanted.start is None else "stop"
         piece = self._detokenizer.push(written)
         if self.finish_reason is not None:
             piece += self._detokenizer.finish()
         self._written += piece
         committed = Committed(variation=self.variation, canvas=self.canvas, text=piece)
         self.canvas += 1
-        self.head = []
-        self.text += tokens
         events: list[tuple[int, Event]] = [(self.request_id, committed)]
         return events if self.finish_reason is None else [*events, self.finish(self.finish_reason)]
 
@@ -177,12 +228,7 @@ class Answer:
             model=self.generator.name,
             usage=self.usage,
             trace=self.trace,
+            certainty=self._log_confidence / max(1, self._num_decided),
             error=error,
         )
         return self.request_id, Finished(variation=self.variation, result=result)
-
-
-def _until_end(tokens: Sequence[int], tokenizer: Tokenizer) -> tuple[list[int], bool]:
-    """The tokens before the first that ends a text, and whether there is one."""
-    ends = [i for i, token in enumerate(tokens) if token in tokenizer.eos_ids]
-    return (list(tokens[: ends[0]]), True) if ends else (list(tokens), False)

@@ -361,6 +361,7 @@ class Engine:
             frozen=[frozen for _, frozen in canvases],
             seeds=[answer.seed for answer in new],
             config=[answer.wanted.sampler for answer in new],
+            noise_level=[answer.noise_level for answer in new],
             canvas=[answer.canvas for answer in new],
             device=self.cache.pool.device,
         )
@@ -395,7 +396,7 @@ class Engine:
             _Pass(self.runner, writing, reading),
             self.generator.process,
             self_conditioning=self.generator.spec.self_conditioning,
-            banned=self.generator.banned,
+            banned=self.generator.banned_for([answer.may_end for answer in answers]),
             stop_head=self.generator.stop_head,
         )
         self._batch = result.batch if every else self._batch.put(rows, result.batch)
@@ -426,18 +427,21 @@ class Engine:
                 events += answer.show(batch, i, result)
                 if done[i]:
                     gone.append(row)
-                    events += self._commit(answer, batch, i)
+                    events += self._commit(answer, result, i)
             except Exception as error:
                 events.append(answer.finish("error", f"{type(error).__name__}: {error}"))
         self._drop(gone)
         return events
 
-    def _commit(self, answer: Answer, batch: CanvasBatch, row: int) -> list[tuple[int, Event]]:
+    def _commit(self, answer: Answer, result: StepResult, row: int) -> list[tuple[int, Event]]:
+        batch = result.batch
         length, ahead = int(batch.host_length_R[row]), answer.num_ahead
+        free = batch.host_free_RL[row].nonzero()[0]
         events = answer.commit(
             batch.tokens_RL[row, :length].tolist(),
             steps=int(batch.step_R[row]),
             revisions=int(batch.revisions_R[row]),
+            confidence=result.statistics.confidence_RL[row].nan_to_num()[free].tolist(),
             failed=bool(batch.failed_R[row]),
         )
         if self.generator.spec.commit == "in_place" and self.generator.spec.prefix_attention != "full":

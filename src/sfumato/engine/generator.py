@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -39,6 +40,16 @@ class Generator:
         total, block = len(request.prompt) + request.max_tokens, self.spec.block
         return -(-total // block) * block
 
+    def banned_for(self, may_end: Sequence[bool]) -> torch.Tensor | None:
+        """bool [V], or [R, V] where rows differ: what each row must not write; ends as well, where it may not end."""
+        if all(may_end):
+            return self.banned
+        vocab_size, device = self.model.config.vocab_size, self.model.device
+        banned_V = torch.zeros(vocab_size, dtype=torch.bool, device=device) if self.banned is None else self.banned
+        without_V = banned_V.clone()
+        without_V[list(self.tokenizer.eos_ids)] = True
+        return torch.stack([banned_V if may else without_V for may in may_end])
+
     def check(self, request: Request) -> None:
         """Refuse a request that the model can never answer.
 
@@ -48,9 +59,11 @@ class Generator:
         """
         request.sampler.check(self.process)
         vocab_size, most = self.model.config.vocab_size, self.model.config.max_position_embeddings
-        for token in request.prompt:
-            if not 0 <= token < vocab_size:
-                raise RequestError(f"the prompt holds token {token}; allowed: 0 to {vocab_size - 1}")
+        given = {"prompt": request.prompt, "start": () if request.start is None else request.start.tokens}
+        for name, tokens in given.items():
+            for token in tokens:
+                if not 0 <= token < vocab_size:
+                    raise RequestError(f"the {name} holds token {token}; allowed: 0 to {vocab_size - 1}")
         if len(request.prompt) + request.max_tokens > most:
             raise CapacityError(
                 f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "

@@ -12,8 +12,34 @@ from sfumato.errors import RequestError
 from sfumato.sampling import SamplerConfig
 
 FinishReason = Literal["stop", "length", "deadline", "cancelled", "error"]
-"""stop: the model ended its text; length: max_tokens was reached; deadline, cancelled: what was committed until then;
-error: the model gave NaN or infinite logits, or something failed that concerns this answer alone."""
+"""stop: the model ended its text, or the start was filled in; length: max_tokens was reached; deadline, cancelled: what
+was committed until then; error: the model gave NaN or infinite logits, or something failed that concerns this answer
+alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """What an answer starts from, instead of noise alone: some tokens stay, the others are decided anew.
+
+    An answer that has a start has exactly as many tokens. Stretches without a free position are written, not denoised.
+    """
+
+    tokens: tuple[int, ...]
+    """One for each position of the answer. What stands at a free position is lost at noise level 1."""
+    frozen: tuple[bool, ...]
+    """For each, whether it must not change; at least one is free."""
+    noise_level: float = 1.0
+    """t from which the free positions are denoised: 1 forgets them, less keeps that much less of them."""
+    blanks: bool = False
+    """Whether a free position may resolve to nothing, which is what an end token then stands for."""
+
+    def __post_init__(self) -> None:
+        if len(self.tokens) != len(self.frozen):
+            raise RequestError(f"frozen has {len(self.frozen)} entries for the {len(self.tokens)} tokens of the start")
+        if all(self.frozen):
+            raise RequestError("the start freezes every position; free at least one")
+        if not 0.0 < self.noise_level <= 1.0:
+            raise RequestError(f"noise_level is {self.noise_level}; allowed: more than 0, at most 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +68,8 @@ class Request:
     """Of those that wait, the highest goes first."""
     deadline_ms: int | None = None
     """Milliseconds from submission after which the answer ends with what was committed by then."""
+    start: Start | None = None
+    """What the answer starts from; None is noise alone, and an end where the model puts it."""
 
     def __post_init__(self) -> None:
         if not self.prompt:
@@ -54,6 +82,10 @@ class Request:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
+        if self.start is not None and len(self.start.tokens) != self.max_tokens:
+            raise RequestError(
+                f"max_tokens is {self.max_tokens}; allowed: {len(self.start.tokens)}, the tokens of the start"
+            )
         if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
             raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
         if not 0 <= self.seed < 2**62:
@@ -153,6 +185,9 @@ class Result:
     """What it cost."""
     trace: list[CanvasChanged] = field(default_factory=list)
     """Every draft, if asked for."""
+    certainty: float = 0.0
+    """Mean log-probability, in nats, of what the last step of each canvas drew where it decided, all else as it stood:
+    a pseudo-likelihood, by which answers to one job can be ranked."""
     error: str = ""
     """What failed, where that is not the model's own logits."""
 

@@ -271,12 +271,12 @@ class CanvasBatch:
     def concatenate(batches: Sequence[CanvasBatch]) -> CanvasBatch:
         """Put batches on one device together, padding to the longest canvas; rows are numbered anew."""
         longest = max(batch.tokens_RL.shape[1] for batch in batches)
-        widths = {batch.soft_RLD.shape[-1] for batch in batches if batch.soft_RLD is not None}
+        soft = next((batch.soft_RLD for batch in batches if batch.soft_RLD is not None), None)
         columns: dict[str, list[Tensor]] = {}
         for batch in batches:
             for name, value in batch._fields().items():
-                if name == "soft_RLD" and value is None and widths:
-                    value = batch.t_start_R.new_zeros(*batch.tokens_RL.shape, *widths)
+                if name == "soft_RLD" and value is None and soft is not None:
+                    value = soft.new_zeros(*batch.tokens_RL.shape, soft.shape[-1])
                 if isinstance(value, Tensor):
                     columns.setdefault(name, []).append(_pad(value, longest) if "_RL" in name else value)
         joined = {name: torch.cat(values) for name, values in columns.items()}
