@@ -35,6 +35,7 @@ _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
+_GPU_POSITIONS, _LONE_POSITIONS, _SHARED_POSITIONS = 2048, 512, 128
 
 
 class HasGenerator(Protocol):
@@ -57,8 +58,9 @@ class EngineConfig:
     """Answers in work at once; others wait."""
     max_queue: int = 1024
     """Answers that may wait; further requests are refused."""
-    max_positions: int = 512
-    """Most positions of one step, as long as more than one answer is in work."""
+    max_positions: int | None = None
+    """Most positions of one step, as long as more than one answer is in work. None takes 2,048 on a GPU; on a CPU 512
+    for the variations of a single request, and 128 for several requests, as each waits for the whole step."""
     prefill_chunk: int = 256
     """Most positions of a prompt that are written in one step."""
     reuse_prefixes: bool = True
@@ -176,7 +178,7 @@ class Engine:
             events, self._late_events = self._late_events, []
             events += self._expire()
             self._admit()
-            work = plan(self._running, max_positions=self.config.max_positions, chunk=self.config.prefill_chunk)
+            work = plan(self._running, max_positions=self._most_positions(), chunk=self.config.prefill_chunk)
             events += self._open_canvases([piece.answer for piece in work if piece.denoises])
             if work:
                 events += self._advance(work)
@@ -449,6 +451,14 @@ class Engine:
             assert answer.cached is not None
             self.cache.commit(answer.cached, answer.text[ahead : ahead + length], exact=length == 1)
         return events
+
+    def _most_positions(self) -> int:
+        if self.config.max_positions is not None:
+            return self.config.max_positions
+        if self.generator.model.device.type != "cpu":
+            return _GPU_POSITIONS
+        alone = len({answer.request_id for answer in self._running}) == 1
+        return _LONE_POSITIONS if alone else _SHARED_POSITIONS
 
     def _cache_positions(self) -> int:
         model, config = self.generator.model, self.config

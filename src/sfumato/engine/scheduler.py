@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sfumato.engine.answer import Answer
 
 # An answer left out this many steps in a row goes first.
-_PATIENCE = 8
+_PATIENCE = 32
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# Exponentials are held for this much of the vocabulary axis at a time: 64 positions of DiffusionGemma's 262,144 tokens,
-# where a whole canvas of 256 would take 268 MB.
-_CHUNK_BYTES = 64 * 2**20
+# Exponentials are held for so many positions at a time: a whole canvas of 256 would take 268 MB of DiffusionGemma's
+# 262,144 tokens. Below 32 MB, glibc finds freed memory again instead of asking the system for it.
+_CHUNK_BYTES = 24 * 2**20
 # What a CPU works on at once, with as much again for exponentials.
 _TILE_BYTES = 2**23
 _BLOCK = 256
