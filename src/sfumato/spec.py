@@ -38,6 +38,8 @@ class GenerationSpec:
     """True if the model reads the soft embedding of its own last prediction."""
     commit: Commit = "reencode"
     """Whether a finished canvas is encoded again for the cache, or its last keys and values are kept."""
+    blanks: bool = False
+    """True if end tokens in a gap stand for nothing: a gap may be given more slots than its text needs."""
 
     def __post_init__(self) -> None:
         for field, allowed in (

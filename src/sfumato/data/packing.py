@@ -27,6 +27,9 @@ FILL = 0.95
 """Share of a batch's positions that documents are drawn for. Past it some find no row, and mostly short ones: at 1 a
 task of short documents loses a quarter of its weight."""
 
+GAP_BLANKS = 24
+"""Most end tokens in a gap that stand for nothing."""
+
 
 @dataclass(frozen=True)
 class Document:
@@ -60,6 +63,9 @@ class PackingConfig:
     canvases."""
     canvas_copies: int = 1
     """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
+    gap_share: float = 0.0
+    """Share of documents that have a gap where others have a canvas: an interval of the response, with up to
+    GAP_BLANKS end tokens behind it that stand for nothing, is to be filled in, and all else on the canvas is given."""
     ar_share: float = 1.0
     """Share of documents whose whole response also stands in the clean half, for the autoregressive loss."""
 
@@ -69,7 +75,7 @@ class PackingConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
         if any(length < 2 for length in self.canvas_lengths):
             raise ConfigError(f"canvas_lengths is {self.canvas_lengths}; allowed: lengths of 2 or more")
-        for name in ("cut_share", "ar_share"):
+        for name in ("cut_share", "gap_share", "ar_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
         if not self.canvas_lengths and self.ar_share < 1.0:
@@ -94,6 +100,8 @@ class PackedBatch:
     """On a canvas, the position it starts at; 0 on clean positions."""
     before_BT: Tensor
     """At the first position of a canvas, the clean token before it; -1 elsewhere."""
+    given_BT: Tensor
+    """1 at the positions of a canvas that are given, where the rest is a gap; 0 elsewhere."""
 
     @property
     def num_tokens(self) -> int:
@@ -135,14 +143,14 @@ def shift_right(tokens_BT: Tensor, before_BT: Tensor) -> Tensor:
     return torch.where(before_BT >= 0, before_BT, tokens_BT.roll(1, dims=1))
 
 
-# Tokens, targets, position of the first, and whether it is a canvas.
-_Piece = tuple[Sequence[int], Sequence[int], int, bool]
+# Tokens, targets, position of the first, whether it is a canvas, and the gap in it; an empty one is none.
+_Piece = tuple[Sequence[int], Sequence[int], int, bool, range]
 
 
 @dataclass
 class _Row:
     length: int
-    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(7)])
+    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(8)])
     num_documents: int = 0
     num_canvases: int = 0
 
@@ -153,12 +161,13 @@ class _Row:
     def add(self, pieces: Sequence[_Piece]) -> None:
         """Take in a document."""
         clean = pieces[0][0]
-        for tokens, targets, first, noisy in pieces:
+        for tokens, targets, first, noisy, gap in pieces:
             self.num_canvases += noisy
             count = len(tokens)
             before = [clean[first - 1] if noisy else -1] + [-1] * (count - 1)
             constant = (self.num_documents, self.num_canvases if noisy else 0, first if noisy else 0)
-            values = (tokens, targets, range(first, first + count), *([one] * count for one in constant), before)
+            given = [int(len(gap) > 0 and place not in gap) for place in range(count)]
+            values = (tokens, targets, range(first, first + count), *([one] * count for one in constant), before, given)
             for column, part in zip(self.columns, values, strict=True):
                 column.extend(part)
         self.num_documents += 1
@@ -193,7 +202,7 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
         row = min((row for row in rows if row.room >= size), key=lambda row: row.room, default=None)
         if row is not None:
             row.add(pieces)
-    fill = (end_id, IGNORED, 0, -1, 0, 0, -1)
+    fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
     return PackedBatch(*columns)
 
@@ -207,23 +216,39 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
     prompt, response = list(document.prompt), list(document.response)
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
+    gap = range(0)
     if config.canvas_lengths:
-        enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
+        written = response
+        if config.gap_share and rng.random() < config.gap_share:
+            written, gap = _with_gap(response, rng, end_id)
+        enough = [n for n in sorted(config.canvas_lengths) if n >= len(written)]
+        if not enough:
+            # A gap is one canvas's.
+            written, gap, enough = response, range(0), [max(config.canvas_lengths)]
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
-        if rng.random() < config.cut_share:
-            room = config.row_length - len(prompt) - len(response)
-            fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(response), n) <= room]
+        if not gap and rng.random() < config.cut_share:
+            room = config.row_length - len(prompt) - len(written)
+            fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(written), n) <= room]
             length = rng.choice(fitting or [length])
-        filled = response + [end_id] * (_round_up(len(response), length) - len(response))
+        filled = written + [end_id] * (_round_up(len(written), length) - len(written))
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
     clean = prompt + (response if with_response else [token for canvas in canvases[:-1] for token in canvas])
     targets = [IGNORED] * len(clean)
     if with_response:
         targets[len(prompt) - 1 : -1] = response
-    pieces: list[_Piece] = [(clean, targets, 0, False)]
+    pieces: list[_Piece] = [(clean, targets, 0, False, range(0))]
     for _ in range(config.canvas_copies):
         first = len(prompt)
         for canvas in canvases:
-            pieces.append((canvas, canvas, first, True))
+            pieces.append((canvas, canvas, first, True, gap))
             first += len(canvas)
     return pieces
+
+
+def _with_gap(response: Sequence[int], rng: random.Random, end_id: int) -> tuple[list[int], range]:
+    """The response with blanks behind some interval of it, which may be empty; and where interval and blanks are."""
+    first, last = sorted(rng.choices(range(len(response)), k=2))
+    # Few blanks more often than many.
+    blanks = int((GAP_BLANKS + 1) * rng.random() ** 2)
+    gap = range(first, last + max(blanks, int(first == last)))
+    return [*response[:last], *[end_id] * (gap.stop - last), *response[last:]], gap

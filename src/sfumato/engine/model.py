@@ -13,9 +13,10 @@ import torch
 
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import make_process
+from sfumato.engine import editing
 from sfumato.engine.engine import Engine
 from sfumato.engine.generator import Generator
-from sfumato.engine.request import Event, Finished, Request, Result
+from sfumato.engine.request import Event, Finished, Request, Result, Usage
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
@@ -30,6 +31,10 @@ Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+_TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+# Slots of a gap that may stay empty, and how many a span gets besides its own.
+_TRIED_SLOTS = (8, 16, 32)
+_SLACK = 6
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
@@ -232,6 +237,203 @@ class TextModel:
             pairs = zip(requests, seeds, strict=True)
             requests = [dataclasses.replace(request, seed=seed) for request, seed in pairs]
         return [results[0] for results in self._results(requests)]
+
+    def infill(
+        self,
+        prefix: str,
+        suffix: str = "",
+        *,
+        prompt: Prompt | None = None,
+        length: int | Literal["auto"] = "auto",
+        max_tokens: int = 32,
+        n: int = 1,
+        seed: int = 0,
+        **settings: Any,
+    ) -> list[Result]:
+        """Write what stands between two texts, which stay as they are.
+
+        Args:
+            prefix: the text before the gap.
+            suffix: the text behind it; the end of the text is behind that.
+            prompt: what the whole text is the answer to; None takes the text for itself.
+            length: tokens of the gap. "auto" leaves it to the model: one that was trained for it gets slots of which it
+                may leave some empty, several numbers of them in one batch; another one gets all lengths near the best
+                of several. Of what is tried, the answer is taken that the model is most certain of.
+            max_tokens: the longest that "auto" tries.
+            n: number of answers, each with a seed of its own.
+            seed: decides all randomness.
+            **settings: see `request`.
+
+        Returns:
+            The answers whose texts differ, the most certain first; `text` is what stands in the gap, `usage` holds all
+            that was tried for it.
+
+        Raises:
+            RequestError: if a setting is not allowed, or the model reads only what is before a position.
+            CapacityError: if the model cannot hold the gap and what it needs to see.
+        """
+        self._check_sees_behind("infill")
+        if isinstance(length, bool) or (length != "auto" and (not isinstance(length, int) or length < 1)):
+            raise RequestError(f"length is {length!r}; allowed: 'auto' or a whole number, 1 or more")
+        if max_tokens < 1:
+            raise RequestError(f"max_tokens is {max_tokens}; allowed: 1 or more")
+        context = self._context(prompt)
+        blanks = length == "auto" and self.spec.blanks
+
+        def fill(lengths: Sequence[int], seeds: Sequence[int]) -> dict[tuple[int, int], Result]:
+            keys = [(one, seed) for seed in seeds for one in lengths]
+            layouts = [editing.gap(self.tokenizer, prefix, suffix, one) for one in lengths] * len(seeds)
+            rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
+            return {
+                key: dataclasses.replace(result, text=next(t for p, t in zip(pieces, texts, strict=True) if p.free))
+                for key, pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
+            }
+
+        seeds = range(seed, seed + n)
+        if length != "auto":
+            found = fill([length], seeds)
+        elif self.spec.blanks:
+            found = fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}), seeds)
+        else:
+            coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
+            found = fill(coarse, seeds)
+            near: set[int] = set()
+            for own in seeds:
+                best = max(coarse, key=lambda one: found[one, own].certainty)
+                place = coarse.index(best)
+                low = coarse[place - 1] if place else 0
+                high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
+                near |= set(range(low + 1, high)) - set(coarse)
+            if near:
+                found |= fill(sorted(near), seeds)
+        return self._ranked([[found[key] for key in found if key[1] == own] for own in seeds])
+
+    def edit(
+        self,
+        text: str,
+        *,
+        spans: Sequence[editing.Span] | None = None,
+        instruction: str | None = None,
+        strength: float | None = None,
+        n: int = 1,
+        seed: int = 0,
+        **settings: Any,
+    ) -> list[Result]:
+        """Write spans of a text anew; every byte outside them stays.
+
+        Args:
+            text: any text.
+            spans: (first character, the one behind the last) of each; None leaves it to the model, which may then
+                rewrite what it doubts anywhere.
+            instruction: what to do; the model is asked for it as in a chat, with the text.
+            strength: noise level that the spans start from: 1 forgets what stood there, less keeps more of it. None is
+                1 with spans, and 0.3 without.
+            n: number of answers, each with a seed of its own.
+            seed: decides all randomness.
+            **settings: see `request`.
+
+        Returns:
+            The answers whose texts differ, the most certain first; `text` is the whole text. A span comes back with as
+            many tokens as it had, or up to a few more where the model was trained to leave slots empty.
+
+        Raises:
+            RequestError: if spans are not ones of this text, a setting is not allowed, the model reads only what is
+                before a position, or it has no chat to take an instruction in.
+            CapacityError: if the model cannot hold a span and what it needs to see.
+        """
+        self._check_sees_behind("edit")
+        if instruction is not None and not self.tokenizer.has_chat_template:
+            raise RequestError(f"{self.name} takes no instructions, as it has no chat template; leave it out")
+        noise_level = (0.3 if spans is None else 1.0) if strength is None else strength
+        if not 0.0 < noise_level <= 1.0:
+            raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
+        whole = [(0, len(text))] if text else []
+        spans = whole if spans is None else editing.check_spans(text, spans)
+        blanks = self.spec.blanks
+        pieces = editing.cut(self.tokenizer, text, spans, slack=_SLACK if blanks else 0)
+        context = self._context(None if instruction is None else f"{instruction}\n{text}")
+        seeds = range(seed, seed + n)
+        rewritten = self._rewrite(context, [pieces] * n, list(seeds), settings, noise_level=noise_level, blanks=blanks)
+        return self._ranked([[dataclasses.replace(result, text="".join(texts))] for result, texts in rewritten])
+
+    def _check_sees_behind(self, what: str) -> None:
+        if self.spec.autoregressive:
+            raise RequestError(f"{self.name} is autoregressive and sees nothing behind a position; it cannot {what}")
+
+    def _context(self, prompt: Prompt | None) -> tuple[int, ...]:
+        """What stands ahead of a text that is filled in."""
+        if prompt is not None:
+            return self._tokens(prompt, raw=False)
+        return tuple(self.tokenizer.encode_raw("")) or (self.tokenizer.eos_ids[0],)
+
+    def _rewrite(
+        self,
+        context: tuple[int, ...],
+        layouts: Sequence[Sequence[editing.Piece]],
+        seeds: Sequence[int],
+        settings: dict[str, Any],
+        *,
+        noise_level: float = 1.0,
+        blanks: bool,
+    ) -> list[tuple[Result, list[str]]]:
+        """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
+        most = self.decoder.config.max_position_embeddings - len(context)
+        template = self.request(context, max_tokens=1, **settings)
+        planned: list[list[editing.Job]] = []
+        requests: list[Request] = []
+        for pieces, seed in zip(layouts, seeds, strict=True):
+            jobs = editing.plan_jobs(
+                pieces,
+                end=self.tokenizer.eos_ids[:1],
+                canvas_length=template.canvas_length,
+                most=most,
+                noise_level=noise_level,
+                blanks=blanks,
+            )
+            planned.append(jobs)
+            for job in jobs:
+                requests.append(
+                    dataclasses.replace(
+                        template,
+                        prompt=(*context, *job.before),
+                        start=job.start,
+                        max_tokens=len(job.start.tokens),
+                        seed=seed,
+                    )
+                )
+        answers = iter([results[0] for results in self._results(requests)])
+        done: list[tuple[Result, list[str]]] = []
+        for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
+            own = [next(answers) for _ in jobs]
+            texts = editing.put_back(self.tokenizer, pieces, jobs, own)
+            done.append((self._as_one(own, seed), texts))
+        return done
+
+    def _as_one(self, results: Sequence[Result], seed: int) -> Result:
+        """Several jobs of one text as one result, without its text."""
+        failed = next((result for result in results if result.finish_reason != "stop"), None)
+        return Result(
+            text="",
+            tokens=(),
+            finish_reason="stop" if failed is None else failed.finish_reason,
+            seed=seed,
+            model=self.name,
+            usage=Usage.together([result.usage for result in results]),
+            trace=[event for result in results for event in result.trace],
+            certainty=sum(result.certainty for result in results) / max(1, len(results)),
+            error="" if failed is None else failed.error,
+        )
+
+    @staticmethod
+    def _ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
+        """Of the tries for each answer the most certain, with what all of them cost; then the answers that differ."""
+        answers: dict[str, Result] = {}
+        for own in tries:
+            best = max(own, key=lambda result: (not result.failed, result.certainty))
+            best = dataclasses.replace(best, usage=Usage.together([result.usage for result in own]))
+            if best.text not in answers or best.certainty > answers[best.text].certainty:
+                answers[best.text] = best
+        return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))
 
     def request(
         self,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -117,6 +118,19 @@ class Usage:
     """Seconds from the request to the first committed canvas."""
     total_s: float = 0.0
     """Seconds from the request to the end of the answer."""
+
+    @classmethod
+    def together(cls, usages: Sequence[Usage]) -> Usage:
+        """What several answers to one job cost, worked on at once: sums, the first commit, and the last end."""
+        summed = {field.name: sum(getattr(usage, field.name) for usage in usages) for field in dataclasses.fields(cls)}
+        firsts = [usage.time_to_first_commit_s for usage in usages if usage.time_to_first_commit_s]
+        return cls(
+            **summed
+            | {
+                "time_to_first_commit_s": min(firsts, default=0.0),
+                "total_s": max((usage.total_s for usage in usages), default=0.0),
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""

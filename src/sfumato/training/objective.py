@@ -146,7 +146,7 @@ def corrupt(
 
     Returns:
         tokens_BT: int64; clean halves unchanged.
-        t_BT: float32, the level of each position; 0 on clean halves.
+        t_BT: float32, the level of each position; 0 on clean halves, and at what is given around a gap.
     """
     num_rows = batch.tokens_BT.shape[0]
     most = max(1, int(batch.canvases_BT.max()))
@@ -154,6 +154,7 @@ def corrupt(
     t_BT = torch.cat((torch.zeros(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
     if config.span_share > 0.0:
         t_BT = torch.where(_outside_span(batch, most, config.span_share, generator), t_BT * t_BT, t_BT)
+    t_BT = torch.where(batch.given_BT > 0, 0.0, t_BT)
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
     if share_done < config.mask_until:
         if process.mask_id is None:
@@ -247,9 +248,7 @@ def _unroll(
     is noise."""
     canvases_BT = batch.canvases_BT
     sizes = (noisy_BT.shape[0], int(canvases_BT.max()) + 1)
-    chosen_BT = (torch.rand(sizes, generator=generator) < config.unroll_share).gather(1, canvases_BT) & (
-        canvases_BT > 0
-    )
+    chosen_BT = (torch.rand(sizes, generator=generator) < config.unroll_share).gather(1, canvases_BT) & (t_BT > 0)
     s_BT = t_BT * torch.rand(sizes, generator=generator).gather(1, canvases_BT)
     kept_BT = torch.rand(s_BT.shape, generator=generator) < process.schedule.alpha(s_BT)
     noise_BT = process.noise(torch.rand(s_BT.shape, generator=generator), s_BT)

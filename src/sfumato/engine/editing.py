@@ -1,0 +1,182 @@
+"""Texts with gaps: spans of a text are written anew, and every byte outside them stays.
+
+A text is cut at the ends of its spans, and each piece is tokens of its own; so what is outside comes back as it was
+given, whatever a tokenizer would have merged across a cut. Pieces become the start of an answer: frozen outside, free
+inside. Far spans are separate jobs, each with as much of the text around it as the model holds, so that what a job
+costs depends on what is edited and not on how long the text is.
+
+Where a model was trained for it (`GenerationSpec.blanks`), a free piece has more slots than tokens, and may resolve
+some of them to nothing; elsewhere it keeps its number of tokens.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import regex  # type: ignore[import-untyped]
+
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.request import Result, Start
+from sfumato.errors import RequestError
+
+Span = tuple[int, int]
+"""Characters from the first to the one behind the last."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text."""
+
+    text: str
+    """As it was given."""
+    tokens: tuple[int, ...]
+    """What stands for it; of a free piece, as many as it may come to."""
+    free: bool
+    """Whether it is written anew."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Free pieces that are denoised together, and the pieces around them."""
+
+    pieces: range
+    """Indices of the free pieces, and of those between them."""
+    before: tuple[int, ...]
+    """Tokens ahead of them."""
+    start: Start
+    """Theirs, and those behind them that they see."""
+
+
+def check_spans(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The spans in order.
+
+    Raises:
+        RequestError: if one is empty, reversed or outside the text, if two overlap, or if one cuts a character in two.
+    """
+    whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if spans else set()
+    ordered = sorted(spans)
+    for start, end in ordered:
+        if not 0 <= start < end <= len(text):
+            raise RequestError(f"span ({start}, {end}) is not in the text; allowed: 0 <= start < end <= {len(text)}")
+        for place in (start, end):
+            if place not in whole:
+                before, behind = text[place - 1], text[place]
+                raise RequestError(
+                    f"span ({start}, {end}) cuts a character at {place}, between U+{ord(before):04X} and "
+                    f"U+{ord(behind):04X}"
+                )
+    for (start, end), (other_start, other_end) in itertools.pairwise(ordered):
+        if other_start < end:
+            raise RequestError(f"spans ({start}, {end}) and ({other_start}, {other_end}) overlap")
+    return ordered
+
+
+def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 0) -> list[Piece]:
+    """The pieces of a text, whose texts joined are the text.
+
+    Args:
+        tokenizer: gives their tokens.
+        text: any.
+        spans: as `check_spans` gives them.
+        slack: slots of a free piece besides its tokens.
+    """
+    pieces: list[Piece] = []
+    place = 0
+    for start, end in [*spans, (len(text), len(text))]:
+        for first, last, free in ((place, start, False), (start, end, True)):
+            if last > first:
+                part = text[first:last]
+                spare = tokenizer.eos_ids[:1] * (slack * free)
+                pieces.append(Piece(part, (*tokenizer.encode(part), *spare), free))
+        place = end
+    return pieces
+
+
+def gap(tokenizer: Tokenizer, prefix: str, suffix: str, length: int) -> list[Piece]:
+    """The pieces of a text that has a gap of so many tokens."""
+    return [
+        *([Piece(prefix, tuple(tokenizer.encode(prefix)), False)] if prefix else []),
+        Piece("", (0,) * length, True),
+        *([Piece(suffix, tuple(tokenizer.encode(suffix)), False)] if suffix else []),
+    ]
+
+
+def plan_jobs(
+    pieces: Sequence[Piece],
+    *,
+    end: Sequence[int],
+    canvas_length: int,
+    most: int,
+    noise_level: float,
+    blanks: bool = False,
+) -> list[Job]:
+    """What has to be denoised.
+
+    Args:
+        pieces: of the text.
+        end: tokens that stand behind the whole text.
+        canvas_length: how far a job sees behind its last free position, and how near free pieces have to be to share
+            one.
+        most: positions of a job, with what is ahead of it.
+        noise_level: see `Start`.
+        blanks: see `Start`.
+
+    Raises:
+        RequestError: if a free piece alone is longer than a job may be.
+    """
+    behind = (*(token for piece in pieces for token in piece.tokens), *end)
+    offsets = [0]
+    for piece in pieces:
+        offsets.append(offsets[-1] + len(piece.tokens))
+    groups: list[list[int]] = []
+    for i, piece in enumerate(pieces):
+        if not piece.free or not piece.tokens:
+            continue
+        near = groups and offsets[i] - offsets[groups[-1][-1] + 1] < canvas_length
+        if near and offsets[i + 1] - offsets[groups[-1][0]] <= most // 2:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    jobs = []
+    for group in groups:
+        first, last = offsets[group[0]], offsets[group[-1] + 1]
+        if last - first > most - 2:
+            raise RequestError(f"a span has {last - first} tokens; allowed: {most - 2}, make several spans of it")
+        seen = min(last + canvas_length, len(behind), first + most - 1)
+        ahead = max(0, seen - most)
+        frozen = [True] * (seen - first)
+        for i in group:
+            for place in range(offsets[i], offsets[i + 1]):
+                frozen[place - first] = False
+        jobs.append(
+            Job(
+                pieces=range(group[0], group[-1] + 1),
+                before=behind[ahead:first],
+                start=Start(tokens=behind[first:seen], frozen=tuple(frozen), noise_level=noise_level, blanks=blanks),
+            )
+        )
+    return jobs
+
+
+def put_back(
+    tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], results: Sequence[Result]
+) -> list[str]:
+    """The texts of the pieces after the jobs are done; a piece whose job did not come to its end keeps its own.
+
+    Args:
+        tokenizer: reads tokens.
+        pieces: as they were.
+        jobs: theirs.
+        results: of each job.
+    """
+    texts = [piece.text for piece in pieces]
+    for job, result in zip(jobs, results, strict=True):
+        place = 0
+        for i in job.pieces:
+            size = len(pieces[i].tokens)
+            if pieces[i].free and place + size <= len(result.tokens):
+                texts[i] = tokenizer.decode(result.tokens[place : place + size])
+            place += size
+    return texts
