@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 from sfumato.cli.bench import COMMANDS, bench
 from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
+from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.memory import keep_freed_memory
 from sfumato.cli.run import run
@@ -72,6 +73,8 @@ def common(
 
 
 app.command(cls=Command)(run)
+app.command(cls=Command)(edit)
+app.command(cls=Command)(infill)
 app.command(cls=Command)(train)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sfumato.engine.request import Result
 
 # Written to a terminal, these would move the cursor or worse; a model may give any byte.
-_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
-_CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
+CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 
 
 def run(
@@ -130,7 +130,7 @@ def _print_text(results: Sequence[Result]) -> None:
     for result in results:
         if len(results) > 1:
             typer.echo(f"--- seed {result.seed}")
-        typer.echo(result.text.translate(_CONTROLS) if sys.stdout.isatty() else result.text)
+        typer.echo(result.text.translate(CONTROLS) if sys.stdout.isatty() else result.text)
 
 
 def _figures(results: Sequence[Result], live: bool) -> str:

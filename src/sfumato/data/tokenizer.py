@@ -57,6 +57,18 @@ _REPLACEMENT = "\ufffd"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
+def check_characters(text: str) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        RequestError: if the text holds half of a surrogate pair, which is no character.
+    """
+    half = _HALF_PAIR.search(text)
+    if half:
+        given = half[0].encode("ascii", "backslashreplace").decode()
+        raise RequestError(f"the text has {given} at {half.start()}; allowed: Unicode characters")
+
+
 class Tokenizer:
     """A Hugging Face tokenizer with its chat template.
 
@@ -192,10 +204,7 @@ class Tokenizer:
         Raises:
             RequestError: if the text holds half of a surrogate pair, which is no character.
         """
-        half = _HALF_PAIR.search(text)
-        if half:
-            given = half[0].encode("ascii", "backslashreplace").decode()
-            raise RequestError(f"the text has {given} at {half.start()}; allowed: Unicode characters")
+        check_characters(text)
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
     def encode_raw(self, text: str) -> list[int]:

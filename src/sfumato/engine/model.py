@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import torch
 
-from sfumato.data.tokenizer import Tokenizer
+from sfumato.data.tokenizer import Tokenizer, check_characters
 from sfumato.diffusion.process import make_process
 from sfumato.engine import editing
 from sfumato.engine.engine import Engine
@@ -347,6 +347,7 @@ class TextModel:
         noise_level = (0.3 if spans is None else 1.0) if strength is None else strength
         if not 0.0 < noise_level <= 1.0:
             raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
+        check_characters(text)
         whole = [(0, len(text))] if text else []
         spans = whole if spans is None else editing.check_spans(text, spans)
         blanks = self.spec.blanks

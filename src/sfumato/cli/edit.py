@@ -1,0 +1,212 @@
+"""`sfumato edit` and `sfumato infill`: write parts of a text anew, and leave the rest as it is."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, sampler_settings
+from sfumato.cli.run import CONTROLS
+from sfumato.errors import ConfigError, RequestError
+
+if TYPE_CHECKING:
+    from sfumato.engine.request import Result
+
+_PLACE = re.compile(r"(\d+)(?::(\d+))?")
+_LINES = re.compile(r"(\d+)(?:-(\d+))?")
+
+Model = Annotated[str, typer.Option(help=MODEL_HELP)]
+Steps = Annotated[int | None, typer.Option(help="Most denoising steps a canvas may take.")]
+Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and write nothing.")]
+
+
+def edit(
+    file: Annotated[Path, typer.Argument(help="A text file in UTF-8.")],
+    instruction: Annotated[str | None, typer.Argument(help="What to do, for a model that takes instructions.")] = None,
+    span: Annotated[
+        list[str] | None, typer.Option(metavar="L1-L2", help="Lines to write anew; repeatable. Without, any.")
+    ] = None,
+    strength: Annotated[
+        float | None, typer.Option(help="How much of the spans is forgotten: 1 all, the default with --span.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    model: Model = "tiny",
+    steps: Steps = None,
+    seed: Seed = 0,
+    settings: Settings = None,
+    as_json: Json = False,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+) -> None:
+    """Edit a file: show the difference, and write it after consent."""
+    from sfumato.engine.model import load
+    from sfumato.storage import write_atomically
+
+    content = _read(file)
+    text = content.decode()
+    spans = [_lines(text, one) for one in span] if span else None
+    given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
+    text_model = load(model, dtype=dtype, quantize=quantize)
+    result = text_model.edit(text, spans=spans, instruction=instruction, strength=strength, seed=seed, **given)[0]
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+        _end(result)
+        return
+    _end(result)
+    changed = result.text != text
+    if changed:
+        _show_difference(file, text, result.text)
+    _figures(result, "" if changed else "nothing changed")
+    if not changed or dry_run:
+        return
+    if not yes and not _consent(file):
+        typer.echo("nothing written", err=True)
+        raise typer.Exit(1)
+    if _read(file) != content:
+        raise RequestError(f"{file} was changed by somebody else meanwhile; nothing written")
+    write_atomically(file.resolve(), result.text.encode())
+
+
+def infill(
+    file: Annotated[Path | None, typer.Argument(help="A text file in UTF-8; none, or -, reads stdin.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="LINE[:COLUMN]", help="Where to write, from 1; the line's end by default.")
+    ] = None,
+    marker: Annotated[str, typer.Option(help="Stands where to write, if --at is not given.")] = "<FILL>",
+    prompt: Annotated[str | None, typer.Option(help="What the whole text is the answer to.")] = None,
+    length: Annotated[int | None, typer.Option(help="Tokens to write; as the model sees fit if not given.")] = None,
+    max_tokens: Annotated[int, typer.Option(help="Most tokens to write.")] = 32,
+    only: Annotated[bool, typer.Option("--only", help="Print what was written, without the text around it.")] = False,
+    model: Model = "tiny",
+    steps: Steps = None,
+    seed: Seed = 0,
+    settings: Settings = None,
+    as_json: Json = False,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+) -> None:
+    """Write what is missing in a text, and print it."""
+    from sfumato.engine.model import load
+
+    name = "stdin" if file is None or str(file) == "-" else str(file)
+    text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
+    prefix, suffix = _around(name, text, at, marker)
+    given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
+    text_model = load(model, dtype=dtype, quantize=quantize)
+    result = text_model.infill(
+        prefix, suffix, prompt=prompt, length=length or "auto", max_tokens=max_tokens, seed=seed, **given
+    )[0]
+    if as_json:
+        typer.echo(json.dumps(result.to_dict()))
+    elif sys.stdout.isatty():
+        parts = [("", "dim"), (result.text, "bold green"), ("", "dim")]
+        if not only:
+            parts[0], parts[2] = (prefix, "dim"), (suffix, "dim")
+        shown = Text.assemble(*((part.translate(CONTROLS), style) for part, style in parts))
+        Console(highlight=False).print(shown, soft_wrap=True)
+    else:
+        typer.echo(result.text if only else f"{prefix}{result.text}{suffix}", nl=only)
+    if not as_json:
+        _figures(result)
+    _end(result)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise RequestError(f"cannot read {file}: {error.strerror}") from None
+    _decoded(str(file), content)
+    return content
+
+
+def _decoded(name: str, content: bytes) -> str:
+    if b"\0" in content:
+        raise RequestError(f"{name} is binary, as it holds a zero byte; allowed: text in UTF-8")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{name} is not UTF-8 at byte {error.start}: {error.reason}") from None
+
+
+def _starts(text: str) -> list[int]:
+    """Where each line starts, and where the text ends."""
+    return [0, *(match.end() for match in re.finditer("\n", text) if match.end() < len(text)), len(text)]
+
+
+def _lines(text: str, given: str) -> tuple[int, int]:
+    """The characters of some lines, without the end of the last of them."""
+    match, starts = _LINES.fullmatch(given), _starts(text)
+    first = int(match[1]) if match else 0
+    last = int(match[2] or first) if match else 0
+    if not 1 <= first <= last < len(starts):
+        raise RequestError(f"span is {given!r}; allowed: L1 or L1-L2, lines from 1 to {len(starts) - 1}")
+    start, end = starts[first - 1], starts[last]
+    end = start + len(text[start:end].rstrip("\r\n"))
+    if start == end:
+        raise RequestError(f"span {given!r} is an empty line; `sfumato infill --at {first}` writes into one")
+    return start, end
+
+
+def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
+    """The text before the gap and behind it."""
+    if at is None:
+        if not marker or text.count(marker) != 1:
+            count = text.count(marker) if marker else 0
+            raise RequestError(f"{name} holds the marker {marker!r} {count} times; allowed: once, or give --at")
+        prefix, _, suffix = text.partition(marker)
+        return prefix, suffix
+    match, starts = _PLACE.fullmatch(at), _starts(text)
+    line = int(match[1]) if match else 0
+    if not 1 <= line < max(2, len(starts)):
+        raise RequestError(f"at is {at!r}; allowed: LINE or LINE:COLUMN, lines from 1 to {max(1, len(starts) - 1)}")
+    start, end = starts[line - 1], starts[min(line, len(starts) - 1)]
+    own = text[start:end].rstrip("\r\n")
+    column = len(own) + 1 if match is None or match[2] is None else int(match[2])
+    if not 1 <= column <= len(own) + 1:
+        raise ConfigError(f"at is {at!r}; allowed: columns 1 to {len(own) + 1} of line {line}")
+    return text[: start + column - 1], text[start + column - 1 :]
+
+
+def _show_difference(file: Path, before: str, after: str) -> None:
+    """A unified difference, in colours where the terminal has them."""
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
+    console = Console(highlight=False, markup=False, emoji=False)
+    for line in lines:
+        console.print(Text(line.translate(CONTROLS), styles.get(line[:1], "")), soft_wrap=True)
+
+
+def _consent(file: Path) -> bool:
+    if not sys.stdin.isatty():
+        raise RequestError("nobody is there to ask; allowed: --yes to write, --dry-run not to")
+    return typer.confirm(f"write {file}?", err=True)
+
+
+def _figures(result: Result, more: str = "") -> None:
+    usage: Any = result.usage
+    parts = [
+        f"{usage.canvases} canvas{'es' if usage.canvases != 1 else ''}",
+        f"{usage.denoising_steps} steps",
+        f"{1000 * usage.total_s:.0f} ms",
+        more,
+    ]
+    Console(stderr=True, highlight=False).print(" · ".join(part for part in parts if part), style="dim", markup=False)
+
+
+def _end(result: Result) -> None:
+    """Say what went wrong, if anything did."""
+    if result.failed:
+        reason = result.error or "the model gave NaN or infinite logits"
+        typer.echo(f"sfumato: {reason}; the text is as it was there", err=True)
+        raise typer.Exit(1)

@@ -1,0 +1,187 @@
+"""What is edited changes, and nothing else does: byte for byte, wherever spans begin and end."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+import regex
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sfumato.engine import editing
+from sfumato.engine.model import TextModel
+from sfumato.errors import RequestError
+from sfumato.spec import GenerationSpec
+
+Make = Callable[..., TextModel]
+
+# Among them characters of several code points, line ends of both kinds, tabs, and none at the end.
+PARTS = ["a", "word ", "\r\n", "\n", "\t", "\u00e9", "e\u0301", "\U0001f469\u200d\U0001f467", "\U0001f1eb\U0001f1f7"]
+PARTS += ["\ud55c", "\u200b", "\ufeff", "\ufffd", '"}', "  "]
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
+    """A text, and spans of whole characters, some of which touch."""
+    text = "".join(draw(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12)))
+    text = text.encode("utf-8", "ignore").decode()
+    places = [0, *(match.end() for match in regex.finditer(r"\X", text))]
+    chosen = sorted(draw(st.sets(st.sampled_from(places), max_size=6)))
+    spans = list(itertools.pairwise(chosen))
+    return text, [span for span in spans if draw(st.booleans())]
+
+
+@pytest.fixture
+def model(make_model: Make) -> TextModel:
+    return make_model(GenerationSpec(canvas_length=12), num_hidden_layers=1, max_position_embeddings=96)
+
+
+@pytest.fixture
+def blank_model(make_model: Make) -> TextModel:
+    return make_model(GenerationSpec(canvas_length=12, blanks=True), num_hidden_layers=1, max_position_embeddings=96)
+
+
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(job=jobs(), seed=st.integers(0, 3), strength=st.sampled_from([None, 0.3]), blanks=st.booleans())
+def test_every_byte_outside_the_spans_stays(
+    model: TextModel,
+    blank_model: TextModel,
+    job: tuple[str, list[tuple[int, int]]],
+    seed: int,
+    strength: float | None,
+    blanks: bool,
+):
+    text, spans = job
+    chosen = blank_model if blanks else model
+    [result] = chosen.edit(text, spans=spans, seed=seed, strength=strength, steps=1)
+    assert result.finish_reason == "stop"
+    outside = [
+        text[end:start] for (_, end), (start, _) in zip([(0, 0), *spans], [*spans, (len(text),) * 2], strict=True)
+    ]
+    assert result.text.startswith(outside[0])
+    assert result.text.endswith(outside[-1])
+    place = 0
+    for part in outside:
+        place = result.text.index(part, place) + len(part)
+    if not spans:
+        assert result.text == text
+        assert result.usage.forward_passes == 0
+
+
+def test_pieces_are_the_text_and_free_where_the_spans_are(model: TextModel):
+    text = "one two\r\nthree"
+    pieces = editing.cut(model.tokenizer, text, [(0, 3), (7, 9)], slack=2)
+    assert [(piece.text, piece.free) for piece in pieces] == [
+        ("one", True),
+        (" two", False),
+        ("\r\n", True),
+        ("three", False),
+    ]
+    assert [len(piece.tokens) for piece in pieces] == [5, 4, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ([(2, 2)], r"span \(2, 2\) is not in the text; allowed: 0 <= start < end <= 8"),
+        ([(3, 1)], r"span \(3, 1\) is not in the text"),
+        ([(0, 9)], r"span \(0, 9\) is not in the text"),
+        ([(-1, 2)], r"span \(-1, 2\) is not in the text"),
+        ([(2, 5), (0, 3)], r"spans \(0, 3\) and \(2, 5\) overlap"),
+        ([(0, 6)], r"span \(0, 6\) cuts a character at 6, between U\+0065 and U\+0301"),
+        ([(4, 5)], r"span \(4, 5\) cuts a character at 4, between U\+000D and U\+000A"),
+    ],
+)
+def test_spans_that_are_refused(model: TextModel, spans: list[tuple[int, int]], message: str):
+    with pytest.raises(RequestError, match=message):
+        model.edit("abc\r\ne\u0301x", spans=spans)
+
+
+def test_half_a_surrogate_pair_is_refused(model: TextModel):
+    with pytest.raises(RequestError, match=r"the text has \\ud83d at 2"):
+        model.edit("ab\ud83d cd", spans=[(0, 1)])
+
+
+def test_a_long_text_costs_what_is_edited_of_it(model: TextModel):
+    """Four thousand tokens, one a byte, and a model of 96 positions."""
+    text = "The quick brown fox. " * 190
+    spans = [(2000, 2005), (2010, 2015), (2018, 2020), (3500, 3504), (3506, 3509)]
+    [result] = model.edit(text, spans=spans, steps=2)
+    assert result.usage.canvases <= 4
+    [near] = model.edit(text, spans=spans[:2], steps=2)
+    assert near.usage.canvases <= 2
+    assert near.usage.positions_computed < 200
+    assert near.text[:2000] + near.text[-(len(text) - 2015) :] == text[:2000] + text[2015:]
+    assert near.text != text
+
+
+def test_both_sides_of_a_span_are_seen(make_model: Make):
+    """Another text behind the span gives another text in it."""
+    model = make_model(GenerationSpec(canvas_length=12))
+    texts = {
+        model.edit(f"start ....{tail}", spans=[(6, 10)], temperature=0.0, steps=4)[0].text[6:-5]
+        for tail in ("abcde", "vwxyz", "12345")
+    }
+    assert len(texts) > 1
+
+
+def test_a_span_may_be_longer_than_a_canvas_but_not_than_the_model(model: TextModel):
+    text = "x" * 60 + "tail"
+    [result] = model.edit(text, spans=[(0, 60)], steps=1)
+    assert result.usage.canvases == 5
+    assert result.text.endswith("tail")
+    with pytest.raises(RequestError, match=r"a span has 120 tokens; allowed: 93"):
+        model.edit("y" * 130, spans=[(0, 120)])
+
+
+def test_infilling_keeps_both_ends(model: TextModel):
+    results = model.infill("def f(", "):\r\n\treturn 1", length=4, n=3, steps=2)
+    assert len({result.text for result in results}) == len(results)
+    assert [result.certainty for result in results] == sorted((result.certainty for result in results), reverse=True)
+    for result in results:
+        assert result.usage.canvases == 1
+
+
+@pytest.mark.parametrize("blanks", [False, True])
+def test_lengths_that_are_tried(model: TextModel, blank_model: TextModel, blanks: bool):
+    chosen = blank_model if blanks else model
+    [result] = chosen.infill("ab", "yz", max_tokens=10, steps=1)
+    # Slots of 8 and 10; or 1, 2, 3, 4, 6, 8, and those between the neighbours of the best.
+    assert result.usage.denoising_steps in ([2] if blanks else range(6, 11))
+    assert chosen.infill("ab", "yz", max_tokens=10, steps=1)[0].text == result.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"length": 0}, "length is 0; allowed: 'auto' or a whole number"),
+        ({"length": "long"}, "length is 'long'"),
+        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"length": 100}, "a span has 100 tokens"),
+    ],
+)
+def test_gaps_that_are_refused(model: TextModel, asked: dict[str, object], message: str):
+    with pytest.raises(RequestError, match=message):
+        model.infill("a", "b", **asked)  # type: ignore[arg-type]
+
+
+def test_who_cannot_edit_says_so(make_model: Make, specs: dict[str, GenerationSpec], model: TextModel):
+    single = make_model(specs["ar"])
+    for call in (lambda: single.edit("text"), lambda: single.infill("a", "b")):
+        with pytest.raises(RequestError, match="small is autoregressive and sees nothing behind a position"):
+            call()
+    with pytest.raises(RequestError, match=r"strength is 1\.5; allowed: more than 0, at most 1"):
+        model.edit("text", strength=1.5)
+
+
+@pytest.mark.parametrize(
+    "name", ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "block", "in-place"]
+)
+def test_every_family_edits(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    model = make_model(specs[name])
+    [result] = model.edit("keep this, change THAT and keep the rest", spans=[(18, 22)], instruction="do it", steps=3)
+    assert result.finish_reason == "stop"
+    assert result.text.startswith("keep this, change ")
+    assert result.text.endswith(" and keep the rest")
