@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+from sfumato.evaluation.gaps import GapScore
 from sfumato.evaluation.tasks import TaskScore
 
 FAST = ("--n", 2, "--steps", 2)
@@ -41,6 +42,16 @@ def test_several_caps_make_a_row_each(sfumato, checkpoint):
         ["arithmetic", "2", "1", "0.0%", "2.0"],
         ["arithmetic", "2", "3", "0.0%", "6.0"],
     ]
+
+
+def test_gaps_in_right_answers(sfumato, checkpoint):
+    arguments = ("eval", checkpoint, "--task", "arithmetic", *FAST, "--gaps")
+    values = json.loads(sfumato(*arguments, "--json").stdout)
+    assert list(values) == [field.name for field in dataclasses.fields(GapScore)]
+    assert (values["task"], values["n"], values["steps"]) == ("arithmetic", 2, 2)
+    table = [line.split() for line in sfumato(*arguments).stdout.splitlines()]
+    assert table[0] == ["task", "n", "cap", "restored", "right", "length", "±1", "steps"]
+    assert table[1][:3] == ["arithmetic", "2", "2"]
 
 
 def test_a_twin_is_asked_the_same(sfumato, checkpoint, tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from sfumato.data.packing import IGNORED, Document, PackedBatch, PackingConfig, pack
+from sfumato.data.packing import GAP_BLANKS, IGNORED, Document, PackedBatch, PackingConfig, pack
 from sfumato.errors import ConfigError
 
 END = 1
@@ -218,6 +218,48 @@ def test_a_share_of_documents_takes_any_length():
         assert found[sizes] / total == pytest.approx(share, abs=0.1)
 
 
+def test_a_gap_is_the_response_with_blanks_behind_an_interval():
+    """Without the end tokens of the gap the canvas is as ever; the clean half has no gap."""
+    response = [*range(10, 29), END]
+    batch = packed(
+        Document([5, 6], response), rows=200, row_length=100, canvas_lengths=(32, 48, 64), gap_share=0.6, ar_share=0.5
+    )
+    with_gap = num_canvases = num_empty = most = 0
+    for row in range(len(batch.tokens_BT)):
+        for number in range(1, int(batch.canvases_BT[row].max()) + 1):
+            here = batch.canvases_BT[row] == number
+            tokens, given = batch.tokens_BT[row][here].tolist(), batch.given_BT[row][here].tolist()
+            assert torch.equal(batch.targets_BT[row][here], batch.tokens_BT[row][here])
+            num_canvases += 1
+            if not any(given):
+                assert tokens == response + [END] * (len(tokens) - len(response))
+                continue
+            with_gap += 1
+            gap = [token for token, fixed in zip(tokens, given, strict=True) if not fixed]
+            assert 0 in given
+            first = given.index(0)
+            assert given == [1] * first + [0] * len(gap) + [1] * (len(tokens) - first - len(gap))
+            filled = [token for token in gap if token != END]
+            blanks = gap[len(filled) :]
+            assert blanks == [END] * len(blanks)
+            num_empty, most = num_empty + (not filled), max(most, len(blanks))
+            text = [*tokens[:first], *filled, *tokens[first + len(gap) :]]
+            assert text[: len(response)] == response
+            assert set(text[len(response) :]) <= {END}
+    assert not batch.given_BT[batch.canvases_BT == 0].any()
+    assert num_canvases > 200
+    assert with_gap / num_canvases == pytest.approx(0.6, abs=0.12)
+    assert num_empty > 0
+    assert most > GAP_BLANKS / 2
+
+
+def test_a_response_too_long_for_one_canvas_has_no_gap():
+    long = Document([5], [*range(10, 50), END])
+    batch = packed(long, rows=20, row_length=100, canvas_lengths=(24,), gap_share=1.0)
+    assert batch.canvases_BT.any()
+    assert not batch.given_BT.any()
+
+
 def test_a_batch_is_decided_by_seed_and_step():
     documents = draw_documents(50, 9)
     config: dict[str, Any] = {"rows": 2, "row_length": 64, "canvas_lengths": (4, 8), "ar_share": 0.5}
@@ -257,6 +299,7 @@ def test_a_document_that_fits_no_row():
         ({"canvas_copies": 0}, "canvas_copies is 0; allowed: 1 or more"),
         ({"canvas_lengths": (8, 1)}, r"canvas_lengths is \(8, 1\); allowed: lengths of 2 or more"),
         ({"ar_share": 1.5}, "ar_share is 1.5; allowed: 0 to 1"),
+        ({"gap_share": 2.0}, "gap_share is 2.0; allowed: 0 to 1"),
         ({"cut_share": -0.5}, "cut_share is -0.5; allowed: 0 to 1"),
         ({"canvas_lengths": (), "ar_share": 0.5}, "ar_share is below 1 with no canvas_lengths"),
     ],

@@ -78,6 +78,27 @@ def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
     assert not changed[batch.canvases_BT == 0].any()
 
 
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_what_is_given_around_a_gap_stays(unrolled: bool):
+    """Neither noise nor a draft of the model's own falls on it; on the gap they do."""
+    batch = rows(length=60, num=30, canvas_lengths=(60, 90), gap_share=1.0)
+    given_BT = batch.given_BT > 0
+    assert given_BT.any()
+    settings = {"unroll_from": 0.0, "unroll_share": 1.0, "self_conditioning_share": 1.0} if unrolled else {}
+    config = {"span_share": 0.5, "t_min": 0.5, **settings}
+    ready = prepared(batch, PROCESSES["uniform"], share_done=0.5, **config)
+    changed_BT = ready.tokens_BT != batch.tokens_BT
+    assert not changed_BT[given_BT].any()
+    gap_BT = (batch.canvases_BT > 0) & ~given_BT
+    assert changed_BT[gap_BT].float().mean() > 0.4
+    assert torch.equal(ready.on_canvas_BT, batch.canvases_BT > 0)
+    if unrolled:
+        assert ready.unroll is not None
+        assert not ready.unroll.taken_BT[given_BT].any()
+        assert ready.unroll.taken_BT[gap_BT].any()
+        assert torch.equal(ready.unroll.canvas_BT[given_BT], batch.tokens_BT[given_BT])
+
+
 def test_every_canvas_has_a_level_of_its_own():
     """Levels are stratified over the batch, so that the shares of masks of n canvases are spread over n strata."""
     batch = rows(length=200, num=4, canvas_copies=2)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.engine.model import TextModel
+    from sfumato.evaluation.gaps import GapScore
     from sfumato.evaluation.tasks import TaskScore
 
 _PIPE_WIDTH = 200
@@ -43,6 +44,9 @@ def evaluate(
             help="An autoregressive model asked the same; the model's name and -twin by default, if there is one.",
         ),
     ] = None,
+    gaps: Annotated[
+        bool, typer.Option("--gaps", help="Cut pieces out of right answers instead, and have them written again.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
@@ -60,6 +64,9 @@ def evaluate(
         find_task(task)
     text_model = load(model, dtype=dtype, quantize=quantize)
     asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
+    if gaps:
+        _evaluate_gaps(text_model, asked, caps, as_json, n=n, seed=seed, **sampler_settings(settings))
+        return
     twin_model = _load_twin(model, twin)
     scores: list[TaskScore] = []
     for task in asked:
@@ -84,6 +91,34 @@ def evaluate(
         typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
     else:
         _print_table(scores)
+
+
+def _evaluate_gaps(
+    model: TextModel, tasks: Sequence[str], caps: Sequence[int | None], as_json: bool, **settings: Any
+) -> None:
+    from sfumato.evaluation.gaps import evaluate_gaps
+
+    scores = []
+    for task in tasks:
+        for cap in caps:
+            with _progress(f"{task}, gaps") as tell:
+                scores.append(evaluate_gaps(model, task, steps=cap, on_progress=tell, **settings))
+    if as_json:
+        objects = [score.to_dict() for score in scores]
+        typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
+        return
+    rows = [
+        [
+            str(score.n),
+            str(score.steps),
+            f"{score.restored:.1%}",
+            f"{score.right:.1%}",
+            f"{score.length_near:.1%}",
+            f"{score.mean_steps:.1f}",
+        ]
+        for score in scores
+    ]
+    _print(["n", "cap", "restored", "right", "length ±1", "steps"], tasks_of=scores, rows=rows)
 
 
 def _caps(steps: str | None) -> list[int | None]:
@@ -117,18 +152,12 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _print_table(scores: Sequence[TaskScore]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     has_answers = any(score.revised is not None for score in scores)
     has_twin = any(score.twin is not None for score in scores)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("task", no_wrap=True)
     headings = ["n", "cap", "right", "steps", "forwards"]
     headings += ["revised", "wrong→right", "right→wrong"] if has_answers else []
     headings += ["twin", "twin last"] if has_twin else []
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    rows = []
     for score in scores:
         cells = [str(score.n), str(score.steps), f"{score.score:.1%}", f"{score.mean_steps:.1f}"]
         cells.append(f"{score.mean_forward_passes:.1f}")
@@ -138,5 +167,18 @@ def _print_table(scores: Sequence[TaskScore]) -> None:
         if has_twin:
             shares = (score.twin.answer_first, score.twin.answer_last) if score.twin else (None, None)
             cells += ["-" if share is None else f"{share:.1%}" for share in shares]
+        rows.append(cells)
+    _print(headings, tasks_of=scores, rows=rows)
+
+
+def _print(headings: Sequence[str], *, tasks_of: Sequence[TaskScore | GapScore], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("task", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for score, cells in zip(tasks_of, rows, strict=True):
         table.add_row(score.task, *cells)
     Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)

@@ -1,0 +1,99 @@
+"""How well a model fills gaps: pieces cut out of gold responses, to be written again with both ends in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+from sfumato.data.tasks import find_task, items
+from sfumato.engine.model import TextModel
+from sfumato.errors import RequestError
+
+_LONGEST = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapScore:
+    """One model on the gaps of one task."""
+
+    task: str
+    """Name of the task."""
+    n: int
+    """Items of the test split, each with one gap of 1 to 12 tokens."""
+    seed: int
+    """Of items, gaps and sampling."""
+    steps: int
+    """Most steps a canvas was allowed."""
+    restored: float
+    """Share of gaps that hold, to the letter, what was cut out."""
+    right: float
+    """Share of whole responses that the task's checker accepts."""
+    length_near: float
+    """Share of gaps whose number of tokens is that of what was cut out, give or take one."""
+    mean_steps: float
+    """Denoising steps of an answer, over all that was tried for it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `sfumato eval --gaps --json` prints."""
+        return asdict(self)
+
+
+def evaluate_gaps(
+    model: TextModel,
+    name: str,
+    *,
+    n: int = 100,
+    seed: int = 0,
+    steps: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> GapScore:
+    """Cut a random piece out of n gold responses and have it written again; its length is not told.
+
+    Args:
+        model: the model.
+        name: of the task.
+        n: items, 1 or more.
+        seed: of items, gaps and sampling.
+        steps: most steps a canvas may take; None takes the model's default.
+        on_progress: called with (items done, items of all).
+        **settings: further settings of `TextModel.request`.
+
+    Raises:
+        ConfigError: if the task is not known.
+        RequestError: if n or a setting is not allowed, or the model sees nothing behind a position.
+    """
+    if n < 1:
+        raise RequestError(f"n is {n}; allowed: 1 or more")
+    task, tokenizer = find_task(name), model.tokenizer
+    asked = items(task, "test", seed, n)
+    if steps is not None:
+        settings["steps"] = steps
+    restored = right = near = num_steps = 0
+    for i in range(n):
+        item, random = asked[i % len(asked)], Random(f"gap {seed} {i}")
+        tokens = tokenizer.encode(item.response)
+        size = random.randint(1, min(_LONGEST, len(tokens)))
+        first = random.randint(0, len(tokens) - size)
+        prefix, cut, suffix = (
+            tokenizer.decode(part) for part in (tokens[:first], tokens[first : first + size], tokens[first + size :])
+        )
+        [result, *_] = model.infill(prefix, suffix, prompt=item.prompt, seed=seed + i, **settings)
+        restored += result.text == cut
+        right += task.check(item, f"{prefix}{result.text}{suffix}")
+        near += abs(len(tokenizer.encode(result.text)) - size) <= 1
+        num_steps += result.usage.denoising_steps
+        if on_progress:
+            on_progress(i + 1, n)
+    return GapScore(
+        task=name,
+        n=n,
+        seed=seed,
+        steps=steps or model.sampler_defaults.steps,
+        restored=restored / n,
+        right=right / n,
+        length_near=near / n,
+        mean_steps=num_steps / n,
+    )
