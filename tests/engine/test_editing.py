@@ -55,7 +55,7 @@ def test_every_byte_outside_the_spans_stays(
 ):
     text, spans = job
     chosen = blank_model if blanks else model
-    [result] = chosen.edit(text, spans=spans, seed=seed, strength=strength, steps=1)
+    result = chosen.edit(text, spans=spans, seed=seed, strength=strength, steps=1)
     assert result.finish_reason == "stop"
     outside = [
         text[end:start] for (_, end), (start, _) in zip([(0, 0), *spans], [*spans, (len(text),) * 2], strict=True)
@@ -108,9 +108,9 @@ def test_a_long_text_costs_what_is_edited_of_it(model: TextModel):
     """Four thousand tokens, one a byte, and a model of 96 positions."""
     text = "The quick brown fox. " * 190
     spans = [(2000, 2005), (2010, 2015), (2018, 2020), (3500, 3504), (3506, 3509)]
-    [result] = model.edit(text, spans=spans, steps=2)
+    result = model.edit(text, spans=spans, steps=2)
     assert result.usage.canvases <= 4
-    [near] = model.edit(text, spans=spans[:2], steps=2)
+    near = model.edit(text, spans=spans[:2], steps=2)
     assert near.usage.canvases <= 2
     assert near.usage.positions_computed < 200
     assert near.text[:2000] + near.text[-(len(text) - 2015) :] == text[:2000] + text[2015:]
@@ -121,7 +121,7 @@ def test_both_sides_of_a_span_are_seen(make_model: Make):
     """Another text behind the span gives another text in it."""
     model = make_model(GenerationSpec(canvas_length=12))
     texts = {
-        model.edit(f"start ....{tail}", spans=[(6, 10)], temperature=0.0, steps=4)[0].text[6:-5]
+        model.edit(f"start ....{tail}", spans=[(6, 10)], temperature=0.0, steps=4).text[6:-5]
         for tail in ("abcde", "vwxyz", "12345")
     }
     assert len(texts) > 1
@@ -129,7 +129,7 @@ def test_both_sides_of_a_span_are_seen(make_model: Make):
 
 def test_a_span_may_be_longer_than_a_canvas_but_not_than_the_model(model: TextModel):
     text = "x" * 60 + "tail"
-    [result] = model.edit(text, spans=[(0, 60)], steps=1)
+    result = model.edit(text, spans=[(0, 60)], steps=1)
     assert result.usage.canvases == 5
     assert result.text.endswith("tail")
     with pytest.raises(RequestError, match=r"a span has 120 tokens; allowed: 93"):
@@ -138,6 +138,7 @@ def test_a_span_may_be_longer_than_a_canvas_but_not_than_the_model(model: TextMo
 
 def test_infilling_keeps_both_ends(model: TextModel):
     results = model.infill("def f(", "):\r\n\treturn 1", length=4, n=3, steps=2)
+    assert isinstance(results, list)
     assert len({result.text for result in results}) == len(results)
     assert [result.certainty for result in results] == sorted((result.certainty for result in results), reverse=True)
     for result in results:
@@ -147,10 +148,10 @@ def test_infilling_keeps_both_ends(model: TextModel):
 @pytest.mark.parametrize("blanks", [False, True])
 def test_lengths_that_are_tried(model: TextModel, blank_model: TextModel, blanks: bool):
     chosen = blank_model if blanks else model
-    [result] = chosen.infill("ab", "yz", max_tokens=10, steps=1)
+    result = chosen.infill("ab", "yz", max_tokens=10, steps=1)
     # Slots of 8 and 10; or 1, 2, 3, 4, 6, 8, and those between the neighbours of the best.
     assert result.usage.denoising_steps in ([2] if blanks else range(6, 11))
-    assert chosen.infill("ab", "yz", max_tokens=10, steps=1)[0].text == result.text
+    assert chosen.infill("ab", "yz", max_tokens=10, steps=1).text == result.text
 
 
 @pytest.mark.parametrize(
@@ -159,6 +160,7 @@ def test_lengths_that_are_tried(model: TextModel, blank_model: TextModel, blanks
         ({"length": 0}, "length is 0; allowed: 'auto' or a whole number"),
         ({"length": "long"}, "length is 'long'"),
         ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"n": 0}, "n is 0; allowed: 1 to 256"),
         ({"length": 100}, "a span has 100 tokens"),
     ],
 )
@@ -181,7 +183,7 @@ def test_who_cannot_edit_says_so(make_model: Make, specs: dict[str, GenerationSp
 )
 def test_every_family_edits(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name])
-    [result] = model.edit("keep this, change THAT and keep the rest", spans=[(18, 22)], instruction="do it", steps=3)
+    result = model.edit("keep this, change THAT and keep the rest", spans=[(18, 22)], instruction="do it", steps=3)
     assert result.finish_reason == "stop"
     assert result.text.startswith("keep this, change ")
     assert result.text.endswith(" and keep the rest")

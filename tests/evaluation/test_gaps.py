@@ -25,14 +25,14 @@ class Filler:
         self.change = change
         self.gold = {item.prompt: item.response for item in items(find_task("bugfix"), "test", 5, 20)}
 
-    def infill(self, prefix: str, suffix: str, *, prompt: str, seed: int, **settings: Any) -> list[Result]:
+    def infill(self, prefix: str, suffix: str, *, prompt: str, seed: int, **settings: Any) -> Result:
         response = self.gold[prompt]
         assert response.startswith(prefix)
         assert response.endswith(suffix)
         cut = response[len(prefix) : len(response) - len(suffix)]
         assert 1 <= len(self.tokenizer.encode(cut)) <= 12
         usage = Usage(denoising_steps=3)
-        return [Result(text=self.change(cut), tokens=(), finish_reason="stop", seed=seed, model="", usage=usage)]
+        return Result(text=self.change(cut), tokens=(), finish_reason="stop", seed=seed, model="", usage=usage)
 
 
 @pytest.mark.parametrize(

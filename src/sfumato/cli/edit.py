@@ -57,7 +57,7 @@ def edit(
     spans = [_lines(text, one) for one in span] if span else None
     given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
     text_model = load(model, dtype=dtype, quantize=quantize)
-    result = text_model.edit(text, spans=spans, instruction=instruction, strength=strength, seed=seed, **given)[0]
+    result = text_model.edit(text, spans=spans, instruction=instruction, strength=strength, seed=seed, **given)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
         _end(result)
@@ -105,7 +105,7 @@ def infill(
     text_model = load(model, dtype=dtype, quantize=quantize)
     result = text_model.infill(
         prefix, suffix, prompt=prompt, length=length or "auto", max_tokens=max_tokens, seed=seed, **given
-    )[0]
+    )
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     elif sys.stdout.isatty():

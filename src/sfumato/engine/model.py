@@ -107,6 +107,11 @@ def find(name: str | Path) -> Path:
     return _downloaded(name)
 
 
+def _check_number_of_answers(n: int) -> None:
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 256:
+        raise RequestError(f"n is {n!r}; allowed: 1 to 256")
+
+
 def _downloaded(hub_id: str) -> Path:
     """The local copy of a repository's config, tokenizer and safetensors; nothing else is fetched, no code ever."""
     from huggingface_hub import snapshot_download
@@ -238,6 +243,10 @@ class TextModel:
             requests = [dataclasses.replace(request, seed=seed) for request, seed in pairs]
         return [results[0] for results in self._results(requests)]
 
+    @overload
+    def infill(self, prefix: str, suffix: str = "", *, n: Literal[1] = 1, **settings: Any) -> Result: ...
+    @overload
+    def infill(self, prefix: str, suffix: str = "", *, n: int, **settings: Any) -> Result | list[Result]: ...
     def infill(
         self,
         prefix: str,
@@ -249,7 +258,7 @@ class TextModel:
         n: int = 1,
         seed: int = 0,
         **settings: Any,
-    ) -> list[Result]:
+    ) -> Result | list[Result]:
         """Write what stands between two texts, which stay as they are.
 
         Args:
@@ -265,8 +274,8 @@ class TextModel:
             **settings: see `request`.
 
         Returns:
-            The answers whose texts differ, the most certain first; `text` is what stands in the gap, `usage` holds all
-            that was tried for it.
+            The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is what stands in
+            the gap, `usage` holds all that was tried for it.
 
         Raises:
             RequestError: if a setting is not allowed, or the model reads only what is before a position.
@@ -277,6 +286,7 @@ class TextModel:
             raise RequestError(f"length is {length!r}; allowed: 'auto' or a whole number, 1 or more")
         if max_tokens < 1:
             raise RequestError(f"max_tokens is {max_tokens}; allowed: 1 or more")
+        _check_number_of_answers(n)
         context = self._context(prompt)
         blanks = length == "auto" and self.spec.blanks
 
@@ -306,8 +316,13 @@ class TextModel:
                 near |= set(range(low + 1, high)) - set(coarse)
             if near:
                 found |= fill(sorted(near), seeds)
-        return self._ranked([[found[key] for key in found if key[1] == own] for own in seeds])
+        ranked = self._ranked([[found[key] for key in found if key[1] == own] for own in seeds])
+        return ranked if n > 1 else ranked[0]
 
+    @overload
+    def edit(self, text: str, *, n: Literal[1] = 1, **settings: Any) -> Result: ...
+    @overload
+    def edit(self, text: str, *, n: int, **settings: Any) -> Result | list[Result]: ...
     def edit(
         self,
         text: str,
@@ -318,7 +333,7 @@ class TextModel:
         n: int = 1,
         seed: int = 0,
         **settings: Any,
-    ) -> list[Result]:
+    ) -> Result | list[Result]:
         """Write spans of a text anew; every byte outside them stays.
 
         Args:
@@ -333,8 +348,9 @@ class TextModel:
             **settings: see `request`.
 
         Returns:
-            The answers whose texts differ, the most certain first; `text` is the whole text. A span comes back with as
-            many tokens as it had, or up to a few more where the model was trained to leave slots empty.
+            The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is the whole text.
+            A span comes back with as many tokens as it had, or up to a few more where the model was trained to leave
+            slots empty.
 
         Raises:
             RequestError: if spans are not ones of this text, a setting is not allowed, the model reads only what is
@@ -347,6 +363,7 @@ class TextModel:
         noise_level = (0.3 if spans is None else 1.0) if strength is None else strength
         if not 0.0 < noise_level <= 1.0:
             raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
+        _check_number_of_answers(n)
         check_characters(text)
         whole = [(0, len(text))] if text else []
         spans = whole if spans is None else editing.check_spans(text, spans)
@@ -355,7 +372,8 @@ class TextModel:
         context = self._context(None if instruction is None else f"{instruction}\n{text}")
         seeds = range(seed, seed + n)
         rewritten = self._rewrite(context, [pieces] * n, list(seeds), settings, noise_level=noise_level, blanks=blanks)
-        return self._ranked([[dataclasses.replace(result, text="".join(texts))] for result, texts in rewritten])
+        ranked = self._ranked([[dataclasses.replace(result, text="".join(texts))] for result, texts in rewritten])
+        return ranked if n > 1 else ranked[0]
 
     def _check_sees_behind(self, what: str) -> None:
         if self.spec.autoregressive:

@@ -80,7 +80,7 @@ def evaluate_gaps(
         prefix, cut, suffix = (
             tokenizer.decode(part) for part in (tokens[:first], tokens[first : first + size], tokens[first + size :])
         )
-        [result, *_] = model.infill(prefix, suffix, prompt=item.prompt, seed=seed + i, **settings)
+        result = model.infill(prefix, suffix, prompt=item.prompt, seed=seed + i, **settings)
         restored += result.text == cut
         right += task.check(item, f"{prefix}{result.text}{suffix}")
         near += abs(len(tokenizer.encode(result.text)) - size) <= 1
