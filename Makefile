@@ -42,19 +42,22 @@ bench: .venv/.ready-dev
 	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --json --plot $(BENCH)/latency-smollm2-135m.png > $(BENCH)/latency-smollm2-135m.jsonl
 	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --quantize w8a8 --json --plot $(BENCH)/latency-smollm2-135m-w8a8.png > $(BENCH)/latency-smollm2-135m-w8a8.jsonl
 	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
+	$(BIN)/sfumato bench join --json > $(BENCH)/join-smollm2-135m.jsonl
+	$(BIN)/sfumato bench variations --json > $(BENCH)/variations-smollm2-135m.jsonl
+	$(BIN)/sfumato bench breakeven --json > $(BENCH)/breakeven-smollm2-135m.jsonl
 
 soak: .venv/.ready
 	$(BIN)/sfumato bench soak tiny --minutes 30
 
-# Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, and tiny-polish from
-# tiny. What comes out becomes the embedded models.
+# Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish from tiny,
+# tiny-gaps from that, and the rest of the twin from the twin. What comes out becomes the embedded models.
 train-tiny: .venv/.ready
-	@for name in tiny-ar tiny tiny-polish tiny-twin; do \
+	@for name in tiny-ar tiny tiny-polish tiny-gaps tiny-twin tiny-twin-rest; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
 	done
-	cp runs/tiny-polish/checkpoint/* src/sfumato/assets/tiny/
-	cp runs/tiny-twin/checkpoint/* src/sfumato/assets/tiny-twin/
+	cp runs/tiny-gaps/checkpoint/* src/sfumato/assets/tiny/
+	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -12,6 +12,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from sfumato.bench.breakeven import break_even
 from sfumato.bench.latency import latencies
 from sfumato.bench.roofline import Machine, step_cost, step_share
 from sfumato.bench.shapes import random_checkpoint
@@ -147,6 +148,14 @@ def test_variations_write_their_prompt_once(subject: Subject):
     found = variations(subject, subject.request(prompt, new_tokens=8, steps=2, canvas_length=8), n=3)
     # Whole pages are shared; what is left of the prompt is written by each.
     assert found.prefilled_tokens == 40 + 2 * (40 % 16)
+
+
+def test_break_even(subject: Subject, single: Subject):
+    found = list(break_even(subject, single, [4, 8], prefix=5, gguf=None, repeats=2))
+    assert [one.canvas_length for one in found] == [4, 8]
+    for one in found:
+        assert one.against_ours == pytest.approx(one.step_s / one.ours_s)
+        assert one.peer_s is one.against_peer is None
 
 
 def test_what_bits_cost_a_text(make_decoder: Make, tmp_path: Path):

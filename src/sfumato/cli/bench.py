@@ -250,6 +250,36 @@ def variations(
         _table(f"{model}: answers of {tokens} tokens", rows, columns)
 
 
+def breakeven(
+    canvas: Annotated[str, typer.Option(help="Positions denoised together, several with commas.")] = "16,32,64",
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens before it.")] = 128,
+    gguf: Annotated[
+        Path | None, typer.Option(help="SmolLM2-135M for llama.cpp, to be measured as well.", exists=True)
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed steps of each.")] = 9,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+    threads: Threads = None,
+    as_json: Lines = False,
+) -> None:
+    """From how many tokens a forward a canvas of SmolLM2's shape beats one token after another."""
+    from sfumato.bench.breakeven import break_even
+
+    subject, single = (_subject(name, dtype, quantize, threads, None) for name in ("smollm2-135m", "smollm2-135m-ar"))
+    found = break_even(subject, single, _numbers("canvas", canvas), prefix=prompt, gguf=gguf, repeats=repeats)
+    rows = _collected("breakeven", subject, dtype, quantize, found, as_json)
+    if not as_json:
+        columns = {
+            "canvas": lambda row: f"{row['canvas_length']}",
+            "step": lambda row: f"{row['step_s'] * 1000:.1f} ms",
+            "our token": lambda row: f"{row['ours_s'] * 1000:.1f} ms",
+            "break-even": lambda row: f"{row['against_ours']:.1f}",
+            "llama.cpp token": lambda row: f"{row['peer_s'] * 1000:.1f} ms" if row["peer_s"] else "-",
+            "break-even ": lambda row: f"{row['against_peer']:.1f}" if row["against_peer"] else "-",
+        }
+        _table(f"smollm2-135m after {prompt} tokens", rows, columns)
+
+
 def quality(
     model: Annotated[str, typer.Argument(help="An autoregressive model: a name, a directory, a GGUF file, a hub id.")],
     text: Annotated[Path, typer.Option(help="A text to predict.", exists=True, dir_okay=False)],
@@ -389,7 +419,7 @@ def compare(
     typer.echo(f"  ratio         {found.ratio:8.2f}")
 
 
-COMMANDS = (latency, throughput, roofline, join, variations, quality, simulate, soak, compare)
+COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, compare)
 
 
 def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:

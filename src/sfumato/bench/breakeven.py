@@ -1,0 +1,114 @@
+"""From how many tokens a forward a canvas is faster than one token after another, on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sfumato.bench.subject import Subject
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.errors import ConfigError
+
+_PEER_TOKENS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakEven:
+    """A step over one canvas, sampling included, against one token of autoregressive models of the same shape."""
+
+    canvas_length: int
+    """Positions of the canvas."""
+    prefix: int
+    """Tokens before it."""
+    step_s: float
+    """Seconds of a step; median."""
+    ours_s: float
+    """Seconds of one token on our own autoregressive path; median."""
+    against_ours: float
+    """Tokens a forward has to bring so that the canvas is faster than that: step_s / ours_s."""
+    peer_s: float | None
+    """Seconds of one token by llama.cpp; median of three runs; None without it."""
+    against_peer: float | None
+    """The same against llama.cpp."""
+
+
+def break_even(
+    canvas: Subject, single: Subject, lengths: Sequence[int], *, prefix: int, gguf: Path | None, repeats: int = 9
+) -> Iterator[BreakEven]:
+    """Measure steps and tokens in turns.
+
+    Args:
+        canvas, single: models of one shape, of which the second is autoregressive.
+        lengths: of the canvas.
+        prefix: tokens before it.
+        gguf: weights for llama.cpp; None leaves it out.
+        repeats: timed steps of each.
+
+    Raises:
+        ConfigError: if llama.cpp is asked for and not installed.
+    """
+    peer_s = None if gguf is None else _llama_cpp(gguf, prefix)
+    for length in lengths:
+        ours, theirs = _stepper(canvas, prefix, length, repeats), _stepper(single, prefix, 1, repeats)
+        pairs = [(ours(), theirs()) for _ in range(repeats)]
+        step_s, token_s = (statistics.median(column) for column in zip(*pairs, strict=True))
+        yield BreakEven(
+            canvas_length=length,
+            prefix=prefix,
+            step_s=step_s,
+            ours_s=token_s,
+            against_ours=step_s / token_s,
+            peer_s=peer_s,
+            against_peer=None if peer_s is None else step_s / peer_s,
+        )
+
+
+def _stepper(subject: Subject, prefix: int, length: int, repeats: int) -> Callable[[], float]:
+    """Takes a step of a request, and says how long it took."""
+    engine = Engine(subject.model, EngineConfig(reuse_prefixes=False))
+    tokens, steps = (repeats + 4, 1) if length == 1 else (length, repeats + 4)
+    engine.submit(subject.request(subject.random_prompt(prefix), new_tokens=tokens, steps=steps, canvas_length=length))
+    for _ in range(2):
+        engine.step()
+
+    def step() -> float:
+        started = time.perf_counter()
+        engine.step()
+        return time.perf_counter() - started
+
+    return step
+
+
+def _llama_cpp(gguf: Path, prefix: int) -> float:
+    """Seconds of one token, as llama.cpp reports them itself."""
+    try:
+        xllamacpp = importlib.import_module("xllamacpp")
+    except ImportError:
+        raise ConfigError("llama.cpp is not installed: pip install xllamacpp") from None
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(gguf)
+    settings.n_ctx, settings.n_parallel, settings.verbosity, settings.port = 1024, 1, 0, 0
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = torch.get_num_threads()
+    server = xllamacpp.Server(settings)
+    request = {
+        "prompt": "The " * prefix,
+        "n_predict": _PEER_TOKENS,
+        "temperature": 0.0,
+        "ignore_eos": True,
+        "cache_prompt": False,
+    }
+    found: list[float] = []
+    for _ in range(4):
+        answers: list[Any] = []
+        server.handle_completions(request, answers.append)
+        answer = answers[-1] if isinstance(answers[-1], dict) else json.loads(answers[-1])
+        found.append(answer["timings"]["predicted_per_token_ms"] / 1000)
+    return statistics.median(found[1:])
