@@ -149,9 +149,20 @@ def test_infilling_keeps_both_ends(model: TextModel):
 def test_lengths_that_are_tried(model: TextModel, blank_model: TextModel, blanks: bool):
     chosen = blank_model if blanks else model
     result = chosen.infill("ab", "yz", max_tokens=10, steps=1)
-    # Slots of 8 and 10; or 1, 2, 3, 4, 6, 8, and those between the neighbours of the best.
-    assert result.usage.denoising_steps in ([2] if blanks else range(6, 11))
+    # Slots of 8 and 10; or 1, 2, 3, 4, 6, 8, and those between the neighbours of the best, each judged by another step.
+    assert result.usage.denoising_steps in ([2] if blanks else range(12, 34, 2))
     assert chosen.infill("ab", "yz", max_tokens=10, steps=1).text == result.text
+
+
+def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextModel]):
+    """A model that says the same from the start of the text on, whatever it reads: where the gap has the right length,
+    the text behind it is what it would have written; of other lengths it is as certain."""
+    model = make_scripted(GenerationSpec(canvas_length=32), [*range(40, 60)])
+    said = model.generate("?", max_tokens=20, steps=2).tokens
+    text = [model.tokenizer.decode([token]) for token in said]
+    result = model.infill("".join(text[:3]), "".join(text[7:]), prompt="?", max_tokens=16, steps=2)
+    assert result.text == "".join(text[3:7])
+    assert result.tokens == said[3:7]
 
 
 @pytest.mark.parametrize(

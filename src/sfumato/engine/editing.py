@@ -103,6 +103,11 @@ def gap(tokenizer: Tokenizer, prefix: str, suffix: str, length: int) -> list[Pie
     ]
 
 
+def first_free(pieces: Sequence[Piece]) -> int:
+    """Index of the first free piece."""
+    return next(i for i, piece in enumerate(pieces) if piece.free)
+
+
 def plan_jobs(
     pieces: Sequence[Piece],
     *,

@@ -35,6 +35,8 @@ _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # Slots of a gap that may stay empty, and how many a span gets besides its own.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
+# Tokens behind a gap that judge what was written in it.
+_HIDDEN = 8
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
@@ -267,7 +269,8 @@ class TextModel:
             prompt: what the whole text is the answer to; None takes the text for itself.
             length: tokens of the gap. "auto" leaves it to the model: one that was trained for it gets slots of which it
                 may leave some empty, several numbers of them in one batch; another one gets all lengths near the best
-                of several. Of what is tried, the answer is taken that the model is most certain of.
+                two of several. Of what is tried, the answer is taken that the model is most certain of, and from
+                which it finds the text behind the gap again.
             max_tokens: the longest that "auto" tries.
             n: number of answers, each with a seed of its own.
             seed: decides all randomness.
@@ -290,33 +293,39 @@ class TextModel:
         context = self._context(prompt)
         blanks = length == "auto" and self.spec.blanks
 
-        def fill(lengths: Sequence[int], seeds: Sequence[int]) -> dict[tuple[int, int], Result]:
+        tried: dict[tuple[int, int], Result] = {}
+
+        def fill(lengths: Sequence[int], seeds: Sequence[int]) -> None:
             keys = [(one, seed) for seed in seeds for one in lengths]
             layouts = [editing.gap(self.tokenizer, prefix, suffix, one) for one in lengths] * len(seeds)
             rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
-            return {
-                key: dataclasses.replace(result, text=next(t for p, t in zip(pieces, texts, strict=True) if p.free))
-                for key, pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
-            }
+            results = [
+                dataclasses.replace(result, text=texts[editing.first_free(pieces)], tokens=result.tokens[:one])
+                for (one, _), pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
+            ]
+            if len(lengths) > 1 and not blanks:
+                results = self._judged(context, prefix, results, suffix, settings)
+            tried.update(zip(keys, results, strict=True))
 
         seeds = range(seed, seed + n)
         if length != "auto":
-            found = fill([length], seeds)
-        elif self.spec.blanks:
-            found = fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}), seeds)
+            fill([length], seeds)
+        elif blanks:
+            fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}), seeds)
         else:
             coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
-            found = fill(coarse, seeds)
+            fill(coarse, seeds)
             near: set[int] = set()
             for own in seeds:
-                best = max(coarse, key=lambda one: found[one, own].certainty)
-                place = coarse.index(best)
-                low = coarse[place - 1] if place else 0
-                high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
-                near |= set(range(low + 1, high)) - set(coarse)
+                for best in sorted(coarse, key=lambda one: -tried[one, own].certainty)[:2]:
+                    place = coarse.index(best)
+                    low = coarse[place - 1] if place else 0
+                    high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
+                    near |= set(range(low + 1, high)) - set(coarse)
             if near:
-                found |= fill(sorted(near), seeds)
-        ranked = self._ranked([[found[key] for key in found if key[1] == own] for own in seeds])
+                # Two at least, so that they are judged as the others were.
+                fill(sorted(near | {coarse[0]}), seeds)
+        ranked = self._ranked([[tried[key] for key in tried if key[1] == own] for own in seeds])
         return ranked if n > 1 else ranked[0]
 
     @overload
@@ -372,7 +381,9 @@ class TextModel:
         context = self._context(None if instruction is None else f"{instruction}\n{text}")
         seeds = range(seed, seed + n)
         rewritten = self._rewrite(context, [pieces] * n, list(seeds), settings, noise_level=noise_level, blanks=blanks)
-        ranked = self._ranked([[dataclasses.replace(result, text="".join(texts))] for result, texts in rewritten])
+        ranked = self._ranked(
+            [[dataclasses.replace(result, text="".join(texts), tokens=())] for result, texts in rewritten]
+        )
         return ranked if n > 1 else ranked[0]
 
     def _check_sees_behind(self, what: str) -> None:
@@ -394,6 +405,7 @@ class TextModel:
         *,
         noise_level: float = 1.0,
         blanks: bool,
+        end: tuple[int, ...] | None = None,
     ) -> list[tuple[Result, list[str]]]:
         """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
         most = self.decoder.config.max_position_embeddings - len(context)
@@ -403,7 +415,7 @@ class TextModel:
         for pieces, seed in zip(layouts, seeds, strict=True):
             jobs = editing.plan_jobs(
                 pieces,
-                end=self.tokenizer.eos_ids[:1],
+                end=self.tokenizer.eos_ids[:1] if end is None else end,
                 canvas_length=template.canvas_length,
                 most=most,
                 noise_level=noise_level,
@@ -428,12 +440,38 @@ class TextModel:
             done.append((self._as_one(own, seed), texts))
         return done
 
+    def _judged(
+        self, context: tuple[int, ...], prefix: str, results: Sequence[Result], suffix: str, settings: dict[str, Any]
+    ) -> list[Result]:
+        """Fillings of several lengths, held against what follows: its first tokens are hidden and read in one step, and
+        each that the model does not find again makes the filling a nat less certain."""
+        ends = self.tokenizer.eos_ids[:1]
+        behind = (*self.tokenizer.encode(suffix), *ends)
+        hidden, rest = behind[:_HIDDEN], behind[_HIDDEN:]
+        layouts = [
+            [
+                editing.Piece(prefix, tuple(self.tokenizer.encode(prefix)), False),
+                editing.Piece(result.text, result.tokens, False),
+                editing.Piece("", hidden, True),
+                editing.Piece("", rest, False),
+            ]
+            for result in results
+        ]
+        once = settings | {"steps": 1, "temperature": 0.0}
+        read = self._rewrite(context, layouts, [0] * len(layouts), once, blanks=True, end=())
+        judged = []
+        for result, (found, _) in zip(results, read, strict=True):
+            missed = sum(one != other for one, other in zip(found.tokens, hidden, strict=False))
+            usage = Usage.together([result.usage, found.usage])
+            judged.append(dataclasses.replace(result, certainty=result.certainty - missed, usage=usage))
+        return judged
+
     def _as_one(self, results: Sequence[Result], seed: int) -> Result:
         """Several jobs of one text as one result, without its text."""
         failed = next((result for result in results if result.finish_reason != "stop"), None)
         return Result(
             text="",
-            tokens=(),
+            tokens=results[0].tokens if len(results) == 1 else (),
             finish_reason="stop" if failed is None else failed.finish_reason,
             seed=seed,
             model=self.name,
