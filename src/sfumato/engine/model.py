@@ -35,6 +35,8 @@ _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # Slots of a gap that may stay empty, and how many a span gets besides its own.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
+# Tokens more or less that a span may come back with, and how many it may have for that.
+_NEAR, _LONGEST_TRIED = 3, 32
 # Tokens behind a gap that judge what was written in it.
 _HIDDEN = 8
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -296,16 +298,7 @@ class TextModel:
         tried: dict[tuple[int, int], Result] = {}
 
         def fill(lengths: Sequence[int], seeds: Sequence[int]) -> None:
-            keys = [(one, seed) for seed in seeds for one in lengths]
-            layouts = [editing.gap(self.tokenizer, prefix, suffix, one) for one in lengths] * len(seeds)
-            rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
-            results = [
-                dataclasses.replace(result, text=texts[editing.first_free(pieces)], tokens=result.tokens[:one])
-                for (one, _), pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
-            ]
-            if len(lengths) > 1 and not blanks:
-                results = self._judged(context, prefix, results, suffix, settings)
-            tried.update(zip(keys, results, strict=True))
+            tried.update(self._fill(context, prefix, suffix, lengths, seeds, settings, blanks=blanks))
 
         seeds = range(seed, seed + n)
         if length != "auto":
@@ -358,7 +351,8 @@ class TextModel:
 
         Returns:
             The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is the whole text.
-            A span comes back with as many tokens as it had, or up to a few more where the model was trained to leave
+            A single short span that is forgotten whole comes back with up to three tokens more or less, as `infill`
+            judges; another one with as many tokens as it had, or up to a few more where the model was trained to leave
             slots empty.
 
         Raises:
@@ -377,13 +371,28 @@ class TextModel:
         whole = [(0, len(text))] if text else []
         spans = whole if spans is None else editing.check_spans(text, spans)
         blanks = self.spec.blanks
-        pieces = editing.cut(self.tokenizer, text, spans, slack=_SLACK if blanks else 0)
         context = self._context(None if instruction is None else f"{instruction}\n{text}")
         seeds = range(seed, seed + n)
-        rewritten = self._rewrite(context, [pieces] * n, list(seeds), settings, noise_level=noise_level, blanks=blanks)
-        ranked = self._ranked(
-            [[dataclasses.replace(result, text="".join(texts), tokens=())] for result, texts in rewritten]
-        )
+        pieces = editing.cut(self.tokenizer, text, spans, slack=_SLACK if blanks else 0)
+        free = [piece for piece in pieces if piece.free]
+        if len(free) == 1 and noise_level == 1.0 and not blanks and len(free[0].tokens) <= _LONGEST_TRIED:
+            # Nothing of what stood there is kept, and so neither is its length.
+            start, end = spans[0]
+            size = len(free[0].tokens)
+            lengths = range(max(1, size - _NEAR), size + _NEAR + 1)
+            tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings)
+            whole_texts = {
+                key: dataclasses.replace(result, text=f"{text[:start]}{result.text}{text[end:]}", tokens=())
+                for key, result in tried.items()
+            }
+            ranked = self._ranked([[whole_texts[one, own] for one in lengths] for own in seeds])
+        else:
+            rewritten = self._rewrite(
+                context, [pieces] * n, list(seeds), settings, noise_level=noise_level, blanks=blanks
+            )
+            ranked = self._ranked(
+                [[dataclasses.replace(result, text="".join(texts), tokens=())] for result, texts in rewritten]
+            )
         return ranked if n > 1 else ranked[0]
 
     def _check_sees_behind(self, what: str) -> None:
@@ -439,6 +448,29 @@ class TextModel:
             texts = editing.put_back(self.tokenizer, pieces, jobs, own)
             done.append((self._as_one(own, seed), texts))
         return done
+
+    def _fill(
+        self,
+        context: tuple[int, ...],
+        prefix: str,
+        suffix: str,
+        lengths: Sequence[int],
+        seeds: Sequence[int],
+        settings: dict[str, Any],
+        *,
+        blanks: bool = False,
+    ) -> dict[tuple[int, int], Result]:
+        """Fillings of a gap by (length, seed); where there are several lengths, judged by what follows."""
+        keys = [(one, seed) for seed in seeds for one in lengths]
+        layouts = [editing.gap(self.tokenizer, prefix, suffix, one) for one in lengths] * len(seeds)
+        rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
+        results = [
+            dataclasses.replace(result, text=texts[editing.first_free(pieces)], tokens=result.tokens[:one])
+            for (one, _), pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
+        ]
+        if len(lengths) > 1 and not blanks:
+            results = self._judged(context, prefix, results, suffix, settings)
+        return dict(zip(keys, results, strict=True))
 
     def _judged(
         self, context: tuple[int, ...], prefix: str, results: Sequence[Result], suffix: str, settings: dict[str, Any]
