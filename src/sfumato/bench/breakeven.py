@@ -5,16 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from sfumato.bench.subject import Subject
-from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.bench.subject import Subject, seconds
 from sfumato.errors import ConfigError
 
 _PEER_TOKENS = 64
@@ -57,8 +55,8 @@ def break_even(
     """
     peer_s = None if gguf is None else _llama_cpp(gguf, prefix)
     for length in lengths:
-        ours, theirs = _stepper(canvas, prefix, length, repeats), _stepper(single, prefix, 1, repeats)
-        pairs = [(ours(), theirs()) for _ in range(repeats)]
+        ours, theirs = canvas.stepping(length, prefix, repeats), single.stepping(1, prefix, repeats)
+        pairs = [(seconds(ours.step), seconds(theirs.step)) for _ in range(repeats)]
         step_s, token_s = (statistics.median(column) for column in zip(*pairs, strict=True))
         yield BreakEven(
             canvas_length=length,
@@ -69,22 +67,6 @@ def break_even(
             peer_s=peer_s,
             against_peer=None if peer_s is None else step_s / peer_s,
         )
-
-
-def _stepper(subject: Subject, prefix: int, length: int, repeats: int) -> Callable[[], float]:
-    """Takes a step of a request, and says how long it took."""
-    engine = Engine(subject.model, EngineConfig(reuse_prefixes=False))
-    tokens, steps = (repeats + 4, 1) if length == 1 else (length, repeats + 4)
-    engine.submit(subject.request(subject.random_prompt(prefix), new_tokens=tokens, steps=steps, canvas_length=length))
-    for _ in range(2):
-        engine.step()
-
-    def step() -> float:
-        started = time.perf_counter()
-        engine.step()
-        return time.perf_counter() - started
-
-    return step
 
 
 def _llama_cpp(gguf: Path, prefix: int) -> float:

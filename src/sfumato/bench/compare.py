@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 
 from sfumato.bench.shapes import require_transformers
-from sfumato.bench.subject import Subject
+from sfumato.bench.subject import Subject, seconds
 from sfumato.errors import ConfigError, unknown
 from sfumato.models.families import llama
 from sfumato.models.tensors import read_json
@@ -77,7 +76,7 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
         nonlocal passes
         passes = subject.run(request).usage.forward_passes
 
-    pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(1 + work.repeats)][1:]
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(1 + work.repeats)][1:]
     return Comparison(
         model=str(directory),
         peer=peer,
@@ -88,12 +87,6 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
         ratio=statistics.median(other / mine for mine, other in pairs),
         forward_passes=passes,
     )
-
-
-def _seconds(run: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
 
 
 def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[], None]:

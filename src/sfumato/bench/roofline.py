@@ -14,8 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from sfumato.bench.subject import Subject
-from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.bench.subject import Subject, seconds
 from sfumato.models import decoder, gemma
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts, MixtureOfExperts
@@ -165,12 +164,7 @@ def step_share(subject: Subject, length: int, prefix: int, *, repeats: int = 7) 
         repeats: timed steps.
     """
     model, soft = subject.model.decoder, subject.model.spec.self_conditioning
-    engine = Engine(subject.model, EngineConfig(reuse_prefixes=False))
-    prompt = subject.random_prompt(prefix)
-    # The first step writes the prompt and reads no soft embedding.
-    engine.submit(subject.request(prompt, new_tokens=length, steps=repeats + 4, canvas_length=length))
-    for _ in range(2):
-        engine.step()
+    engine = subject.stepping(length, prefix, repeats)
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
     inputs = {module.in_features: torch.randn(length, module.in_features) for module in linears}
     hidden = torch.randn(length, model.embedding_VD.shape[1])
@@ -186,7 +180,7 @@ def step_share(subject: Subject, length: int, prefix: int, *, repeats: int = 7) 
             model.soft_embedding(probs)
 
     products()
-    pairs = [(_seconds(engine.step), _seconds(products)) for _ in range(repeats)]
+    pairs = [(seconds(engine.step), seconds(products)) for _ in range(repeats)]
     step_s, products_s = (statistics.median(column) for column in zip(*pairs, strict=True))
     cost = step_cost(model, length, prefix, soft_embedding=soft)
     return StepShare(
@@ -199,18 +193,10 @@ def step_share(subject: Subject, length: int, prefix: int, *, repeats: int = 7) 
     )
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def _best(work: Callable[[], object], seconds: float) -> float:
-    best, until = float("inf"), time.perf_counter() + seconds
+def _best(work: Callable[[], object], limit_s: float) -> float:
+    best, until = float("inf"), time.perf_counter() + limit_s
     while time.perf_counter() < until:
-        started = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - started)
+        best = min(best, seconds(work))
     return best
 
 

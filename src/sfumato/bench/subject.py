@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -84,6 +85,24 @@ class Subject:
         [result] = [event.result for _, event in engine.run([request]) if isinstance(event, Finished)]
         assert len(result.tokens) == request.max_tokens
         return result
+
+    def stepping(self, length: int, prefix: int, steps: int) -> Engine:
+        """An engine in the middle of one request, behind a prompt of `prefix` tokens, with so many steps of a canvas
+        ahead, or tokens where `length` is 1. The step that wrote the prompt, and one more, are taken."""
+        engine = Engine(self.model, EngineConfig(reuse_prefixes=False))
+        tokens, allowed = (steps + 4, 1) if length == 1 else (length, steps + 4)
+        prompt = self.random_prompt(prefix)
+        engine.submit(self.request(prompt, new_tokens=tokens, steps=allowed, canvas_length=length))
+        for _ in range(2):
+            engine.step()
+        return engine
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long it takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def describe_machine() -> dict[str, Any]:

@@ -87,8 +87,7 @@ def evaluate(
             first = first or score
             scores.append(dataclasses.replace(score, twin=first.twin))
     if as_json:
-        objects = [score.to_dict() for score in scores]
-        typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
+        _print_json(scores)
     else:
         _print_table(scores)
 
@@ -104,8 +103,7 @@ def _evaluate_gaps(
             with _progress(f"{task}, gaps") as tell:
                 scores.append(evaluate_gaps(model, task, steps=cap, on_progress=tell, **settings))
     if as_json:
-        objects = [score.to_dict() for score in scores]
-        typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
+        _print_json(scores)
         return
     rows = [
         [
@@ -149,6 +147,11 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print_json(scores: Sequence[TaskScore | GapScore]) -> None:
+    objects = [score.to_dict() for score in scores]
+    typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
 
 
 def _print_table(scores: Sequence[TaskScore]) -> None:

@@ -94,13 +94,10 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
     return pieces
 
 
-def gap(tokenizer: Tokenizer, prefix: str, suffix: str, length: int) -> list[Piece]:
-    """The pieces of a text that has a gap of so many tokens."""
-    return [
-        *([Piece(prefix, tuple(tokenizer.encode(prefix)), False)] if prefix else []),
-        Piece("", (0,) * length, True),
-        *([Piece(suffix, tuple(tokenizer.encode(suffix)), False)] if suffix else []),
-    ]
+def gaps(tokenizer: Tokenizer, prefix: str, suffix: str, lengths: Sequence[int]) -> list[list[Piece]]:
+    """The pieces of a text that has a gap, for each number of tokens that it may have."""
+    before, behind = ([Piece(text, tuple(tokenizer.encode(text)), False)] if text else [] for text in (prefix, suffix))
+    return [[*before, Piece("", (0,) * length, True), *behind] for length in lengths]
 
 
 def first_free(pieces: Sequence[Piece]) -> int:

@@ -297,17 +297,19 @@ class TextModel:
 
         tried: dict[tuple[int, int], Result] = {}
 
-        def fill(lengths: Sequence[int], seeds: Sequence[int]) -> None:
-            tried.update(self._fill(context, prefix, suffix, lengths, seeds, settings, blanks=blanks))
+        judge = length == "auto" and not blanks
+
+        def fill(lengths: Sequence[int]) -> None:
+            tried.update(self._fill(context, prefix, suffix, lengths, seeds, settings, judge=judge, blanks=blanks))
 
         seeds = range(seed, seed + n)
         if length != "auto":
-            fill([length], seeds)
+            fill([length])
         elif blanks:
-            fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}), seeds)
+            fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}))
         else:
             coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
-            fill(coarse, seeds)
+            fill(coarse)
             near: set[int] = set()
             for own in seeds:
                 for best in sorted(coarse, key=lambda one: -tried[one, own].certainty)[:2]:
@@ -316,8 +318,7 @@ class TextModel:
                     high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
                     near |= set(range(low + 1, high)) - set(coarse)
             if near:
-                # Two at least, so that they are judged as the others were.
-                fill(sorted(near | {coarse[0]}), seeds)
+                fill(sorted(near))
         ranked = self._ranked([[tried[key] for key in tried if key[1] == own] for own in seeds])
         return ranked if n > 1 else ranked[0]
 
@@ -380,7 +381,7 @@ class TextModel:
             start, end = spans[0]
             size = len(free[0].tokens)
             lengths = range(max(1, size - _NEAR), size + _NEAR + 1)
-            tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings)
+            tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings, judge=True)
             whole_texts = {
                 key: dataclasses.replace(result, text=f"{text[:start]}{result.text}{text[end:]}", tokens=())
                 for key, result in tried.items()
@@ -458,17 +459,18 @@ class TextModel:
         seeds: Sequence[int],
         settings: dict[str, Any],
         *,
+        judge: bool,
         blanks: bool = False,
     ) -> dict[tuple[int, int], Result]:
-        """Fillings of a gap by (length, seed); where there are several lengths, judged by what follows."""
+        """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
         keys = [(one, seed) for seed in seeds for one in lengths]
-        layouts = [editing.gap(self.tokenizer, prefix, suffix, one) for one in lengths] * len(seeds)
+        layouts = editing.gaps(self.tokenizer, prefix, suffix, lengths) * len(seeds)
         rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
         results = [
             dataclasses.replace(result, text=texts[editing.first_free(pieces)], tokens=result.tokens[:one])
             for (one, _), pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
         ]
-        if len(lengths) > 1 and not blanks:
+        if judge:
             results = self._judged(context, prefix, results, suffix, settings)
         return dict(zip(keys, results, strict=True))
 
@@ -480,9 +482,10 @@ class TextModel:
         ends = self.tokenizer.eos_ids[:1]
         behind = (*self.tokenizer.encode(suffix), *ends)
         hidden, rest = behind[:_HIDDEN], behind[_HIDDEN:]
+        before = editing.Piece(prefix, tuple(self.tokenizer.encode(prefix)), False)
         layouts = [
             [
-                editing.Piece(prefix, tuple(self.tokenizer.encode(prefix)), False),
+                before,
                 editing.Piece(result.text, result.tokens, False),
                 editing.Piece("", hidden, True),
                 editing.Piece("", rest, False),
