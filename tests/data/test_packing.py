@@ -218,34 +218,34 @@ def test_a_share_of_documents_takes_any_length():
         assert found[sizes] / total == pytest.approx(share, abs=0.1)
 
 
-def test_a_gap_is_the_response_with_blanks_behind_an_interval():
-    """Without the end tokens of the gap the canvas is as ever; the clean half has no gap."""
-    response = [*range(10, 29), END]
+def test_a_gap_is_an_interval_of_the_response_with_blanks_and_what_follows():
+    """What is before the gap is text; without the end tokens of the gap, text and canvas are the response."""
+    prompt, response = [5, 6], [*range(10, 29), END]
     batch = packed(
-        Document([5, 6], response), rows=200, row_length=100, canvas_lengths=(32, 48, 64), gap_share=0.6, ar_share=0.5
+        Document(prompt, response), rows=200, row_length=100, canvas_lengths=(32, 48, 64), gap_share=0.6, ar_share=0.5
     )
     with_gap = num_canvases = num_empty = most = 0
     for row in range(len(batch.tokens_BT)):
         for number in range(1, int(batch.canvases_BT[row].max()) + 1):
             here = batch.canvases_BT[row] == number
             tokens, given = batch.tokens_BT[row][here].tolist(), batch.given_BT[row][here].tolist()
-            assert torch.equal(batch.targets_BT[row][here], batch.tokens_BT[row][here])
             num_canvases += 1
             if not any(given):
                 assert tokens == response + [END] * (len(tokens) - len(response))
                 continue
             with_gap += 1
-            gap = [token for token, fixed in zip(tokens, given, strict=True) if not fixed]
-            assert 0 in given
-            first = given.index(0)
-            assert given == [1] * first + [0] * len(gap) + [1] * (len(tokens) - first - len(gap))
-            filled = [token for token in gap if token != END]
-            blanks = gap[len(filled) :]
+            free = given.index(1)
+            assert given == [0] * free + [1] * (len(tokens) - free)
+            assert batch.targets_BT[row][here].tolist() == tokens[:free] + [IGNORED] * (len(tokens) - free)
+            filled = [token for token in tokens[:free] if token != END]
+            blanks = tokens[len(filled) : free]
             assert blanks == [END] * len(blanks)
             num_empty, most = num_empty + (not filled), max(most, len(blanks))
-            text = [*tokens[:first], *filled, *tokens[first + len(gap) :]]
-            assert text[: len(response)] == response
-            assert set(text[len(response) :]) <= {END}
+            owner = batch.documents_BT[row][here][0]
+            start = int(batch.starts_BT[row][here][0])
+            clean = (batch.documents_BT[row] == owner) & (batch.canvases_BT[row] == 0)
+            before = batch.tokens_BT[row][clean & (batch.positions_BT[row] < start)].tolist()
+            assert before + filled + tokens[free:] == prompt + response
     assert not batch.given_BT[batch.canvases_BT == 0].any()
     assert num_canvases > 200
     assert with_gap / num_canvases == pytest.approx(0.6, abs=0.12)
@@ -253,11 +253,30 @@ def test_a_gap_is_the_response_with_blanks_behind_an_interval():
     assert most > GAP_BLANKS / 2
 
 
-def test_a_response_too_long_for_one_canvas_has_no_gap():
-    long = Document([5], [*range(10, 50), END])
-    batch = packed(long, rows=20, row_length=100, canvas_lengths=(24,), gap_share=1.0)
-    assert batch.canvases_BT.any()
-    assert not batch.given_BT.any()
+def test_a_gap_and_what_follows_fill_one_canvas_at_most():
+    long = Document([5], [*range(10, 90), END])
+    batch = packed(long, rows=100, row_length=200, canvas_lengths=(16, 24), gap_share=1.0)
+    sizes = set()
+    for row in range(len(batch.tokens_BT)):
+        for number in range(1, int(batch.canvases_BT[row].max()) + 1):
+            here = batch.canvases_BT[row] == number
+            sizes.add(int(here.sum()))
+            assert 0 < int(batch.given_BT[row][here].sum()) < int(here.sum())
+    assert max(sizes) == 24
+    assert min(sizes) < 24
+
+
+def test_the_length_of_a_response_stands_at_the_end_of_its_prompt():
+    batch = packed(
+        Document([5, 6, 7], [*range(10, 15), END]), rows=4, row_length=60, gap_share=0.5, canvas_lengths=(8,)
+    )
+    places = (batch.lengths_BT > 0).nonzero().tolist()
+    assert len(places) == len({(row, int(batch.documents_BT[row, place])) for row, place in places})
+    assert {row for row, _ in places} == {0, 1, 2, 3}
+    for row, place in places:
+        assert batch.lengths_BT[row, place] == 6
+        assert batch.tokens_BT[row, place] == 7
+        assert batch.canvases_BT[row, place] == 0
 
 
 def test_a_batch_is_decided_by_seed_and_step():

@@ -52,6 +52,7 @@ class ScriptedDecoder(Decoder):
         *,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
+        given_RQ: Tensor | None = None,
     ) -> Tensor:
         self.calls.append(tuple(tokens_RQ.shape))
         return positions_RQ[:, :, None].float().expand(-1, -1, self.config.hidden_size)

@@ -76,6 +76,7 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
         canvas_length=spec.canvas_length if fixed else random_.choice([3, 8, 12]),
         seed=random_.randrange(1000),
         priority=random_.choice([0, 0, 1, 5]),
+        fit=random_.random() < 0.5,
         trace=True,
     )
 
@@ -92,7 +93,7 @@ def same(one: Result, other: Result) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_mixes_of_requests_are_as_each_is_alone(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     """Twenty mixes, of any lengths, seeds, samplers and priorities, with cancels, in engines of any size."""
-    model = make_model(specs[name])
+    model = make_model(specs[name], given_embedding=True, length_buckets=(2, 5, 9, 30))
     random_ = random.Random(name)
     pool = [drawn_request(model, random_) for _ in range(16)]
     alone = []

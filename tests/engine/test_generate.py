@@ -13,6 +13,7 @@ import torch
 import plain
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Start
+from sfumato.errors import RequestError
 from sfumato.models.attention import AttentionSpec
 from sfumato.spec import GenerationSpec
 
@@ -57,7 +58,7 @@ FROZEN = {
 def test_what_is_given_stays_and_the_rest_equals_the_plain_loop(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, noise_level: float, frozen: list[bool]
 ):
-    model = make_model(specs[name])
+    model = make_model(specs[name], given_embedding=True)
     given = tuple(range(40, 40 + len(frozen)))
     request = dataclasses.replace(
         model.request("hello", max_tokens=len(given), steps=4, seed=5, temperature=0.5),
@@ -88,6 +89,39 @@ def test_generation_equals_the_plain_loop(
     assert len(tokens) > 1
     assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
     assert result.text == model.tokenizer.decode(tokens)
+
+
+@pytest.mark.parametrize("name", ["uniform", "self-conditioned", "mask", "shifted"])
+@pytest.mark.parametrize("prompt", [[7], [9] * 20, [*range(10, 42)]])
+def test_a_length_head_sets_the_first_canvas(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, prompt: list[int]
+):
+    """As in the plain loop, for whatever of the prompt another request has left in the cache."""
+    model = make_model(specs[name], length_buckets=(2, 5, 9, 30))
+    # Sure of one bucket or another.
+    model.decoder.get_parameter("length_head.weight").data *= 20
+    sizes = set()
+    for ending in range(60, 80):
+        request = model.request([*prompt, ending, ending], max_tokens=29, steps=2, seed=5)
+        assert request.fit
+        [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
+        assert (list(result.tokens), result.usage.canvases, result.usage.denoising_steps) == plain.answer(
+            model.generator, request
+        )
+        size = plain.fitted(model.generator, request.prompt)
+        sizes.add(size)
+        ended = result.finish_reason == "stop"
+        rest = 29 - min(29, size or 12)
+        assert ended or result.usage.canvases == 1 + -(-rest // 12)
+    assert len(sizes) > 2
+    assert not model.request("hello", canvas_length=8).fit
+
+
+def test_a_length_is_not_asked_of_a_model_without_a_head(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["uniform"])
+    assert not model.request("hello").fit
+    with pytest.raises(RequestError, match="canvas_length is 'auto' and small has no length head; allowed: a whole"):
+        model.request("hello", canvas_length="auto")
 
 
 @pytest.mark.parametrize("spec", [AR, dataclasses.replace(AR, commit="reencode")], ids=["in place", "reencoded"])

@@ -22,17 +22,18 @@ Answered = tuple[list[int], int, int]
 class Uncached:
     """A `sampling.Denoiser` of one row."""
 
-    def __init__(self, generator: Generator, prefix: Sequence[int]) -> None:
-        self.generator, self.prefix = generator, list(prefix)
+    def __init__(self, generator: Generator, prefix: Sequence[int], frozen: Sequence[bool]) -> None:
+        self.generator, self.prefix, self.frozen = generator, list(prefix), list(frozen)
 
     def __call__(
         self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         spec, model = self.generator.spec, self.generator.model
         full, block = spec.prefix_attention == "full", 1
-        prefix, canvas = self.prefix, tokens_RL[0].tolist()
+        prefix, canvas, frozen = self.prefix, tokens_RL[0].tolist(), self.frozen
         if spec.logit_shift and not full:
             prefix, canvas = prefix[:-1], [prefix[-1], *canvas[:-1]]
+            frozen = [False, *frozen[:-1]]
         if spec.prefix_attention == "block":
             block = spec.canvas_length
         tokens = torch.tensor([[*prefix, *canvas]])
@@ -53,7 +54,12 @@ class Uncached:
         if soft_RLD is not None:
             soft = torch.cat((torch.zeros(1, len(prefix), soft_RLD.shape[-1]), soft_RLD), dim=1)
         hidden = model(
-            tokens, places[None], attention, canvas_RQ=None if spec.autoregressive else on_canvas[None], soft_RQD=soft
+            tokens,
+            places[None],
+            attention,
+            canvas_RQ=None if spec.autoregressive else on_canvas[None],
+            soft_RQD=soft,
+            given_RQ=torch.tensor([[False] * len(prefix) + frozen]),
         )
         first = len(prefix) - int(full and spec.logit_shift)
         return model.logits(hidden[0, first + index_N])
@@ -63,6 +69,18 @@ class Uncached:
 
     def embedding(self, tokens_RL: Tensor) -> Tensor:
         return self.generator.model.token_embedding(tokens_RL)
+
+
+@torch.inference_mode()
+def fitted(generator: Generator, text: Sequence[int]) -> int | None:
+    """The shortest bucket of which the length head is sure enough, by the last token that is not read on the canvas."""
+    ahead = list(text[: len(text) - generator.spec.logit_shift])
+    if not ahead:
+        return None
+    hidden = generator.model(torch.tensor([ahead]), torch.arange(len(ahead))[None], AttentionSpec(causal=True))
+    shares = generator.model.length_logits(hidden[0, -1]).softmax(-1)
+    sums = [float(shares[: i + 1].sum()) for i in range(len(shares) - 1)]
+    return next((edge for edge, share in zip(generator.model.length_buckets, sums, strict=True) if share >= 0.9), None)
 
 
 @torch.inference_mode()
@@ -84,7 +102,10 @@ def answer(generator: Generator, request: Request) -> Answered:
             return tokens, canvas, steps
         whole = len(behind) // block * block
         text, head = behind[:whole], behind[whole:]
-        length = min(request.canvas_length, request.max_tokens - len(tokens)) if block == 1 else block
+        wanted = request.canvas_length
+        if request.fit and canvas == 0:
+            wanted = fitted(generator, text) or wanted
+        length = min(wanted, request.max_tokens - len(tokens)) if block == 1 else block
         places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
         places += [(0, False)] * (length - len(places))
         batch = CanvasBatch.from_tokens(
@@ -98,7 +119,7 @@ def answer(generator: Generator, request: Request) -> Answered:
         )
         done = denoise(
             batch,
-            Uncached(generator, text),
+            Uncached(generator, text, [frozen for _, frozen in places]),
             generator.process,
             self_conditioning=spec.self_conditioning,
             banned=banned,

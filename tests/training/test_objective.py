@@ -91,7 +91,7 @@ def test_what_is_given_around_a_gap_stays(unrolled: bool):
     assert not changed_BT[given_BT].any()
     gap_BT = (batch.canvases_BT > 0) & ~given_BT
     assert changed_BT[gap_BT].float().mean() > 0.4
-    assert torch.equal(ready.on_canvas_BT, batch.canvases_BT > 0)
+    assert torch.equal(ready.on_canvas_BT, gap_BT)
     if unrolled:
         assert ready.unroll is not None
         assert not ready.unroll.taken_BT[given_BT].any()
@@ -213,13 +213,14 @@ def by_hand(model: Decoder, batch: TrainingBatch, soft: Tensor | None = None) ->
 
 def test_sums_by_hand(variant: Decoder):
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=0.0)
-    torch.testing.assert_close(losses(variant, batch), by_hand(variant, batch))
+    torch.testing.assert_close(losses(variant, batch)[:2], by_hand(variant, batch))
 
 
 def test_sums_of_rows_without_canvases(make_decoder: Callable[..., Decoder]):
     model = make_decoder()
     batch = prepared(rows(length=9, num=2, canvas_lengths=(), ar_share=1.0), PROCESSES["uniform"])
-    canvas_sum, clean_sum = losses(model, batch)
+    canvas_sum, clean_sum, length_sum = losses(model, batch)
+    assert length_sum.item() == 0.0
     assert canvas_sum.item() == 0.0
     torch.testing.assert_close(clean_sum, by_hand(model, batch)[1])
 
@@ -232,7 +233,7 @@ def test_a_first_prediction_is_read_on_canvases_and_gives_no_gradient(make_decod
         soft = model.logits(hidden).softmax(-1) @ model.embedding_VD
         soft[~batch.canvas_BT] = 0.0
     expected = by_hand(model, batch, soft)
-    found = losses(model, batch)
+    found = losses(model, batch)[:2]
     torch.testing.assert_close(found, expected)
     assert not torch.isclose(found[0], by_hand(model, batch)[0])
     torch.testing.assert_close(found[1], by_hand(model, batch)[1])
@@ -298,8 +299,56 @@ def test_what_a_first_pass_writes_is_read_by_the_second(
         written[row, place] = int((running <= unroll.uniforms_BT[row, place] * running[-1]).sum())
     second = dataclasses.replace(batch, tokens_BT=packed.inputs(written, logit_shift=logit_shift)[0])
     soft = probs @ model.embedding_VD * batch.canvas_BT[:, :, None] if self_conditioning else None
-    torch.testing.assert_close(losses(model, batch), by_hand(model, second, soft))
+    torch.testing.assert_close(losses(model, batch)[:2], by_hand(model, second, soft))
     assert not torch.isclose(losses(model, batch)[0], by_hand(model, batch, soft)[0])
+
+
+@pytest.mark.parametrize("logit_shift", [False, True])
+def test_what_is_given_is_marked_where_it_is_read(make_decoder: Callable[..., Decoder], logit_shift: bool):
+    """A shifted canvas reads each token one place on; the token before the canvas is not marked. Where a given token is
+    decided, the model reads that token's embedding in place of its own prediction."""
+    model = make_decoder(canvas_embedding=True, self_conditioning=True, given_embedding=True)
+    packed = rows(length=30, num=4, canvas_lengths=(30,), gap_share=1.0)
+    config = ObjectiveConfig(self_conditioning_share=1.0)
+    given = {"share_done": 0.5, "generator": seeded(), "device": torch.device("cpu"), "logit_shift": logit_shift}
+    batch = prepare(packed, PROCESSES["uniform"], config, **given)
+    assert batch.given_BT.any()
+    for row, place in (packed.canvases_BT > 0).nonzero().tolist():
+        read = place - logit_shift
+        before = packed.canvases_BT[row, read] != packed.canvases_BT[row, place]
+        assert bool(batch.given_BT[row, place]) == (not before and packed.given_BT[row, read] > 0)
+    assert not batch.given_BT[packed.canvases_BT == 0].any()
+    read: list[dict[str, Any]] = []
+
+    def forward(*args: Any, **kwargs: Any) -> Tensor:
+        read.append(kwargs)
+        return model(*args, **kwargs)
+
+    losses(model, batch, forward=forward)
+    assert all(torch.equal(one["given_RQ"], batch.given_BT) for one in read)
+    known = packed.given_BT > 0
+    torch.testing.assert_close(read[1]["soft_RQD"][known], model.embedding_VD[packed.tokens_BT[known]])
+
+
+@pytest.mark.parametrize("logit_shift", [False, True])
+def test_a_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., Decoder], logit_shift: bool):
+    """By hand: the cross-entropy of the bucket of each response, where the last position ahead of its canvas is."""
+    model = make_decoder(length_buckets=(2, 4))
+    packed = rows(length=9, num=3)
+    ready = {"share_done": 0.5, "generator": seeded(), "device": torch.device("cpu"), "logit_shift": logit_shift}
+    batch = prepare(packed, PROCESSES["uniform"], ObjectiveConfig(self_conditioning_share=0.0), **ready)
+    hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)
+    expected, num = torch.zeros(()), 0
+    for row, last in (packed.lengths_BT > 0).nonzero().tolist():
+        place, length = last - logit_shift, int(packed.lengths_BT[row, last])
+        if place < 0 or packed.documents_BT[row, place] != packed.documents_BT[row, last]:
+            continue
+        bucket = 0 if length <= 2 else 1 if length <= 4 else 2
+        expected = expected - model.length_logits(hidden[row, place]).log_softmax(-1)[bucket]
+        num += 1
+    assert num > 3
+    assert int((batch.lengths_BT > 0).sum()) == num
+    torch.testing.assert_close(losses(model, batch)[2], expected)
 
 
 def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import math
@@ -74,7 +75,7 @@ def test_a_step_by_hand(make_trainer: Make, tmp_path: Path):
     objective = {"canvas_weight": 0.5, "ar_weight": 2.0, "self_conditioning_share": 0.0}
     trainer = make_trainer(tmp_path, objective=objective)
     [batch], num_tokens = trainer._batches(0, 0.0, torch.Generator().manual_seed(0))
-    canvas_sum, clean_sum = losses(trainer.model, batch)
+    canvas_sum, clean_sum, _ = losses(trainer.model, batch)
     canvas, clean = canvas_sum / batch.on_canvas_BT.sum(), clean_sum / batch.on_clean_BT.sum()
     parameters = list(trainer.model.parameters())
     gradients = torch.autograd.grad(0.5 * canvas + 2.0 * clean, parameters)
@@ -91,7 +92,8 @@ def test_a_step_by_hand(make_trainer: Make, tmp_path: Path):
 def joined(batches: list[TrainingBatch]) -> TrainingBatch:
     columns = {
         name: torch.cat([getattr(batch, name) for batch in batches])
-        for name in ("tokens_BT", "positions_BT", "targets_BT", "canvas_BT", "on_canvas_BT", "on_clean_BT")
+        for name in (field.name for field in dataclasses.fields(TrainingBatch))
+        if name.endswith("_BT")
     }
     masks = [batch.attention.mask for batch in batches if batch.attention.mask is not None]
     return TrainingBatch(**columns, attention=AttentionSpec(mask=torch.cat(masks)), self_conditioned=False)

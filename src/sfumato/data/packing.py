@@ -65,7 +65,8 @@ class PackingConfig:
     """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
     gap_share: float = 0.0
     """Share of documents that have a gap where others have a canvas: an interval of the response, with up to
-    GAP_BLANKS end tokens behind it that stand for nothing, is to be filled in, and all else on the canvas is given."""
+    GAP_BLANKS end tokens behind it that stand for nothing, is to be filled in. What is before it is text, and what is
+    behind it stands on the canvas and is given."""
     ar_share: float = 1.0
     """Share of documents whose whole response also stands in the clean half, for the autoregressive loss."""
 
@@ -78,6 +79,8 @@ class PackingConfig:
         for name in ("cut_share", "gap_share", "ar_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
+        if not self.canvas_lengths and self.gap_share > 0.0:
+            raise ConfigError(f"gap_share is {self.gap_share} with no canvas_lengths; allowed: 0")
         if not self.canvas_lengths and self.ar_share < 1.0:
             raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
 
@@ -102,6 +105,8 @@ class PackedBatch:
     """At the first position of a canvas, the clean token before it; -1 elsewhere."""
     given_BT: Tensor
     """1 at the positions of a canvas that are given, where the rest is a gap; 0 elsewhere."""
+    lengths_BT: Tensor
+    """At the last token of a prompt, the number of tokens of its response; 0 elsewhere."""
 
     @property
     def num_tokens(self) -> int:
@@ -143,14 +148,25 @@ def shift_right(tokens_BT: Tensor, before_BT: Tensor) -> Tensor:
     return torch.where(before_BT >= 0, before_BT, tokens_BT.roll(1, dims=1))
 
 
-# Tokens, targets, position of the first, whether it is a canvas, and the gap in it; an empty one is none.
-_Piece = tuple[Sequence[int], Sequence[int], int, bool, range]
+@dataclass
+class _Piece:
+    """Positions one after the other: the clean half of a document, or a canvas."""
+
+    tokens: Sequence[int]
+    targets: Sequence[int]
+    first: int
+    """Where in the document it stands."""
+    canvas: bool = False
+    given: int = 0
+    """How many of its last tokens are given."""
+    length: tuple[int, int] = (0, 0)
+    """A place in it, and the number of tokens that follow there."""
 
 
 @dataclass
 class _Row:
     length: int
-    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(8)])
+    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(9)])
     num_documents: int = 0
     num_canvases: int = 0
 
@@ -160,14 +176,18 @@ class _Row:
 
     def add(self, pieces: Sequence[_Piece]) -> None:
         """Take in a document."""
-        clean = pieces[0][0]
-        for tokens, targets, first, noisy, gap in pieces:
-            self.num_canvases += noisy
-            count = len(tokens)
-            before = [clean[first - 1] if noisy else -1] + [-1] * (count - 1)
-            constant = (self.num_documents, self.num_canvases if noisy else 0, first if noisy else 0)
-            given = [int(len(gap) > 0 and place not in gap) for place in range(count)]
-            values = (tokens, targets, range(first, first + count), *([one] * count for one in constant), before, given)
+        clean = pieces[0].tokens
+        for piece in pieces:
+            self.num_canvases += piece.canvas
+            count, first = len(piece.tokens), piece.first
+            before = [clean[first - 1] if piece.canvas else -1] + [-1] * (count - 1)
+            constant = (self.num_documents, piece.canvas * self.num_canvases, piece.canvas * first)
+            given = [0] * (count - piece.given) + [1] * piece.given
+            lengths = [0] * count
+            lengths[piece.length[0]] = piece.length[1]
+            places = range(first, first + count)
+            repeated = ([one] * count for one in constant)
+            values = (piece.tokens, piece.targets, places, *repeated, before, given, lengths)
             for column, part in zip(self.columns, values, strict=True):
                 column.extend(part)
         self.num_documents += 1
@@ -192,7 +212,7 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
     room = FILL * config.rows * config.row_length
     while room > 0:
         pieces = _layout(source.document(rng.getrandbits(62)), config, rng, end_id)
-        size = sum(len(tokens) for tokens, *_ in pieces)
+        size = sum(len(piece.tokens) for piece in pieces)
         if size > config.row_length:
             raise ConfigError(f"a document needs {size} positions; row_length is {config.row_length}, make it larger")
         room -= size
@@ -202,7 +222,7 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
         row = min((row for row in rows if row.room >= size), key=lambda row: row.room, default=None)
         if row is not None:
             row.add(pieces)
-    fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0)
+    fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0, 0)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
     return PackedBatch(*columns)
 
@@ -212,43 +232,50 @@ def _round_up(count: int, length: int) -> int:
 
 
 def _layout(document: Document, config: PackingConfig, rng: random.Random, end_id: int) -> list[_Piece]:
-    """The clean half, then every copy of every canvas, as (tokens, targets, first position, noisy)."""
+    """The clean half, then every copy of every canvas."""
     prompt, response = list(document.prompt), list(document.response)
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
-    gap = range(0)
-    if config.canvas_lengths:
-        written = response
-        if config.gap_share and rng.random() < config.gap_share:
-            written, gap = _with_gap(response, rng, end_id)
-        enough = [n for n in sorted(config.canvas_lengths) if n >= len(written)]
-        if not enough:
-            # A gap is one canvas's.
-            written, gap, enough = response, range(0), [max(config.canvas_lengths)]
+    given, first = 0, len(prompt)
+    if config.gap_share and rng.random() < config.gap_share:
+        before, canvas, given = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
+        canvases, first = [canvas], first + before
+    elif config.canvas_lengths:
+        enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
-        if not gap and rng.random() < config.cut_share:
-            room = config.row_length - len(prompt) - len(written)
-            fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(written), n) <= room]
+        if rng.random() < config.cut_share:
+            room = config.row_length - len(prompt) - len(response)
+            fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(response), n) <= room]
             length = rng.choice(fitting or [length])
-        filled = written + [end_id] * (_round_up(len(written), length) - len(written))
+        filled = response + [end_id] * (_round_up(len(response), length) - len(response))
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
-    clean = prompt + (response if with_response else [token for canvas in canvases[:-1] for token in canvas])
+    clean = prompt + response[: first - len(prompt)] + [token for canvas in canvases[:-1] for token in canvas]
+    if with_response:
+        clean = prompt + response
     targets = [IGNORED] * len(clean)
     if with_response:
         targets[len(prompt) - 1 : -1] = response
-    pieces: list[_Piece] = [(clean, targets, 0, False, range(0))]
+    pieces = [_Piece(clean, targets, 0, length=(len(prompt) - 1, len(response)))]
     for _ in range(config.canvas_copies):
-        first = len(prompt)
+        place = first
         for canvas in canvases:
-            pieces.append((canvas, canvas, first, True, gap))
-            first += len(canvas)
+            wanted = canvas[: len(canvas) - given] + [IGNORED] * given
+            pieces.append(_Piece(canvas, wanted, place, canvas=True, given=given))
+            place += len(canvas)
     return pieces
 
 
-def _with_gap(response: Sequence[int], rng: random.Random, end_id: int) -> tuple[list[int], range]:
-    """The response with blanks behind some interval of it, which may be empty; and where interval and blanks are."""
-    first, last = sorted(rng.choices(range(len(response)), k=2))
+def _with_gap(response: Sequence[int], rng: random.Random, end_id: int, *, most: int) -> tuple[int, list[int], int]:
+    """A canvas of some interval of the response, which may be empty, with blanks behind it, and what follows.
+
+    Returns:
+        How much of the response is before it, the canvas, and how many of its last tokens are given.
+    """
+    start, end = sorted(rng.choices(range(len(response)), k=2))
+    end = min(end, start + most - 1)
     # Few blanks more often than many.
-    blanks = int((GAP_BLANKS + 1) * rng.random() ** 2)
-    gap = range(first, last + max(blanks, int(first == last)))
-    return [*response[:last], *[end_id] * (gap.stop - last), *response[last:]], gap
+    blanks = max(int((GAP_BLANKS + 1) * rng.random() ** 2), int(start == end))
+    slots = min(end - start + blanks, most - 1)
+    gap = [*response[start:end], *[end_id] * blanks][:slots]
+    behind = list(response[end:])[: most - slots]
+    return start, gap + behind, len(behind)

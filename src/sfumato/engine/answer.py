@@ -48,6 +48,8 @@ class Answer:
     """Positions computed for it so far: what the scheduler goes by."""
     computed: int = 0
     """Positions that its canvas put through the weights in the last step."""
+    fitted: int | None = None
+    """Length of the first canvas, once the length head has set it."""
     waited: int = 0
     """Steps of the engine in a row that left it out."""
     usage: Usage = field(default_factory=Usage)
@@ -85,6 +87,18 @@ class Answer:
         return len(self.text) - self.spec.logit_shift
 
     @property
+    def wants_length(self) -> bool:
+        """Whether a length head is to be asked before the first canvas is opened."""
+        wanted, spec = self.wanted, self.spec
+        may = wanted.fit and wanted.start is None and spec.prefix_attention != "block" and not spec.autoregressive
+        return may and self.fitted is None and self.canvas == 0 and self.num_ahead > 0
+
+    @property
+    def num_shared(self) -> int:
+        """How much of its text others may have written for it; what a length head reads is its own."""
+        return self.num_ahead - self.wants_length
+
+    @property
     def num_unwritten(self) -> int:
         """Positions that have to go through the weights before, or together with, the first step of a canvas."""
         assert self.cached is not None
@@ -96,7 +110,8 @@ class Answer:
         block-causal prefix is always whole."""
         if self.spec.prefix_attention == "block":
             return self.spec.canvas_length
-        return min(self.wanted.canvas_length, self.wanted.max_tokens - len(self.tokens))
+        length = self.wanted.canvas_length if self.canvas or self.fitted is None else self.fitted
+        return min(length, self.wanted.max_tokens - len(self.tokens))
 
     @property
     def step_positions(self) -> int:

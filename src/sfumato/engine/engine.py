@@ -25,7 +25,7 @@ from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache, free_bytes
 from sfumato.engine.request import Event, Finished, FinishReason, Request
-from sfumato.engine.runner import Numbers, Part, Runner
+from sfumato.engine.runner import Numbers, Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Segment
@@ -261,7 +261,7 @@ class Engine:
         admitted: list[Answer] = []
         passed = 0
         for answer in self._queue:
-            cached = self.cache.open(answer.text[: answer.num_ahead], self.generator.num_positions(answer.wanted))
+            cached = self.cache.open(answer.text[: answer.num_shared], self.generator.num_positions(answer.wanted))
             if cached is None:
                 passed += 1
                 answer.waited += 1
@@ -288,19 +288,24 @@ class Engine:
         return [event for piece in work if piece.answer.finish_reason is None for event in self._advance([piece])]
 
     def _do(self, work: Sequence[Work]) -> list[tuple[int, Event]]:
+        writers = [piece.answer for piece in work if piece.num_written]
         writing = [self._writing(piece) for piece in work if piece.num_written]
-        denoised = [piece.answer for piece in work if piece.denoises]
-        if not denoised:
-            self.runner.forward(writing)
-            for piece in work:
-                self._count(piece)
-            return []
         # In the order of the batch, so that it need not be put in another.
-        rows = sorted(self._owners.index(answer) for answer in denoised)
-        result = self._denoise(rows, writing)
+        rows = sorted(self._owners.index(piece.answer) for piece in work if piece.denoises)
+        result, passed = self._denoise(rows, writing) if rows else (None, self.runner.forward(writing))
         for piece in work:
             self._count(piece)
-        return self._review(rows, result)
+        self._fit(writers, passed)
+        return [] if result is None else self._review(rows, result)
+
+    def _fit(self, writers: Sequence[Answer], passed: Passed) -> None:
+        """Set the first canvas of those that wait for their length and have written all that is ahead of it."""
+        waiting = [i for i, answer in enumerate(writers) if answer.wants_length and not answer.num_unwritten]
+        if not waiting:
+            return
+        place_N = torch.tensor([passed.end_P[i] for i in waiting], device=passed.hidden_ND.device)
+        for i, logits_B in zip(waiting, self.runner.length_logits(passed.hidden_ND, place_N), strict=True):
+            writers[i].fitted = self.generator.first_length(logits_B) or writers[i].wanted.canvas_length
 
     def _writing(self, piece: Work) -> Part:
         text, cached = piece.answer.text, piece.answer.cached
@@ -375,7 +380,7 @@ class Engine:
             events += answer.show(self._batch, first + i, None)
         return events
 
-    def _denoise(self, rows: Sequence[int], writing: Sequence[Part]) -> StepResult:
+    def _denoise(self, rows: Sequence[int], writing: Sequence[Part]) -> tuple[StepResult, Passed]:
         """A step of some canvases, with what has to be written in the same pass."""
         assert self._batch is not None
         every = list(rows) == list(range(len(self._batch)))
@@ -393,16 +398,18 @@ class Engine:
                 answer.computed = parts[-1].segment.count
             return parts
 
+        forward = _Pass(self.runner, writing, reading, batch.frozen_RL if batch.fixed else None)
         result = step(
             batch,
-            _Pass(self.runner, writing, reading),
+            forward,
             self.generator.process,
             self_conditioning=self.generator.spec.self_conditioning,
             banned=self.generator.banned_for([answer.may_end for answer in answers]),
             stop_head=self.generator.stop_head,
         )
         self._batch = result.batch if every else self._batch.put(rows, result.batch)
-        return result
+        assert forward.passed is not None
+        return result, forward.passed
 
     def _count(self, piece: Work) -> None:
         """Book what a pass has done for an answer."""
@@ -415,7 +422,7 @@ class Engine:
             assert answer.cached is not None
             start = answer.cached.length
             written = answer.text[start : start + piece.num_written]
-            self.cache.commit(answer.cached, written, answer.text[: answer.num_ahead])
+            self.cache.commit(answer.cached, written, answer.text[: answer.num_shared])
 
     def _review(self, rows: Sequence[int], result: StepResult) -> list[tuple[int, Event]]:
         """Tell of a step, and take finished canvases into their answers."""
@@ -529,12 +536,19 @@ class _Pass:
         runner: runs it.
         writing: parts of texts that are written in the same forward.
         reading: gives the parts that are canvases, of the positions to be computed (None is all).
+        given_RL: bool; which tokens of the canvases are given; None for none.
     """
 
     def __init__(
-        self, runner: Runner, writing: Sequence[Part], reading: Callable[[Tensor | None], Sequence[Part]]
+        self,
+        runner: Runner,
+        writing: Sequence[Part],
+        reading: Callable[[Tensor | None], Sequence[Part]],
+        given_RL: Tensor | None,
     ) -> None:
-        self._runner, self._writing, self._reading = runner, writing, reading
+        self._runner, self._writing, self._reading, self._given_RL = runner, writing, reading, given_RL
+        self.passed: Passed | None = None
+        """What the forward gave."""
         self.soft_embedding = runner.soft_embedding
         self.embedding = runner.embedding
 
@@ -548,5 +562,5 @@ class _Pass:
         active_RL: Tensor | None,
     ) -> Tensor:
         parts = [*self._writing, *self._reading(active_RL)]
-        hidden_ND, place_RL = self._runner.forward(parts, tokens_RL, soft_RLD)
-        return self._runner.logits(hidden_ND, place_RL.flatten()[index_N])
+        self.passed = self._runner.forward(parts, tokens_RL, soft_RLD, self._given_RL)
+        return self._runner.logits(self.passed.hidden_ND, self.passed.place_RL.flatten()[index_N])

@@ -16,6 +16,10 @@ from sfumato.sampling import StopHead
 from sfumato.spec import GenerationSpec
 
 
+ENOUGH = 0.9
+"""Probability with which a first canvas is to hold the whole answer."""
+
+
 @dataclass(frozen=True)
 class Generator:
     """A decoder with everything that does not change from request to request."""
@@ -49,6 +53,16 @@ class Generator:
         without_V = banned_V.clone()
         without_V[list(self.tokenizer.eos_ids)] = True
         return torch.stack([banned_V if may else without_V for may in may_end])
+
+    def first_length(self, logits_B: torch.Tensor) -> int | None:
+        """The length of a first canvas that most likely holds the answer; None if that is longer than all buckets.
+
+        Args:
+            logits_B: of the model's length buckets, and of longer.
+        """
+        buckets = self.model.length_buckets
+        running = logits_B.softmax(-1).cumsum(-1).tolist()
+        return next((edge for edge, share in zip(buckets, running, strict=False) if share >= ENOUGH), None)
 
     def check(self, request: Request) -> None:
         """Refuse a request that the model can never answer.

@@ -438,6 +438,7 @@ class TextModel:
                         template,
                         prompt=(*context, *job.before),
                         start=job.start,
+                        fit=False,
                         max_tokens=len(job.start.tokens),
                         seed=seed,
                     )
@@ -532,7 +533,7 @@ class TextModel:
         prompt: Prompt,
         *,
         max_tokens: int | None = None,
-        canvas_length: int | None = None,
+        canvas_length: int | Literal["auto"] | None = None,
         seed: int = 0,
         n: int = 1,
         trace: bool = False,
@@ -549,7 +550,8 @@ class TextModel:
             prompt: a user's message, a conversation of {"role", "content"} dicts, or token ids, which are taken as they
                 are.
             max_tokens: most tokens of the answer; None takes the model's default.
-            canvas_length: positions denoised together; None takes the model's default.
+            canvas_length: positions denoised together. "auto" has the model's length head set the first canvas; None is
+                "auto" for a model that has one, else the length that it was trained with.
             seed: decides all randomness.
             n: number of answers.
             trace: record every draft.
@@ -571,7 +573,10 @@ class TextModel:
         if temperature is not None:
             settings |= {"temperature_start": temperature, "temperature_end": temperature}
         most = self.decoder.config.max_position_embeddings
-        length = self.spec.canvas_length if canvas_length is None else canvas_length
+        if canvas_length == "auto" and not self.decoder.length_buckets:
+            raise RequestError(f"canvas_length is 'auto' and {self.name} has no length head; allowed: a whole number")
+        fit = canvas_length == "auto" or (canvas_length is None and bool(self.decoder.length_buckets))
+        length = self.spec.canvas_length if canvas_length is None or canvas_length == "auto" else canvas_length
         if self.spec.autoregressive and length != 1:
             raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")
         if self.spec.prefix_attention == "block" and length != self.spec.canvas_length:
@@ -591,6 +596,7 @@ class TextModel:
             sampler=config,
             max_tokens=max_tokens,
             canvas_length=length,
+            fit=fit,
             seed=seed,
             n=n,
             trace=trace,

@@ -59,6 +59,8 @@ class Request:
     """Most tokens of the answer."""
     canvas_length: int = 64
     """Positions denoised together; the last canvas of an answer is cut to what max_tokens leaves."""
+    fit: bool = False
+    """Whether a length head, where the model has one, sets the length of the first canvas."""
     seed: int = 0
     """Decides all randomness, whatever else is in the batch; variation i uses seed + i."""
     n: int = 1

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -41,6 +41,17 @@ class Part:
     """The logits of a canvas position stand this many places of the text before it."""
 
 
+class Passed(NamedTuple):
+    """What one pass through the weights gives."""
+
+    hidden_ND: Tensor
+    """Hidden states of all positions, one after the other."""
+    place_RL: Tensor
+    """int64; where among them the one stands that decides a canvas position, 0 if none does."""
+    end_P: list[int]
+    """Where the last position of each part stands, in the order in which they were given."""
+
+
 class Runner:
     """Runs a model over parts of texts.
 
@@ -58,24 +69,32 @@ class Runner:
         """Positions in them, without padding."""
 
     def forward(
-        self, parts: Sequence[Part], tokens_RL: Tensor | None = None, soft_RLD: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        parts: Sequence[Part],
+        tokens_RL: Tensor | None = None,
+        soft_RLD: Tensor | None = None,
+        given_RL: Tensor | None = None,
+    ) -> Passed:
         """One pass through the weights; keys and values of all parts are written.
 
         Args:
             parts: any number, at most one for each row of the batch, and no two of one text that overlap.
             tokens_RL: int64; what the canvases read, if there are any.
             soft_RLD: soft embeddings of the last predictions, if there are any.
-
-        Returns:
-            hidden_ND, and place_RL: where in it the hidden state stands that decides a canvas position, 0 if none does.
+            given_RL: bool; which tokens of the canvases are given, if any is.
         """
         device = self._pool.device
         if tokens_RL is None:
             tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=device)
         width = tokens_RL.shape[1]
         # Neighbours of one shape are read together.
-        parts = sorted(parts, key=lambda part: (part.row is not None, part.segment.start, part.segment.count))
+        order = sorted(
+            range(len(parts)), key=lambda i: (parts[i].row is not None, parts[i].segment.start, parts[i].segment.count)
+        )
+        parts, end_P, count = [parts[i] for i in order], [0] * len(parts), 0
+        for i, part in zip(order, parts, strict=True):
+            count += part.segment.count
+            end_P[i] = count - 1
         total = sum(part.segment.count for part in parts)
         num_positions = self._padded(total)
         # Tokens of the canvases, then those that the host knows, of which the first pads.
@@ -93,8 +112,12 @@ class Runner:
                 decided_C.append(part.canvas + part.row * width)
                 _find(part, place, place_RL[part.row])
         pick_N.append(np.full(num_positions - total, first_known))
-        source = torch.cat((tokens_RL.flatten(), torch.tensor(known, device=device)))
-        tokens_1N = source[_index(pick_N, device)].unsqueeze(0)
+        known_N, index_N = torch.tensor(known, device=device), _index(pick_N, device)
+        tokens_1N = torch.cat((tokens_RL.flatten(), known_N))[index_N].unsqueeze(0)
+        given_1N = None
+        if given_RL is not None and self._model.marks_given:
+            given_1N = torch.cat((given_RL.flatten(), torch.zeros_like(known_N, dtype=torch.bool)))[index_N]
+            given_1N = given_1N.unsqueeze(0)
         attention = PackedAttention(
             self._pool, [part.segment for part in parts], num_positions, windows=self._model.windows
         )
@@ -106,16 +129,25 @@ class Runner:
             if soft_RLD is not None:
                 soft_1ND = soft_RLD.new_zeros(1, num_positions, soft_RLD.shape[2])
                 soft_1ND[0].index_copy_(0, index_C, soft_RLD.flatten(0, 1)[_index(decided_C, device)])
-        hidden_1ND = self._model(tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND)
+        hidden_1ND = self._model(
+            tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND, given_RQ=given_1N
+        )
         self.num_forwards += 1
         self.num_positions += total
-        return hidden_1ND.squeeze(0), torch.from_numpy(place_RL).to(device, non_blocking=True)
+        return Passed(hidden_1ND.squeeze(0), torch.from_numpy(place_RL).to(device, non_blocking=True), end_P)
 
     def logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         """Logits [N, V] of some of the positions."""
+        return self._of_some(self._model.logits, hidden_ND, place_N)
+
+    def length_logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
+        """Logits [N, B + 1] of how long the answers behind some of the positions will be."""
+        return self._of_some(self._model.length_logits, hidden_ND, place_N)
+
+    def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         count = len(place_N)
         padding = place_N.new_zeros(self._padded(count) - count)
-        return self._model.logits(hidden_ND[torch.cat((place_N, padding))])[:count]
+        return head(hidden_ND[torch.cat((place_N, padding))])[:count]
 
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
         """Mean embedding [1, N, D] under token probabilities."""

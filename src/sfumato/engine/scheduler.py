@@ -89,7 +89,8 @@ def _turn(answer: Answer) -> tuple[float, ...]:
 def _next(answer: Answer, chunk: int) -> Work:
     unwritten = answer.num_unwritten
     if unwritten <= chunk:
-        return Work(answer, unwritten, True)
+        # What is written tells how long the first canvas will be.
+        return Work(answer, unwritten, not answer.wants_length)
     # Chunks end where they would if the text were alone, on whole blocks.
     assert answer.cached is not None
     block = answer.spec.block

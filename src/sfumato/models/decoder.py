@@ -32,6 +32,8 @@ from sfumato.models.model import Model
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
 from sfumato.models.quantized import project
 
+_FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderConfig:
@@ -73,8 +75,14 @@ class DecoderConfig:
     """Share the embedding with the output head."""
     canvas_embedding: bool = False
     """A learned vector added at canvas positions, so that shared weights know which mode they are in."""
+    given_embedding: bool = False
+    """A learned vector added where the token of a canvas was given and is no noise; the last token before a canvas is
+    not marked."""
     self_conditioning: bool = False
     """A gated MLP that reads the soft embedding of the model's own last prediction."""
+    length_buckets: tuple[int, ...] = ()
+    """Lengths up to which a head sorts an answer before it is written, ascending; what is longer than all makes one
+    bucket more. Empty: no such head."""
     moe: MoEConfig | None = None
     """A mixture of experts in place of the MLP."""
 
@@ -88,6 +96,9 @@ class DecoderConfig:
                 f"num_key_value_heads is {self.num_key_value_heads}; allowed: a divisor of "
                 f"num_attention_heads = {self.num_attention_heads}"
             )
+        edges = self.length_buckets
+        if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
+            raise ConfigError(f"length_buckets is {list(edges)}; allowed: lengths of 1 or more, ascending")
         if not self.partial_rotary_factor <= 1.0:
             raise ConfigError(f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: at most 1")
         if self.head_dim % 2:
@@ -174,10 +185,14 @@ class Backbone(nn.Module):
             )
         )
         self.canvas_embed: nn.Embedding | None = None
+        self.given_embed: nn.Embedding | None = None
         self.self_conditioning: SelfConditioning | None = None
         if config.canvas_embedding:
             self.canvas_embed = nn.Embedding(1, config.hidden_size)
             nn.init.zeros_(self.canvas_embed.weight)
+        if config.given_embedding:
+            self.given_embed = nn.Embedding(1, config.hidden_size)
+            nn.init.zeros_(self.given_embed.weight)
         if config.self_conditioning:
             self.self_conditioning = SelfConditioning(config.hidden_size, config.intermediate_size, config.rms_norm_eps)
 
@@ -188,10 +203,13 @@ class Backbone(nn.Module):
         attention: Attention,
         canvas_RQ: Tensor | None,
         soft_RQD: Tensor | None,
+        given_RQ: Tensor | None,
     ) -> Tensor:
         x_RQD = self.embed_tokens(tokens_RQ)
         if canvas_RQ is not None and self.canvas_embed is not None:
             x_RQD = x_RQD + canvas_RQ[:, :, None] * self.canvas_embed.weight
+        if given_RQ is not None and self.given_embed is not None:
+            x_RQD = x_RQD + given_RQ[:, :, None] * self.given_embed.weight
         if soft_RQD is not None and self.self_conditioning is not None:
             x_RQD = x_RQD + self.self_conditioning(soft_RQD)
         cos, sin = self.rotary(positions_RQ)
@@ -213,6 +231,9 @@ class Decoder(Model):
         self.lm_head: nn.Linear | None = None
         if not config.tie_word_embeddings:
             self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.length_head: nn.Linear | None = None
+        if config.length_buckets:
+            self.length_head = nn.Linear(config.hidden_size, len(config.length_buckets) + 1)
 
     @property
     def embedding_VD(self) -> Tensor:
@@ -223,20 +244,28 @@ class Decoder(Model):
         return self.config.self_conditioning
 
     @property
+    def marks_given(self) -> bool:
+        return self.config.given_embedding
+
+    @property
+    def length_buckets(self) -> tuple[int, ...]:
+        return self.config.length_buckets
+
+    @property
     def cache_heads(self) -> list[tuple[int, int]]:
         return [(self.config.num_key_value_heads, self.config.head_dim)] * self.config.num_hidden_layers
 
     def initialize(self, seed: int) -> None:
         """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
 
-        Biases become zero. What starts at zero (the canvas embedding, the output of self-conditioning) stays there.
+        Biases become zero. What starts at zero (marks of positions, the output of self-conditioning) stays there.
         """
         generator = torch.Generator().manual_seed(seed)
         depth_scale = (2 * self.config.num_hidden_layers) ** -0.5
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
                 nn.init.zeros_(parameter)
-            if parameter.dim() < 2 or "canvas_embed" in name or "self_conditioning.mlp.down_proj" in name:
+            if parameter.dim() < 2 or any(part in name for part in _FROM_ZERO):
                 continue
             std = 0.02 if "embed_tokens" in name else parameter.shape[-1] ** -0.5
             if "o_proj" in name or "down_proj" in name:
@@ -252,10 +281,16 @@ class Decoder(Model):
         *,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
+        given_RQ: Tensor | None = None,
     ) -> Tensor:
-        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
+        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ)
         return hidden
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         head = self.embedding_VD if self.lm_head is None else self.lm_head.weight
         return functional.linear(hidden_RQD, head).float()
+
+    def length_logits(self, hidden_ND: Tensor) -> Tensor:
+        assert self.length_head is not None
+        logits: Tensor = self.length_head(hidden_ND)
+        return logits.float()

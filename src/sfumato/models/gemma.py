@@ -340,6 +340,7 @@ class Gemma(Model):
         *,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
+        given_RQ: Tensor | None = None,
     ) -> Tensor:
         hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
         return hidden

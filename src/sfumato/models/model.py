@@ -60,6 +60,16 @@ class Model(nn.Module, abc.ABC):
         """Whether it reads soft embeddings."""
 
     @property
+    def marks_given(self) -> bool:
+        """Whether it is told which tokens of a canvas are given."""
+        return False
+
+    @property
+    def length_buckets(self) -> tuple[int, ...]:
+        """Lengths up to which it sorts an answer before it is written; () if it does not."""
+        return ()
+
+    @property
     def embedding_scale(self) -> Tensor | None:
         """What token embeddings are multiplied by where they enter; None for 1."""
         return None
@@ -87,6 +97,7 @@ class Model(nn.Module, abc.ABC):
         *,
         canvas_RQ: Tensor | None = None,
         soft_RQD: Tensor | None = None,
+        given_RQ: Tensor | None = None,
     ) -> Tensor:
         """Hidden states after the final norm.
 
@@ -96,6 +107,7 @@ class Model(nn.Module, abc.ABC):
             attention: what each query may read, and where its keys and values are.
             canvas_RQ: bool, True at canvas positions; None if there are none.
             soft_RQD: soft embedding of the last prediction, zero where there is none.
+            given_RQ: bool, True where the token of a canvas is given and no noise; for models that `marks_given`.
 
         Returns:
             hidden_RQD.
@@ -104,6 +116,14 @@ class Model(nn.Module, abc.ABC):
     @abc.abstractmethod
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         """Token logits, float32, of hidden states of any leading shape."""
+
+    def length_logits(self, hidden_ND: Tensor) -> Tensor:
+        """Logits [N, B + 1] of how long an answer will be, one for each of `length_buckets` and one for longer.
+
+        Args:
+            hidden_ND: of the last position that is written ahead of the answer's first canvas.
+        """
+        raise NotImplementedError("this model has no length head")
 
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
         """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from sfumato.data.packing import IGNORED, PackedBatch, shift_right
 from sfumato.diffusion.loss import flat_cross_entropy
@@ -32,6 +33,8 @@ class ObjectiveConfig:
     """Weight of the cross-entropy on canvas positions."""
     ar_weight: float = 1.0
     """Weight of the next-token cross-entropy on the clean half of responses."""
+    length_weight: float = 0.0
+    """Weight of the length head's cross-entropy, a term for each document (models that have one)."""
     t_min: float = 1e-3
     """Lowest noise level drawn."""
     t_max: float = 1.0
@@ -56,7 +59,7 @@ class ObjectiveConfig:
     model's own writing they may both be wrong (SUNDAE, Savinov et al. 2022, arXiv 2112.06749)."""
 
     def __post_init__(self) -> None:
-        for name in ("canvas_weight", "ar_weight"):
+        for name in ("canvas_weight", "ar_weight", "length_weight"):
             if not getattr(self, name) >= 0.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         for name in (
@@ -122,6 +125,14 @@ class TrainingBatch:
     """bool, the supervised canvas positions."""
     on_clean_BT: Tensor
     """bool, the supervised positions of clean halves."""
+    given_BT: Tensor
+    """bool, where the token that is read is given."""
+    lengths_BT: Tensor
+    """int64, where a length head reads, the number of tokens to come; 0 elsewhere."""
+    known_BT: Tensor
+    """bool, where the token that is decided is given."""
+    known_tokens_BT: Tensor
+    """int64, those tokens."""
     self_conditioned: bool
     """True if there is a first pass, whose soft embedding the canvases read if the model has self-conditioning."""
     unroll: Unroll | None = None
@@ -221,6 +232,11 @@ def prepare(
     if self_conditioned and share_done >= config.unroll_from and config.unroll_from < 1.0:
         unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device, logit_shift)
     tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
+    given_BT, lengths_BT = batch.given_BT, batch.lengths_BT
+    if logit_shift:
+        # The last token of a prompt is read at the head of the canvas.
+        given_BT = torch.where(canvas_BT, shift_right(given_BT, batch.before_BT.clamp_max(0)), 0)
+        lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
         positions_BT=positions_BT.to(device),
@@ -229,6 +245,10 @@ def prepare(
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),
         on_clean_BT=(supervised_BT & ~canvas_BT).to(device),
+        given_BT=(given_BT > 0).to(device),
+        lengths_BT=lengths_BT.to(device),
+        known_BT=(batch.given_BT > 0).to(device),
+        known_tokens_BT=batch.tokens_BT.to(device),
         self_conditioned=self_conditioned,
         unroll=unroll,
     )
@@ -262,7 +282,7 @@ def _unroll(
 
 def losses(
     model: Decoder, batch: TrainingBatch, *, forward: Callable[..., Tensor] | None = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Summed cross-entropies of one batch, in nats.
 
     Args:
@@ -273,22 +293,34 @@ def losses(
     Returns:
         canvas_sum: over `on_canvas_BT`, own token.
         clean_sum: over `on_clean_BT`, next token.
+        length_sum: of the length head, over the documents; 0 without one.
     """
     forward = forward or model
     tokens_BT, soft_BTD = batch.tokens_BT, None
+    marks = {"given_RQ": batch.given_BT} if model.config.given_embedding else {}
     if batch.self_conditioned and (model.config.self_conditioning or batch.unroll is not None):
         with torch.no_grad():
             hidden_BTD = forward(
-                batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None
+                batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None, **marks
             )
             probs_BTV = model.logits(hidden_BTD).softmax(-1)
             if model.config.self_conditioning:
                 soft_BTD = model.soft_embedding(probs_BTV) * batch.canvas_BT[:, :, None]
+                known_BTD = model.token_embedding(batch.known_tokens_BT)
+                soft_BTD = torch.where(batch.known_BT[:, :, None], known_BTD, soft_BTD)
             if batch.unroll is not None:
                 tokens_BT = torch.where(batch.canvas_BT, batch.unroll.write(probs_BTV), tokens_BT)
-    hidden_BTD = forward(tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD)
+    hidden_BTD = forward(
+        tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD, **marks
+    )
     sums = []
     for chosen_BT in (batch.on_canvas_BT, batch.on_clean_BT):
         logits_NV = model.logits(hidden_BTD[chosen_BT])
         sums.append(flat_cross_entropy(logits_NV, batch.targets_BT[chosen_BT])[0])
-    return sums[0], sums[1]
+    length_sum = sums[0].new_zeros(())
+    read_BT = batch.lengths_BT > 0
+    if model.length_buckets and read_BT.any():
+        edges = torch.tensor(model.length_buckets, device=read_BT.device)
+        bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
+        length_sum = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")
+    return sums[0], sums[1], length_sum

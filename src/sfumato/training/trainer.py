@@ -217,16 +217,21 @@ class Trainer:
         batches, num_tokens = self._batches(step, share_done, generator)
         canvas_count = max(1, sum(int(batch.on_canvas_BT.sum()) for batch in batches))
         clean_count = max(1, sum(int(batch.on_clean_BT.sum()) for batch in batches))
+        length_count = max(1, sum(int((batch.lengths_BT > 0).sum()) for batch in batches))
 
         self.model.train()
-        canvas_loss = ar_loss = 0.0
+        counts = (canvas_count, clean_count, length_count)
+        weights = (self._objective.canvas_weight, self._objective.ar_weight, self._objective.length_weight)
+        terms = [0.0, 0.0, 0.0]
         for batch in batches:
-            canvas_sum, clean_sum = losses(self.model, batch, forward=self._forward)
-            canvas, clean = canvas_sum / canvas_count, clean_sum / clean_count
-            (self._objective.canvas_weight * canvas + self._objective.ar_weight * clean).backward()  # type: ignore[no-untyped-call]
-            canvas_loss, ar_loss = canvas_loss + canvas.item(), ar_loss + clean.item()
+            sums = losses(self.model, batch, forward=self._forward)
+            means = [term / count for term, count in zip(sums, counts, strict=True)]
+            total = sum(weight * mean for weight, mean in zip(weights, means, strict=True))
+            total.backward()  # type: ignore[union-attr]
+            terms = [term + mean.item() for term, mean in zip(terms, means, strict=True)]
+        loss = sum(weight * term for weight, term in zip(weights, terms, strict=True))
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip))
-        refused = not math.isfinite(norm + canvas_loss + ar_loss)
+        refused = not math.isfinite(norm + sum(terms))
         scale = config.lr_scale(step)
         for optimizer in self.optimizers.values():
             if not refused:
@@ -247,9 +252,10 @@ class Trainer:
         )
         return {
             "step": step + 1,
-            "loss": self._objective.canvas_weight * canvas_loss + self._objective.ar_weight * ar_loss,
-            "canvas_loss": canvas_loss,
-            "ar_loss": ar_loss,
+            "loss": loss,
+            "canvas_loss": terms[0],
+            "ar_loss": terms[1],
+            **({"length_loss": terms[2]} if self.model.length_buckets else {}),
             "gradient_norm": norm,
             "lr_scale": scale,
             "refused": refused,
