@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.gaps import GapScore
+    from sfumato.evaluation.lengths import LengthScore
     from sfumato.evaluation.tasks import TaskScore
 
 _PIPE_WIDTH = 200
@@ -47,6 +48,9 @@ def evaluate(
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Cut pieces out of right answers instead, and have them written again.")
     ] = False,
+    lengths: Annotated[
+        bool, typer.Option("--lengths", help="Score the length head instead, and what it saves.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
@@ -64,8 +68,11 @@ def evaluate(
         find_task(task)
     text_model = load(model, dtype=dtype, quantize=quantize)
     asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
-    if gaps:
-        _evaluate_gaps(text_model, asked, caps, as_json, n=n, seed=seed, **sampler_settings(settings))
+    if gaps and lengths:
+        raise RequestError("--gaps and --lengths are both given; allowed: one of them")
+    if gaps or lengths:
+        measure = _evaluate_gaps if gaps else _evaluate_lengths
+        measure(text_model, asked, caps, as_json, n=n, seed=seed, **sampler_settings(settings))
         return
     twin_model = _load_twin(model, twin)
     scores: list[TaskScore] = []
@@ -119,6 +126,36 @@ def _evaluate_gaps(
     _print(["n", "cap", "restored", "right", "length ±1", "steps"], tasks_of=scores, rows=rows)
 
 
+def _evaluate_lengths(
+    model: TextModel, tasks: Sequence[str], caps: Sequence[int | None], as_json: bool, **settings: Any
+) -> None:
+    from sfumato.evaluation.lengths import evaluate_lengths
+
+    scores = []
+    for task in tasks:
+        for cap in caps:
+            with _progress(f"{task}, lengths") as tell:
+                scores.append(evaluate_lengths(model, task, steps=cap, on_progress=tell, **settings))
+    if as_json:
+        _print_json(scores)
+        return
+    rows = [
+        [
+            str(score.n),
+            f"{score.bucket_right:.1%}",
+            f"{score.confidence:.1%}",
+            f"{score.held:.1%}",
+            f"{score.positions:.0f}",
+            f"{score.positions_without:.0f}",
+            f"{score.right:.1%}",
+            f"{score.right_without:.1%}",
+        ]
+        for score in scores
+    ]
+    headings = ["n", "bucket", "sure", "held", "positions", "without", "right", "without"]
+    _print(headings, tasks_of=scores, rows=rows)
+
+
 def _caps(steps: str | None) -> list[int | None]:
     if steps is None:
         return [None]
@@ -149,7 +186,7 @@ def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _print_json(scores: Sequence[TaskScore | GapScore]) -> None:
+def _print_json(scores: Sequence[TaskScore | GapScore | LengthScore]) -> None:
     objects = [score.to_dict() for score in scores]
     typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
 
@@ -174,7 +211,12 @@ def _print_table(scores: Sequence[TaskScore]) -> None:
     _print(headings, tasks_of=scores, rows=rows)
 
 
-def _print(headings: Sequence[str], *, tasks_of: Sequence[TaskScore | GapScore], rows: Sequence[Sequence[str]]) -> None:
+def _print(
+    headings: Sequence[str],
+    *,
+    tasks_of: Sequence[TaskScore | GapScore | LengthScore],
+    rows: Sequence[Sequence[str]],
+) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -304,8 +304,9 @@ class Engine:
         if not waiting:
             return
         place_N = torch.tensor([passed.end_P[i] for i in waiting], device=passed.hidden_ND.device)
-        for i, logits_B in zip(waiting, self.runner.length_logits(passed.hidden_ND, place_N), strict=True):
-            writers[i].fitted = self.generator.first_length(logits_B) or writers[i].wanted.canvas_length
+        shares = self.runner.length_logits(passed.hidden_ND, place_N).softmax(-1).tolist()
+        for i, own in zip(waiting, shares, strict=True):
+            writers[i].fitted = self.generator.first_length(own) or writers[i].wanted.canvas_length
 
     def _writing(self, piece: Work) -> Part:
         text, cached = piece.answer.text, piece.answer.cached

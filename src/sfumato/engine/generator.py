@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,10 +12,10 @@ from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import Process
 from sfumato.engine.request import Request
 from sfumato.errors import CapacityError, RequestError
+from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 from sfumato.sampling import StopHead
 from sfumato.spec import GenerationSpec
-
 
 ENOUGH = 0.9
 """Probability with which a first canvas is to hold the whole answer."""
@@ -54,15 +55,32 @@ class Generator:
         without_V[list(self.tokenizer.eos_ids)] = True
         return torch.stack([banned_V if may else without_V for may in may_end])
 
-    def first_length(self, logits_B: torch.Tensor) -> int | None:
+    @torch.inference_mode()
+    def length_shares(self, prompt: Sequence[int]) -> torch.Tensor:
+        """What the length head says behind a prompt: probabilities [B + 1], without any cache.
+
+        Raises:
+            RequestError: if the model has no length head, or the prompt has no token for it to read.
+        """
+        if not self.model.length_buckets:
+            raise RequestError(f"{self.name} has no length head")
+        ahead = torch.tensor([list(prompt[: len(prompt) - self.spec.logit_shift])], device=self.model.device)
+        if not ahead.numel():
+            raise RequestError(f"the prompt has {len(prompt)} token; allowed: 2 or more, for a length to be read from")
+        positions = torch.arange(ahead.shape[1], device=ahead.device)[None]
+        hidden_1QD = self.model(ahead, positions, AttentionSpec(causal=True))
+        return self.model.length_logits(hidden_1QD[:, -1]).softmax(-1)[0]
+
+    def first_length(self, shares: Iterable[float]) -> int | None:
         """The length of a first canvas that most likely holds the answer; None if that is longer than all buckets.
 
         Args:
-            logits_B: of the model's length buckets, and of longer.
+            shares: probabilities of the model's length buckets, and of longer.
         """
-        buckets = self.model.length_buckets
-        running = logits_B.softmax(-1).cumsum(-1).tolist()
-        return next((edge for edge, share in zip(buckets, running, strict=False) if share >= ENOUGH), None)
+        running = itertools.accumulate(shares)
+        return next(
+            (edge for edge, share in zip(self.model.length_buckets, running, strict=False) if share >= ENOUGH), None
+        )
 
     def check(self, request: Request) -> None:
         """Refuse a request that the model can never answer.

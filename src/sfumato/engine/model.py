@@ -528,6 +528,16 @@ class TextModel:
                 answers[best.text] = best
         return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))
 
+    def length_shares(self, prompt: Prompt) -> dict[int | None, float]:
+        """How probable it is that an answer has up to so many tokens and more than the next lower number; None is more
+        than all.
+
+        Raises:
+            RequestError: if the model has no length head.
+        """
+        shares = self.generator.length_shares(self._tokens(prompt, raw=False)).tolist()
+        return dict(zip((*self.decoder.length_buckets, None), shares, strict=True))
+
     def request(
         self,
         prompt: Prompt,

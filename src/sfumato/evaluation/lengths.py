@@ -1,0 +1,116 @@
+"""How well a model knows beforehand how long its answers will be, and what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sfumato.data.tasks import find_task, items
+from sfumato.engine.model import TextModel
+from sfumato.errors import RequestError
+
+_TOGETHER = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthScore:
+    """One model's length head on one task."""
+
+    task: str
+    """Name of the task."""
+    n: int
+    """Items of the test split."""
+    seed: int
+    """Of items and of sampling."""
+    bucket_right: float
+    """Share of items whose gold response falls into the most probable bucket."""
+    confidence: float
+    """Mean probability of that bucket; calibrated, it is near the share."""
+    held: float
+    """Share of items whose gold response fits the canvas that the head sets."""
+    positions: float
+    """Positions computed for an answer, without its prompt, whose first canvas the head sets."""
+    positions_without: float
+    """Positions computed for one on a canvas of the length that the model was trained with."""
+    right: float
+    """Share of right answers with the head."""
+    right_without: float
+    """Share of right answers without it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `sfumato eval --lengths --json` prints."""
+        return asdict(self)
+
+
+def evaluate_lengths(
+    model: TextModel,
+    name: str,
+    *,
+    n: int = 100,
+    seed: int = 0,
+    steps: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> LengthScore:
+    """Hold the length head against gold responses, and answer n items with it and without it.
+
+    Args:
+        model: the model.
+        name: of the task.
+        n: items, 1 or more.
+        seed: of items and of sampling.
+        steps: most steps a canvas may take; None takes the model's default.
+        on_progress: called with (items done, items of all).
+        **settings: further settings of `TextModel.request`.
+
+    Raises:
+        ConfigError: if the task is not known.
+        RequestError: if n or a setting is not allowed, or the model has no length head.
+    """
+    if n < 1:
+        raise RequestError(f"n is {n}; allowed: 1 or more")
+    task, tokenizer, buckets = find_task(name), model.tokenizer, model.decoder.length_buckets
+    asked = items(task, "test", seed, n)
+    asked = [asked[i % len(asked)] for i in range(n)]
+    bucket_right = held = 0
+    confidence = 0.0
+    for item in asked:
+        shares = model.length_shares(item.prompt)
+        best = max(shares, key=shares.__getitem__)
+        # The end token is part of an answer.
+        size = len(tokenizer.encode(item.response)) + 1
+        bucket_right += best == next((edge for edge in buckets if size <= edge), None)
+        confidence += shares[best]
+        held += size <= (model.generator.first_length(shares.values()) or model.spec.canvas_length)
+    positions: list[float] = []
+    right: list[float] = []
+    for length in ("auto", model.spec.canvas_length):
+        results = []
+        for start in range(0, n, _TOGETHER):
+            part = range(start, min(start + _TOGETHER, n))
+            results += model.generate_batch(
+                [asked[i].prompt for i in part],
+                seeds=[seed + i for i in part],
+                steps=steps,
+                canvas_length=length,
+                **settings,
+            )
+            if on_progress:
+                on_progress(len(results) + len(positions) * n, 2 * n)
+        usages = [result.usage for result in results]
+        num_prompt = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
+        positions.append((sum(usage.positions_computed for usage in usages) - num_prompt) / n)
+        right.append(sum(task.check(item, result.text) for item, result in zip(asked, results, strict=True)) / n)
+    return LengthScore(
+        task=name,
+        n=n,
+        seed=seed,
+        bucket_right=bucket_right / n,
+        confidence=confidence / n,
+        held=held / n,
+        positions=positions[0],
+        positions_without=positions[1],
+        right=right[0],
+        right_without=right[1],
+    )
