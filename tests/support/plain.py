@@ -11,7 +11,8 @@ from torch import Tensor
 from sfumato.engine.generator import Generator
 from sfumato.engine.request import Request
 from sfumato.models.attention import AttentionSpec
-from sfumato.sampling import CanvasBatch, denoise
+from sfumato.sampling import Automaton, CanvasBatch, Constraint, denoise
+from sfumato.sampling.constraint import backward
 
 # R rows (one), L canvas, N positions asked for, D model, V vocabulary
 
@@ -71,6 +72,20 @@ class Uncached:
         return self.generator.model.token_embedding(tokens_RL)
 
 
+def forced(generator: Generator, automaton: Automaton, tokens: Sequence[int], most: int) -> list[int]:
+    """The tokens that must follow, but the last of them unless the text ends there, or there is room for no more."""
+    state = automaton.walk(automaton.start, tokens)
+    text, whole = automaton.forced(state)
+    found = generator.tokenizer.encode(text.decode(errors="ignore"))
+    found = found[: len(found) - (not whole)]
+    left = most - len(tokens)
+    found = found[: left - 1] if len(found) == left else found
+    behind = automaton.walk(state, found)
+    if len(found) > left or behind == automaton.num_states or automaton.distance_S[behind] > left - len(found):
+        return []
+    return found
+
+
 @torch.inference_mode()
 def fitted(generator: Generator, text: Sequence[int]) -> int | None:
     """The shortest bucket of which the length head is sure enough, by the last token that is not read on the canvas."""
@@ -94,12 +109,17 @@ def answer(generator: Generator, request: Request) -> Answered:
     behind: list[int] = list(request.prompt)
     tokens: list[int] = []
     canvas = steps = 0
+    automaton = request.automaton
+    if automaton is not None and start is None:
+        tokens = forced(generator, automaton, [], request.max_tokens)
+        behind += tokens
     while True:
         while len(tokens) < len(given) and given[len(tokens)][1]:
             behind.append(given[len(tokens)][0])
             tokens.append(behind[-1])
         if len(tokens) >= request.max_tokens:
             return tokens, canvas, steps
+        constraint = None
         whole = len(behind) // block * block
         text, head = behind[:whole], behind[whole:]
         wanted = request.canvas_length
@@ -108,6 +128,19 @@ def answer(generator: Generator, request: Request) -> Answered:
         length = min(wanted, request.max_tokens - len(tokens)) if block == 1 else block
         places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
         places += [(0, False)] * (length - len(places))
+        if automaton is not None:
+            end = len(tokens) + length - len(head)
+            allowed = automaton.distance_S <= max(0, request.max_tokens - end)
+            if start is not None:
+                rest = given[end:]
+                allowed = backward(automaton, [int(automaton.class_V[token]) if kept else -1 for token, kept in rest])[0]
+            constraint = Constraint(
+                automaton=automaton,
+                state=automaton.walk(automaton.start, tokens),
+                allowed_S=allowed,
+                length=length,
+                ahead=len(head),
+            )
         batch = CanvasBatch.from_tokens(
             generator.process,
             [[token for token, _ in places]],
@@ -123,6 +156,7 @@ def answer(generator: Generator, request: Request) -> Answered:
             generator.process,
             self_conditioning=spec.self_conditioning,
             banned=banned,
+            constraints=[constraint],
         ).batch
         canvas, steps = canvas + 1, steps + int(done.step_R[0])
         written = done.tokens_RL[0].tolist()[len(head) :]
@@ -132,3 +166,8 @@ def answer(generator: Generator, request: Request) -> Answered:
         if ends and start is None:
             return [*tokens, *written[: ends[0]]], canvas, steps
         tokens += written
+        if automaton is not None and start is None:
+            more = forced(generator, automaton, tokens, request.max_tokens)
+            tokens, behind = [*tokens, *more], [*behind, *more]
+            if automaton.is_over(automaton.walk(automaton.start, tokens)):
+                return tokens, canvas, steps

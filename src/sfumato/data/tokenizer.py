@@ -53,6 +53,8 @@ _GGUF_SPLITS: dict[str, list[pre_tokenizers.PreTokenizer]] = {
     "qwen2": [pre_tokenizers.Split(Regex(_LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")), "isolated")],
 }
 
+_META_SPACE = "\u2581"
+"""How tokenizers of sentencepiece's kind write a space."""
 _REPLACEMENT = "\ufffd"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -197,6 +199,44 @@ class Tokenizer:
             return frozenset()
         tokens = (f"<0x{byte:02X}>" for byte in range(256))
         return frozenset(id_ for token in tokens if (id_ := self._tokenizer.token_to_id(token)) is not None)
+
+    @cached_property
+    def token_bytes(self) -> list[bytes | None]:
+        """The bytes that each token stands for; None for special tokens.
+
+        Raises:
+            RequestError: if the tokenizer writes texts in a way that single tokens do not tell.
+        """
+        decoder = json.loads(self._tokenizer.to_str())["decoder"] or {}
+        steps = [step["type"] for step in decoder.get("decoders", [decoder])] if decoder else []
+        added = self._tokenizer.get_added_tokens_decoder()
+        if steps == ["ByteLevel"]:
+            byte_of = {character: byte for byte, character in enumerate(_byte_level_characters())}
+        elif steps and set(steps) <= {"Replace", "ByteFallback", "Fuse"} and self.decode([self._space_id]) == " ":
+            byte_of = None
+        else:
+            raise RequestError(
+                f"this tokenizer decodes by {', '.join(steps) or 'nothing'}; allowed for schemas and the like: byte-level "
+                "ones, and those with byte fallback that keep the first space"
+            )
+        found: list[bytes | None] = []
+        for id_ in range(self.vocab_size):
+            token = self._tokenizer.id_to_token(id_)
+            if token is None or id_ in self.special_ids:
+                found.append(None)
+            elif id_ in added:
+                found.append(token.encode())
+            elif byte_of is not None:
+                found.append(bytes(byte_of[character] for character in token))
+            elif id_ in self.unstable_ids:
+                found.append(bytes([int(token[3:5], 16)]))
+            else:
+                found.append(token.replace(_META_SPACE, " ").encode())
+        return found
+
+    @property
+    def _space_id(self) -> int:
+        return self._tokenizer.token_to_id(_META_SPACE) or 0
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text; no special token is added, and none is read out of the text.
@@ -388,6 +428,14 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
         "chat_template": _CHAT_TEMPLATE,
     }
     return Tokenizer(tokenizer, config)
+
+
+def _byte_level_characters() -> list[str]:
+    """The character that stands for each byte in a byte-level vocabulary: printable ones for themselves, the others from
+    U+0100 on (GPT-2)."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sfumato.data.tokenizer import Detokenizer
-from sfumato.engine.generator import Generator
+from sfumato.engine.generator import Generator, possible_states
 from sfumato.engine.kvcache import CachedText
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, FinishReason, Request, Result, Usage
-from sfumato.sampling import CanvasBatch, StepResult
+from sfumato.sampling import CanvasBatch, Constraint, StepResult
 from sfumato.spec import GenerationSpec
 
 # A confidence that is as good as none.
@@ -63,9 +63,13 @@ class Answer:
         self.text, self.head = [], []
         self._place(self.wanted.prompt)
         self.usage.prompt_tokens = len(self.wanted.prompt)
+        automaton, start = self.wanted.automaton, self.wanted.start
+        self.state = 0 if automaton is None else automaton.start
+        self._possible = None if automaton is None or start is None else possible_states(automaton, start)
         self._log_confidence = 0.0
         self._num_decided = 0
-        self._skip()
+        # Tokens whose text was not told yet.
+        self._untold = self._skip()
 
     @property
     def spec(self) -> GenerationSpec:
@@ -146,16 +150,52 @@ class Answer:
         self.text += head[:whole]
         self.head = head[whole:]
 
+    def constraint(self) -> Constraint | None:
+        """What the text of the next canvas must be."""
+        automaton = self.wanted.automaton
+        if automaton is None:
+            return None
+        length, ahead = self.canvas_length, len(self.head)
+        end = len(self.tokens) + length - ahead
+        if self._possible is None:
+            # Where the rest of the answer can still bring it to an end.
+            allowed_S = automaton.distance_S <= max(0, self.wanted.max_tokens - end)
+        else:
+            allowed_S = self._possible[min(end, self.wanted.max_tokens)]
+        return Constraint(automaton=automaton, state=self.state, allowed_S=allowed_S, length=length, ahead=ahead)
+
     def _skip(self) -> list[int]:
-        """Take over what the start freezes, up to the next free position."""
+        """Take over what the start freezes, up to the next free position, or what the language leaves no choice of."""
         start, place = self.wanted.start, len(self.tokens)
-        if start is None:
-            return []
-        end = next((i for i in range(place, len(start.frozen)) if not start.frozen[i]), len(start.frozen))
-        skipped = list(start.tokens[place:end])
+        if start is not None:
+            end = next((i for i in range(place, len(start.frozen)) if not start.frozen[i]), len(start.frozen))
+            skipped = list(start.tokens[place:end])
+        else:
+            skipped = self._forced()
         self.tokens += skipped
         self._place(skipped)
+        self._follow(skipped)
         return skipped
+
+    def _forced(self) -> list[int]:
+        """Tokens of the text that the language leaves no choice of; not the last, which may take in what follows."""
+        automaton = self.wanted.automaton
+        if automaton is None or self.state >= automaton.end_state:
+            return []
+        text, whole = automaton.forced(self.state)
+        tokens = self.generator.tokenizer.encode(text.decode(errors="ignore"))
+        tokens = tokens if whole else tokens[:-1]
+        left = self.wanted.max_tokens - len(self.tokens)
+        if len(tokens) == left:
+            tokens = tokens[:-1]
+        behind = automaton.walk(self.state, tokens)
+        # Cut in other ways than the shortest, it might not fit.
+        fits = len(tokens) <= left and behind < automaton.num_states
+        return tokens if fits and automaton.distance_S[behind] <= left - len(tokens) else []
+
+    def _follow(self, tokens: Sequence[int]) -> None:
+        if self.wanted.automaton is not None:
+            self.state = self.wanted.automaton.walk(self.state, tokens)
 
     def _until_end(self, tokens: Sequence[int]) -> tuple[list[int], bool]:
         """The tokens before the first that ends the text, and whether there is one; with a start, none does."""
@@ -215,13 +255,17 @@ class Answer:
         elif ended:
             self.finish_reason = "stop"
         self.tokens += written
+        self._follow(written)
         self.head = []
         self.text += tokens
-        if not failed:
+        if self.finish_reason is None:
             written += self._skip()
+        if self.finish_reason is None and self._is_whole():
+            self.finish_reason = "stop"
         if self.finish_reason is None and len(self.tokens) >= self.wanted.max_tokens:
-            self.finish_reason = "length" if self.wanted.start is None else "stop"
-        piece = self._detokenizer.push(written)
+            self.finish_reason = "length"
+        piece = self._detokenizer.push([*self._untold, *written])
+        self._untold = []
         if self.finish_reason is not None:
             piece += self._detokenizer.finish()
         self._written += piece
@@ -229,6 +273,15 @@ class Answer:
         self.canvas += 1
         events: list[tuple[int, Event]] = [(self.request_id, committed)]
         return events if self.finish_reason is None else [*events, self.finish(self.finish_reason)]
+
+    def _is_whole(self) -> bool:
+        """Whether it is at an end that no end token has to tell."""
+        automaton = self.wanted.automaton
+        if self.wanted.start is None and automaton is not None:
+            return bool(automaton.final_S[self.state]) and (
+                len(self.tokens) >= self.wanted.max_tokens or automaton.is_over(self.state)
+            )
+        return self.wanted.start is not None and len(self.tokens) >= self.wanted.max_tokens
 
     def finish(self, reason: FinishReason, error: str = "") -> tuple[int, Event]:
         """End it, with the text it has."""

@@ -73,6 +73,12 @@ def check_spans(text: str, spans: Sequence[Span]) -> list[Span]:
     return ordered
 
 
+def between(text: str, spans: Sequence[Span]) -> list[Span]:
+    """What is outside of some spans of a text, in order."""
+    places = [0, *itertools.chain.from_iterable(spans), len(text)]
+    return [(start, end) for start, end in zip(places[::2], places[1::2], strict=True) if start < end]
+
+
 def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 0) -> list[Piece]:
     """The pieces of a text, whose texts joined are the text.
 

@@ -29,7 +29,7 @@ from sfumato.engine.runner import Numbers, Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Segment
-from sfumato.sampling import CanvasBatch, StepResult, step
+from sfumato.sampling import CanvasBatch, Constraint, StepResult, step
 
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
@@ -100,6 +100,7 @@ class Engine:
         # The canvases in work, and whose they are, row by row.
         self._batch: CanvasBatch | None = None
         self._owners: list[Answer] = []
+        self._constraints: list[Constraint | None] = []
         self._num_requests = 0
         self._late_events: list[tuple[int, Event]] = []
         self._mailboxes: dict[int, deque[Event]] = {}
@@ -376,6 +377,7 @@ class Engine:
         self._batch = fresh if self._batch is None else CanvasBatch.concatenate([self._batch, fresh])
         first = len(self._owners)
         self._owners += new
+        self._constraints += [answer.constraint() for answer in new]
         events = []
         for i, answer in enumerate(new):
             events += answer.show(self._batch, first + i, None)
@@ -406,6 +408,7 @@ class Engine:
             self.generator.process,
             self_conditioning=self.generator.spec.self_conditioning,
             banned=self.generator.banned_for([answer.may_end for answer in answers]),
+            constraints=[self._constraints[row] for row in rows] if any(self._constraints) else None,
             stop_head=self.generator.stop_head,
         )
         self._batch = result.batch if every else self._batch.put(rows, result.batch)
@@ -516,6 +519,7 @@ class Engine:
         kept = [row for row in range(len(self._owners)) if row not in rows]
         self._batch = self._batch.select(kept).trimmed() if kept else None
         self._owners = [self._owners[row] for row in kept]
+        self._constraints = [self._constraints[row] for row in kept]
 
     def _deliver(self, events: Sequence[tuple[int, Event]]) -> None:
         for request_id, event in events:

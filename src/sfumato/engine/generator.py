@@ -10,11 +10,13 @@ import torch
 
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import Process
-from sfumato.engine.request import Request
+from sfumato.engine.request import Request, Start
 from sfumato.errors import CapacityError, RequestError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
-from sfumato.sampling import StopHead
+from sfumato.sampling import Automaton, StopHead
+from sfumato.sampling.automaton import Truths
+from sfumato.sampling.constraint import backward
 from sfumato.spec import GenerationSpec
 
 ENOUGH = 0.9
@@ -96,8 +98,31 @@ class Generator:
             for token in tokens:
                 if not 0 <= token < vocab_size:
                     raise RequestError(f"the {name} holds token {token}; allowed: 0 to {vocab_size - 1}")
+        if request.automaton is not None:
+            self._check_possible(request.automaton, request)
         if len(request.prompt) + request.max_tokens > most:
             raise CapacityError(
                 f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "
                 f"this model holds {most} positions: shorten the prompt or ask for fewer tokens"
             )
+
+    @staticmethod
+    def _check_possible(automaton: Automaton, request: Request) -> None:
+        """Refuse a request whose answer cannot be of its language."""
+        shortest = int(automaton.distance_S[automaton.start])
+        if shortest > request.max_tokens:
+            raise RequestError(
+                f"the shortest answer of what is asked for has {shortest} tokens and max_tokens is {request.max_tokens}; "
+                f"allowed: {shortest} or more"
+            )
+        if request.start is not None and not possible_states(automaton, request.start)[0][automaton.start]:
+            raise RequestError(
+                f"no answer of what is asked for has {len(request.start.tokens)} tokens and what the start freezes; free "
+                "more of it, or change its length"
+            )
+
+
+def possible_states(automaton: Automaton, start: Start) -> Truths:
+    """bool [N + 1, S]: where the automaton may stand before each token of an answer with a start, and behind it."""
+    pairs = zip(start.tokens, start.frozen, strict=True)
+    return backward(automaton, [int(automaton.class_V[token]) if fixed else -1 for token, fixed in pairs])

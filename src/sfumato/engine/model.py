@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
+import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import torch
 
+from sfumato.data import language
+from sfumato.data.schema import regex_of_schema
 from sfumato.data.tokenizer import Tokenizer, check_characters
 from sfumato.diffusion.process import make_process
 from sfumato.engine import editing
 from sfumato.engine.engine import Engine
 from sfumato.engine.generator import Generator
-from sfumato.engine.request import Event, Finished, Request, Result, Usage
+from sfumato.engine.request import Event, Finished, Request, Result, Start, Usage
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling import Automaton, SamplerConfig
+from sfumato.sampling.automaton import over_tokens
 from sfumato.spec import GenerationSpec
 
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
@@ -39,6 +45,14 @@ _SLACK = 6
 _NEAR, _LONGEST_TRIED = 3, 32
 # Tokens behind a gap that judge what was written in it.
 _HIDDEN = 8
+# Automata that are kept for requests to come.
+_REMEMBERED = 32
+_LANGUAGES: dict[str, Callable[[Any], language.Language]] = {
+    "schema": lambda schema: language.of_regex(regex_of_schema(schema)),
+    "regex": language.of_regex,
+    "choices": language.of_choices,
+    "ban": language.without,
+}
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
@@ -150,6 +164,7 @@ class TextModel:
             )
         self.name = name
         self.tokenizer = tokenizer
+        self._automata: dict[str, Automaton] = {}
         self.generation: dict[str, Any] = dict(checkpoint.generation)
         """What generation_config.json holds."""
         try:
@@ -418,6 +433,9 @@ class TextModel:
         end: tuple[int, ...] | None = None,
     ) -> list[tuple[Result, list[str]]]:
         """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
+        alien = sorted(settings.keys() & {*_LANGUAGES, "seed_text", "pin"})
+        if alien:
+            raise RequestError(f"{alien[0]} is not for gaps and edits; allowed: with generate")
         most = self.decoder.config.max_position_embeddings - len(context)
         template = self.request(context, max_tokens=1, **settings)
         planned: list[list[editing.Job]] = []
@@ -552,6 +570,13 @@ class TextModel:
         raw: bool = False,
         priority: int = 0,
         deadline_ms: int | None = None,
+        schema: Mapping[str, Any] | bool | None = None,
+        regex: str | None = None,
+        choices: Sequence[str] | None = None,
+        ban: Sequence[str] | None = None,
+        seed_text: str | None = None,
+        pin: Sequence[editing.Span] = (),
+        strength: float | None = None,
         **settings: Any,
     ) -> Request:
         """Check what is asked, once, and put it into the engine's terms.
@@ -570,6 +595,13 @@ class TextModel:
             raw: continue a text as it stands, without the chat template; so it is for a model that has none.
             priority: of requests that wait, the highest goes first.
             deadline_ms: milliseconds after which the answer ends with what was committed by then.
+            schema: a JSON Schema; the answer is JSON that it accepts, whatever the model.
+            regex: a regular expression, in the syntax of Rust's regex crate, that the whole answer matches.
+            choices: texts of which the answer is one.
+            ban: texts that do not occur in the answer.
+            seed_text: a draft that the answer starts from; it has as many tokens.
+            pin: (first character, the one behind the last) of parts of the draft that stay.
+            strength: noise level that the rest of the draft starts from, 0.5 unless given: 1 forgets it.
             **settings: any other field of `SamplerConfig`, such as steps or entropy_bound; None takes the default.
 
         Raises:
@@ -598,6 +630,13 @@ class TextModel:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
         tokens = self._tokens(prompt, raw)
+        start = self._start(seed_text, pin, strength)
+        if start is not None:
+            if max_tokens not in (None, len(start.tokens)):
+                raise RequestError(
+                    f"max_tokens is {max_tokens}; allowed with this seed_text: {len(start.tokens)}, its tokens"
+                )
+            max_tokens = len(start.tokens)
         if max_tokens is None:
             # The default gives way to a long prompt; a stated number does not.
             max_tokens = max(1, min(self.generation.get("max_tokens", MAX_TOKENS), most - len(tokens)))
@@ -612,9 +651,54 @@ class TextModel:
             trace=trace,
             priority=priority,
             deadline_ms=deadline_ms,
+            start=start,
+            automaton=self._automaton(schema, regex, choices, ban),
         )
         self.generator.check(request)
         return request
+
+    def _start(self, seed_text: str | None, pin: Sequence[editing.Span], strength: float | None) -> Start | None:
+        """What a draft is as the start of an answer."""
+        if seed_text is None:
+            if pin or strength is not None:
+                raise RequestError("pin and strength are for a seed_text; it is not given")
+            return None
+        self._check_sees_behind("start from a draft")
+        check_characters(seed_text)
+        pieces = editing.cut(self.tokenizer, seed_text, editing.between(seed_text, editing.check_spans(seed_text, pin)))
+        tokens = tuple(token for piece in pieces for token in piece.tokens)
+        if not tokens:
+            raise RequestError("seed_text is empty; give a draft, or leave it out")
+        frozen = tuple(not piece.free for piece in pieces for _ in piece.tokens)
+        return Start(tokens=tokens, frozen=frozen, noise_level=0.5 if strength is None else strength)
+
+    def _automaton(
+        self,
+        schema: Mapping[str, Any] | bool | None,
+        regex: str | None,
+        choices: Sequence[str] | None,
+        ban: Sequence[str] | None,
+    ) -> Automaton | None:
+        """What the answer must be, over tokens; the last few are remembered."""
+        wanted = {"schema": schema, "regex": regex, "choices": choices, "ban": ban or None}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
+        if not wanted:
+            return None
+        try:
+            key = json.dumps(wanted)
+        except (TypeError, ValueError) as error:
+            raise RequestError(f"{' or '.join(wanted)} cannot be read: {error}") from None
+        if key not in self._automata:
+            language = functools.reduce(operator.and_, (_LANGUAGES[name](value) for name, value in wanted.items()))
+            token_bytes = self.tokenizer.token_bytes
+            padded = [*token_bytes, *[None] * (self.decoder.config.vocab_size - len(token_bytes))]
+            automaton = over_tokens(language, padded, self.tokenizer.eos_ids)
+            if automaton is None:
+                raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
+            self._automata[key] = automaton
+            if len(self._automata) > _REMEMBERED:
+                self._automata.pop(next(iter(self._automata)), None)
+        return self._automata[key]
 
     def _tokens(self, prompt: Prompt, raw: bool) -> tuple[int, ...]:
         if isinstance(prompt, str):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.errors import RequestError
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling import Automaton, SamplerConfig
 
 FinishReason = Literal["stop", "length", "deadline", "cancelled", "error"]
 """stop: the model ended its text, or the start was filled in; length: max_tokens was reached; deadline, cancelled: what
@@ -73,6 +73,8 @@ class Request:
     """Milliseconds from submission after which the answer ends with what was committed by then."""
     start: Start | None = None
     """What the answer starts from; None is noise alone, and an end where the model puts it."""
+    automaton: Automaton | None = None
+    """What the answer must be, in the model's tokens; None is anything."""
 
     def __post_init__(self) -> None:
         if not self.prompt:
@@ -85,6 +87,10 @@ class Request:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
+        if self.automaton is not None and self.start is not None and self.start.blanks:
+            raise RequestError("the start has blanks and the answer must be of a language; allowed: one of the two")
+        if self.automaton is not None and self.sampler.refresh > 1:
+            raise RequestError(f"refresh is {self.sampler.refresh}; allowed where the answer must be of a language: 1")
         if self.start is not None and len(self.start.tokens) != self.max_tokens:
             raise RequestError(
                 f"max_tokens is {self.max_tokens}; allowed: {len(self.start.tokens)}, the tokens of the start"

@@ -1,7 +1,9 @@
 """Samplers: what to accept, what to put back to noise, and when a canvas is finished. The denoiser is
 injected."""
 
+from sfumato.sampling.automaton import Automaton
 from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.policy import StopHead
 from sfumato.sampling.reading import Statistics
 from sfumato.sampling.sampler import Denoised, Denoiser, StepRecord, StepResult, denoise, denoising, step
@@ -9,7 +11,9 @@ from sfumato.sampling.settings import SAMPLERS, RowSettings, SamplerConfig
 
 __all__ = [
     "SAMPLERS",
+    "Automaton",
     "CanvasBatch",
+    "Constraint",
     "Denoised",
     "Denoiser",
     "RowSettings",

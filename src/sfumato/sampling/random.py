@@ -45,6 +45,10 @@ class Stream(IntEnum):
     """The noise of a corrector."""
     ORDER = 8
     """The order in which positions are decided at random."""
+    PATH = 9
+    """Which way a string of a language takes."""
+    CLASS = 10
+    """Which class of tokens it has there."""
 
 
 def uniform(seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tensor, stream: int) -> Tensor:

@@ -5,7 +5,8 @@ of a tile while it is there. Its exponentials are summed by blocks of the vocabu
 looked for among blocks first.
 """
 
-# R rows, L canvas, V vocab, D model, N positions of all rows together, B blocks of the vocabulary, K tokens of a block
+# R rows, L canvas, V vocab, D model, N positions of all rows together, B blocks of the vocabulary, K tokens of a block,
+# C classes of tokens
 
 from __future__ import annotations
 
@@ -25,9 +26,9 @@ _TILE_BYTES = 2**23
 _BLOCK = 256
 
 # Logits over a lower temperature may overflow.
-_COLD = 1e-4
+COLD = 1e-4
 # Stands for minus infinity, for which 0 times it is 0.
-_NEVER = -1e30
+NEVER = -1e30
 
 
 class Statistics(NamedTuple):
@@ -43,6 +44,34 @@ class Statistics(NamedTuple):
     """float32 nats, of the tempered distribution before top_p."""
     margin_RL: Tensor
     """float32; probability of the most probable token less that of the next; NaN if the logits are broken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tied:
+    """A row whose positions are tied together: what is written belongs to one of certain strings."""
+
+    row: int
+    """Its number in the batch."""
+    place_N: Tensor
+    """int64; where its open positions stand among the positions that are read."""
+    on_canvas_N: Tensor
+    """int64; where they stand on the canvas."""
+    class_V: Tensor
+    """int64; the class of each token."""
+    bias_NC: Tensor
+    """float32; what makes marginals of the scores of the tokens of a class."""
+    best_N: Tensor
+    """int64; tokens of the best string."""
+    drawn_N: Tensor
+    """int64; tokens of the one that was drawn."""
+    confidence_N: Tensor
+    """float32; the marginal probability of those."""
+
+    def put(self, values_RL: Tensor, own_N: Tensor) -> Tensor:
+        """A statistic with what it is in this row."""
+        values_RL = values_RL.clone()
+        values_RL[self.row, self.on_canvas_N] = own_N.to(values_RL.dtype)
+        return values_RL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +90,8 @@ class Reader:
     """top_p_R and top_k_R; None if no row leaves tokens out."""
     mask_id: int | None
     banned: Tensor | None
+    tied: Sequence[Tied] = ()
+    """Rows whose positions are tied together."""
 
     def read(
         self, logits_NV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
@@ -96,28 +127,51 @@ class Reader:
                 size, place = part.stop - start, 0 if soft_embedding is None else start - first
                 scores, weights = scores_NV[:size], weights_NV[place : place + size]
                 self._temper(logits_NV[part], row_N[part], scores)
+                self._tie(scores[:, :vocab_size], part)
                 statistics, total_N = self._statistics(scores, weights, row_N[part], u_N[part])
                 readings.append(statistics)
                 totals.append(total_N)
             if soft_embedding is not None:
                 summed_ND = soft_embedding(weights_NV[: last - first, :vocab_size].unsqueeze(0)).squeeze(0)
                 softs.append((summed_ND / torch.cat(totals).unsqueeze(-1)).to(summed_ND.dtype))
-        return self._placed(readings), torch.cat(softs) if softs else None
+        statistics = self._placed(readings)
+        for one in self.tied:
+            # Marginals tell how sure each position is; what is written belongs to one string.
+            drawn_N = torch.where(self._greedy_R[one.row], one.best_N, one.drawn_N)
+            statistics = statistics._replace(
+                argmax_RL=one.put(statistics.argmax_RL, one.best_N),
+                sampled_RL=one.put(statistics.sampled_RL, drawn_N),
+                confidence_RL=one.put(statistics.confidence_RL, one.confidence_N),
+            )
+        return statistics, torch.cat(softs) if softs else None
+
+    @property
+    def _greedy_R(self) -> Tensor:
+        return (self.temperature_R < COLD) | self.greedy_R
+
+    def _tie(self, scores_NV: Tensor, part: slice) -> None:
+        """Make marginals of the scores of positions that are tied together."""
+        for one in self.tied:
+            here_N = ((one.place_N >= part.start) & (one.place_N < part.stop)).nonzero().squeeze(-1)
+            if len(here_N):
+                place_N = one.place_N[here_N] - part.start
+                tied_NV = scores_NV[place_N] + one.bias_NC[here_N][:, one.class_V]
+                scores_NV[place_N] = tied_NV.clamp_min_(NEVER)
 
     def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
         """Write what the softmax is of, with what can never be drawn at the bottom, as far as the blocks reach."""
         # Where the temperature is 0 the statistics stay untempered, and only the draw becomes the argmax.
-        cold_R = self.temperature_R < _COLD
+        cold_R = self.temperature_R < COLD
         scale_N1 = torch.where(cold_R, 1.0, self.temperature_R)[row_N].unsqueeze(-1)
         vocab_size = logits_NV.shape[-1]
-        scores_NV[:, vocab_size:] = _NEVER
+        scores_NV[:, vocab_size:] = NEVER
         inside_NV = scores_NV[:, :vocab_size]
         torch.div(logits_NV.float(), scale_N1, out=inside_NV)
-        inside_NV.clamp_min_(_NEVER)
+        inside_NV.clamp_min_(NEVER)
         if self.mask_id is not None:
-            inside_NV[:, self.mask_id] = _NEVER
+            inside_NV[:, self.mask_id] = NEVER
         if self.banned is not None:
-            inside_NV.masked_fill_(self.banned if self.banned.ndim == 1 else self.banned[row_N], _NEVER)
+            inside_NV.masked_fill_(self.banned if self.banned.ndim == 1 else self.banned[row_N], NEVER)
 
     def _statistics(
         self, scores_NV: Tensor, weights_NV: Tensor, row_N: Tensor, u_N: Tensor
@@ -135,8 +189,8 @@ class Reader:
         within_N1 = best_NK.argmax(-1, keepdim=True)
         argmax_N = block_N * _BLOCK + within_N1.squeeze(-1)
         second_N = torch.maximum(
-            best_NK.scatter(-1, within_N1, _NEVER).amax(-1),
-            highest_NB.scatter(-1, block_N.unsqueeze(-1), _NEVER).amax(-1),
+            best_NK.scatter(-1, within_N1, NEVER).amax(-1),
+            highest_NB.scatter(-1, block_N.unsqueeze(-1), NEVER).amax(-1),
         )
         torch.exp(scores_NV.sub_(highest_N.unsqueeze(-1)), out=weights_NV)
         sums_NB = weights_NBK.sum(-1)
@@ -145,13 +199,13 @@ class Reader:
         mean_N = _blocks(scores_NV.mul_(weights_NV)).sum(-1).sum(-1) / total_N
         entropy_N = (total_N.log() - mean_N).clamp_min(0.0)
         margin_N = (1.0 - (second_N - highest_N).exp()) / total_N
-        margin_N = torch.where(highest_N > _NEVER, margin_N, math.nan)
+        margin_N = torch.where(highest_N > NEVER, margin_N, math.nan)
         if self.cut is None:
             drawn_N, possible_N = _invert(weights_NBK, sums_NB, u_N)
         else:
-            cut_NBK = _blocks(_nucleus(weights_NV, self.cut[0][row_N], self.cut[1][row_N]))
+            cut_NBK = _blocks(nucleus(weights_NV, self.cut[0][row_N], self.cut[1][row_N]))
             drawn_N, possible_N = _invert(cut_NBK, cut_NBK.sum(-1), u_N)
-        greedy_N = ((self.temperature_R < _COLD) | self.greedy_R)[row_N]
+        greedy_N = self._greedy_R[row_N]
         sampled_N = torch.where(greedy_N | ~possible_N, argmax_N, drawn_N)
         confidence_N = weights_NV.gather(-1, sampled_N.unsqueeze(-1)).squeeze(-1) / total_N
         return Statistics(argmax_N, sampled_N, confidence_N, entropy_N, margin_N), total_N
@@ -174,7 +228,7 @@ def _blocks(values_NV: Tensor) -> Tensor:
     return torch.unflatten(values_NV, -1, (-1, _BLOCK))
 
 
-def _nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
+def nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
     """Zero the weights of what is not among the top_k largest (0 means all), or is outside the smallest set of those
     that holds top_p of their sum; the last ties of either stay in."""
     sorted_NV = weights_NV.sort(-1, descending=True).values

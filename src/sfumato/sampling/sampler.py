@@ -11,7 +11,7 @@ value of a tensor.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,9 +22,10 @@ from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.sampling import policy
 from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.constraint import Constraint, tie
 from sfumato.sampling.policy import StopHead
 from sfumato.sampling.random import Stream
-from sfumato.sampling.reading import Reader, Statistics
+from sfumato.sampling.reading import Reader, Statistics, Tied
 from sfumato.sampling.settings import REVERSE_SAMPLERS
 
 
@@ -120,6 +121,7 @@ def step(
     *,
     self_conditioning: bool = False,
     banned: Tensor | None = None,
+    constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
 ) -> StepResult:
     """Take one step of every row: one forward, then accept, renoise and test for the end.
@@ -138,6 +140,8 @@ def step(
         process: the noise the denoiser was trained on.
         self_conditioning: carry the soft embedding of the tempered prediction to the next step.
         banned: bool [V] or [R, V]; tokens never to be sampled or drafted. Frozen tokens are exempt.
+        constraints: what the text of each row must be, None where it may be anything. Then what the row is committed
+            with is a string of its language, whatever the sampler; tokens that an edit could change stay.
         stop_head: a learned stop rule.
 
     Returns:
@@ -149,21 +153,28 @@ def step(
     # An edit may touch what stands as well as what is missing, so it has to know what the denoiser makes of both.
     open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
     if batch.settings.has("edit"):
-        open_RL = torch.where(batch.settings.uses("edit").unsqueeze(-1), free_RL, open_RL)
+        edited_R = batch.settings.uses("edit")
+        if constraints is not None:
+            # One edit alone could leave the language.
+            edited_R &= torch.tensor([one is None for one in constraints], device=edited_R.device)
+        open_RL = torch.where(edited_R.unsqueeze(-1), free_RL, open_RL)
     if awake_RL is not None:
         open_RL = open_RL & awake_RL
     index_N = _reading(batch, open_RL)
     logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, awake_RL)
     assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
+    temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
+    tied = _tie(batch, constraints, open_RL, index_N, logits_NV, temperature_R) if constraints else []
     reader = Reader(
         index_N=index_N,
         open_RL=open_RL,
         tokens_RL=tokens_RL,
-        temperature_R=batch.settings.temperature_at(batch.step_R, steps_R),
+        temperature_R=temperature_R,
         greedy_R=batch.step_R >= steps_R - batch.settings.greedy_tail_R,
         cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
         mask_id=process.mask_id,
         banned=banned,
+        tied=tied,
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
@@ -173,6 +184,12 @@ def step(
     accepted_RL, next_RL = _decide(batch, process, reader, logits_NV, statistics, turn)
     if awake_RL is not None:
         accepted_RL = torch.where(awake_RL, accepted_RL, batch.accepted_RL)
+    if tied and not process.has_uniform:
+        # What is accepted belongs to the string that was drawn, and so does what is filled in beside it.
+        tied_R = torch.zeros_like(batch.done_R)
+        tied_R[[one.row for one in tied]] = True
+        tied_RL = torch.where(tied_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
+        statistics = statistics._replace(argmax_RL=tied_RL)
     stop_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, accepted_RL, stop_head)
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
@@ -212,6 +229,34 @@ def step(
     return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL)
 
 
+def _tie(
+    batch: CanvasBatch,
+    constraints: Sequence[Constraint | None],
+    open_RL: Tensor,
+    index_N: Tensor,
+    logits_NV: Tensor,
+    temperature_R: Tensor,
+) -> list[Tied]:
+    """Tie together the positions of rows that are constrained."""
+    u_3RL = torch.stack([batch.uniforms(stream) for stream in (Stream.PATH, Stream.CLASS, Stream.SAMPLE)])
+    tied = []
+    for row, constraint in enumerate(constraints):
+        if constraint is not None and not batch.done_R[row]:
+            one = tie(
+                constraint,
+                row,
+                tokens_L=batch.tokens_RL[row],
+                open_L=open_RL[row],
+                index_N=index_N,
+                logits_NV=logits_NV,
+                temperature=float(temperature_R[row]),
+                cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
+                u_3L=u_3RL[:, row],
+            )
+            tied += [] if one is None else [one]
+    return tied
+
+
 def denoising(
     batch: CanvasBatch,
     denoiser: Denoiser,
@@ -219,6 +264,7 @@ def denoising(
     *,
     self_conditioning: bool = False,
     banned: Tensor | None = None,
+    constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
     trace: Collection[int] | bool = False,
 ) -> Generator[StepResult, None, Denoised]:
@@ -229,7 +275,7 @@ def denoising(
         denoiser: gives the logits.
         process: the noise the denoiser was trained on.
         self_conditioning: see ``step``.
-        banned: see ``step``; rows as in ``batch``.
+        banned, constraints: see ``step``; rows as in ``batch``.
         stop_head: see ``step``.
         trace: rows to record step by step; True for all.
 
@@ -259,6 +305,7 @@ def denoising(
             process,
             self_conditioning=self_conditioning,
             banned=banned[active.row_R] if banned is not None and banned.ndim == 2 else banned,
+            constraints=None if constraints is None else [constraints[row] for row in rows],
             stop_head=stop_head,
         )
         for i, row in enumerate(rows):
@@ -280,6 +327,7 @@ def denoise(
     *,
     self_conditioning: bool = False,
     banned: Tensor | None = None,
+    constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
     on_step: Callable[[StepResult], None] | None = None,
     trace: Collection[int] | bool = False,
@@ -287,7 +335,7 @@ def denoise(
     """``denoising`` to its end.
 
     Args:
-        batch, denoiser, process, self_conditioning, banned, stop_head, trace: see ``denoising``.
+        batch, denoiser, process, self_conditioning, banned, constraints, stop_head, trace: see ``denoising``.
         on_step: called after each step.
     """
     steps = denoising(
@@ -296,6 +344,7 @@ def denoise(
         process,
         self_conditioning=self_conditioning,
         banned=banned,
+        constraints=constraints,
         stop_head=stop_head,
         trace=trace,
     )
