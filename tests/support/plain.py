@@ -129,16 +129,19 @@ def answer(generator: Generator, request: Request) -> Answered:
         places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
         places += [(0, False)] * (length - len(places))
         if automaton is not None:
-            end = len(tokens) + length - len(head)
-            allowed = automaton.distance_S <= max(0, request.max_tokens - end)
+            inside = min(length, len(head) + request.max_tokens - len(tokens))
+            end = len(tokens) + inside - len(head)
+            allowed = automaton.distance_S <= request.max_tokens - end
             if start is not None:
                 rest = given[end:]
-                allowed = backward(automaton, [int(automaton.class_V[token]) if kept else -1 for token, kept in rest])[0]
+                allowed = backward(automaton, [int(automaton.class_V[token]) if kept else -1 for token, kept in rest])[
+                    0
+                ]
             constraint = Constraint(
                 automaton=automaton,
                 state=automaton.walk(automaton.start, tokens),
                 allowed_S=allowed,
-                length=length,
+                length=inside,
                 ahead=len(head),
             )
         batch = CanvasBatch.from_tokens(
@@ -149,6 +152,7 @@ def answer(generator: Generator, request: Request) -> Answered:
             seeds=[request.seed],
             config=request.sampler,
             canvas=canvas,
+            constraints=[constraint],
         )
         done = denoise(
             batch,

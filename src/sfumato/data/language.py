@@ -22,7 +22,7 @@ Truths = np.ndarray[Any, np.dtype[np.bool_]]
 
 DEAD = 0
 """The state from which nothing is accepted."""
-MOST_STATES = 20_000
+MOST_STATES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +78,8 @@ class Language:
 
 
 def of_regex(pattern: str) -> Language:
-    """The texts that match a regular expression wholly, in the syntax of Rust's regex crate: no lookaround, no
-    backreferences.
+    """The texts without NUL that match a regular expression wholly, in the syntax of Rust's regex crate: no lookaround,
+    no backreferences.
 
     Raises:
         RequestError: if it is not one, or takes too many states.
@@ -89,26 +89,27 @@ def of_regex(pattern: str) -> Language:
     except ImportError:
         raise RequestError("regular expressions need more packages: pip install 'sfumato[schema]'") from None
     end = 256
+    # Between bytes that stand in no text. Without the last, the compiler loses ways that lead on from where a text may end;
+    # without the first, it follows texts from every place at once, in time and states beyond all bounds.
+    closed = rf"\x00(?:{pattern})\x00"
     try:
-        index = Index(pattern, Vocabulary(end, {bytes([byte]): [byte] for byte in range(256)}))
+        index = Index(closed, Vocabulary(end, {bytes([byte]): [byte] for byte in range(256)}))
     except ValueError as error:
         shown = pattern if len(pattern) <= 100 else f"{pattern[:100]}…"
         raise RequestError(f"the regular expression {shown!r} cannot be taken: {_reason(error)}") from None
     transitions: dict[int, dict[int, int]] = index.get_transitions()
-    found = {
-        index.get_initial_state(),
-        *transitions,
-        *(state for row in transitions.values() for state in row.values()),
-    }
-    numbers = {state: number for number, state in enumerate(sorted(found), 1)}
+    first, over = transitions[index.get_initial_state()][0], index.get_final_states()
+    found = {first, *(state for row in transitions.values() for state in row.values())}
+    numbers = {state: number for number, state in enumerate(sorted(found - over), 1)}
     next_SB = np.zeros((len(numbers) + 1, 256), dtype=np.int32)
+    final_S = np.zeros(len(numbers) + 1, dtype=bool)
     for state, row in transitions.items():
         for byte, target in row.items():
-            if byte != end:
+            if state in numbers and target in numbers and byte:
                 next_SB[numbers[state], byte] = numbers[target]
-    final_S = np.zeros(len(numbers) + 1, dtype=bool)
-    final_S[[numbers[state] for state in index.get_final_states() if state in numbers]] = True
-    return Language(next_SB, final_S, numbers[index.get_initial_state()])
+            elif state in numbers and byte == 0:
+                final_S[numbers[state]] = target in over
+    return Language(next_SB, final_S, numbers[first])
 
 
 def of_choices(choices: Sequence[str]) -> Language:

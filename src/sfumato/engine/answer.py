@@ -155,13 +155,14 @@ class Answer:
         automaton = self.wanted.automaton
         if automaton is None:
             return None
-        length, ahead = self.canvas_length, len(self.head)
+        # A block is whole, and the answer ends within it.
+        ahead, left = len(self.head), self.wanted.max_tokens - len(self.tokens)
+        length = min(self.canvas_length, ahead + left)
         end = len(self.tokens) + length - ahead
-        if self._possible is None:
-            # Where the rest of the answer can still bring it to an end.
-            allowed_S = automaton.distance_S <= max(0, self.wanted.max_tokens - end)
-        else:
-            allowed_S = self._possible[min(end, self.wanted.max_tokens)]
+        # Where the rest of the answer can still bring it to an end.
+        allowed_S = automaton.distance_S <= self.wanted.max_tokens - end
+        if self._possible is not None:
+            allowed_S = self._possible[end]
         return Constraint(automaton=automaton, state=self.state, allowed_S=allowed_S, length=length, ahead=ahead)
 
     def _skip(self) -> list[int]:

@@ -363,7 +363,7 @@ class Engine:
         new = [answer for answer in answers if answer not in self._owners]
         if not new:
             return []
-        canvases = [answer.next_canvas() for answer in new]
+        canvases, constraints = [answer.next_canvas() for answer in new], [answer.constraint() for answer in new]
         fresh = CanvasBatch.from_tokens(
             self.generator.process,
             [tokens for tokens, _ in canvases],
@@ -372,12 +372,13 @@ class Engine:
             config=[answer.wanted.sampler for answer in new],
             noise_level=[answer.noise_level for answer in new],
             canvas=[answer.canvas for answer in new],
+            constraints=constraints,
             device=self.cache.pool.device,
         )
         self._batch = fresh if self._batch is None else CanvasBatch.concatenate([self._batch, fresh])
         first = len(self._owners)
         self._owners += new
-        self._constraints += [answer.constraint() for answer in new]
+        self._constraints += constraints
         events = []
         for i, answer in enumerate(new):
             events += answer.show(self._batch, first + i, None)

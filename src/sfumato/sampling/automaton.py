@@ -193,12 +193,16 @@ def _reached(next_SC: Numbers, start: int) -> Truths:
 
 def _distances(next_SC: Numbers, final_S: Truths) -> Numbers:
     """int64_S: the fewest steps to a final state, -1 if there is no way."""
-    distance_S = np.where(final_S, 0, -1)
-    for steps in range(1, len(final_S) + 1):
-        near_S = ((distance_S >= 0)[next_SC]).any(1) & (distance_S < 0)
-        if not near_S.any():
+    num_states = len(final_S)
+    from_A, to_A = np.divmod(np.unique(np.arange(num_states)[:, None] * num_states + next_SC), num_states)
+    distance_S, new_S = np.where(final_S, 0, -1), final_S
+    for steps in range(1, num_states + 1):
+        near_S = np.zeros(num_states, dtype=bool)
+        near_S[from_A[new_S[to_A]]] = True
+        new_S = near_S & (distance_S < 0)
+        if not new_S.any():
             break
-        distance_S[near_S] = steps
+        distance_S[new_S] = steps
     return distance_S
 
 

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
+from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.random import Stream, uniform
 from sfumato.sampling.settings import RowSettings, SamplerConfig
 
@@ -105,6 +106,7 @@ class CanvasBatch:
         frozen: Sequence[Sequence[bool]] | None = None,
         noise_level: float | Sequence[float] = 1.0,
         canvas: int | Sequence[int] = 0,
+        constraints: Sequence[Constraint | None] | None = None,
         device: torch.device | str | None = None,
     ) -> CanvasBatch:
         """Canvases that start from given tokens: frozen ones stay, the others are put to a noise level.
@@ -118,6 +120,8 @@ class CanvasBatch:
             frozen: per row and position, True where the token must not change; None freezes nothing.
             noise_level: t of the first step, in (0, 1], for all rows or per row: 1 generates, less edits.
             canvas: index of the canvas within its request, for all rows or per row.
+            constraints: what each row must be, None where it may be anything. Under mask noise what is kept of a seed
+                stays for good; where no string of the language has all of it, the row keeps none.
             device: where the batch lives.
 
         Returns:
@@ -166,7 +170,13 @@ class CanvasBatch:
         u_noise_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_NOISE)
         free_RL = ~frozen_RL & (position_L < length_R.unsqueeze(-1))
         noised_RL = free_RL & (u_keep_RL >= process.schedule.alpha(t_start_R).unsqueeze(-1))
-        tokens_RL = torch.where(noised_RL, process.noise(u_noise_RL, t_start_R), given_RL)
+        noise_RL = process.noise(u_noise_RL, t_start_R)
+        tokens_RL = torch.where(noised_RL, noise_RL, given_RL)
+        if constraints is not None and not process.has_uniform:
+            is_open = noised_RL.cpu().numpy()
+            for row, constraint in enumerate(constraints):
+                if constraint is not None and not constraint.is_possible(tokens[row], is_open[row]):
+                    tokens_RL[row] = torch.where(free_RL[row], noise_RL[row], given_RL[row])
         none_RL = torch.zeros_like(frozen_RL)
         return cls(
             settings=RowSettings.from_configs(configs, device),

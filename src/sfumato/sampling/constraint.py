@@ -77,6 +77,17 @@ class Constraint:
     """Its leading positions that are not part of the text."""
     _ways: tuple[bytes, Ways] | None = field(default=None, init=False)
 
+    def is_possible(self, tokens: Sequence[int], is_open: Truths) -> bool:
+        """Whether any string has the tokens that are not open.
+
+        Args:
+            tokens: of the canvas.
+            is_open: bool, for each.
+        """
+        text = slice(self.ahead, self.length)
+        fixed_L = np.where(is_open[text], -1, self.automaton.class_V[np.asarray(tokens)[text]])
+        return len(self.ways(fixed_L).arcs_P) > 0
+
     def ways(self, fixed_L: Numbers) -> Ways:
         """What is possible with some tokens fixed; remembered for the next step.
 

@@ -1,0 +1,78 @@
+"""Languages against Python's own regular expressions, and by hand."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from sfumato.data import language
+from sfumato.data.language import Language, of_choices, of_regex, without
+from sfumato.errors import RequestError
+
+TEXTS = ["".join(letters) for length in range(6) for letters in itertools.product("abc", repeat=length)]
+
+
+@pytest.mark.parametrize("pattern", ["", "a", "(ab|c)*", "a?b+c{2,3}", "[^a]*", "(a|b)(a|c)", ".*abc"])
+def test_of_regex(pattern: str):
+    found = of_regex(pattern)
+    for text in TEXTS:
+        assert found.accepts(text) == (re.fullmatch(pattern, text) is not None)
+
+
+def test_of_regex_goes_by_characters():
+    found = of_regex("[é-ü]{2}.")
+    for text, right in (("éü€", True), ("éü", False), ("ée€", False), ("éü\U0001f600", True)):
+        assert found.accepts(text) == right
+    assert not found.accepts("éü".encode() + b"\xff")
+
+
+@pytest.mark.parametrize("strings", [["a"], ["ab"], ["aba", "bb"], ["abc", "bc", "ca"], ["aa", "aab"]], ids=str)
+def test_without(strings: list[str]):
+    found = without(strings)
+    for text in TEXTS:
+        assert found.accepts(text) == (not any(string in text for string in strings))
+
+
+def test_of_choices():
+    found = of_choices(["ab", "abc", "cé"])
+    assert [text for text in [*TEXTS, "cé", "c"] if found.accepts(text)] == ["ab", "abc", "cé"]
+
+
+def test_both():
+    one, other = of_regex("(a|b)*"), without(["aa"])
+    for text in TEXTS:
+        assert (one & other).accepts(text) == (one.accepts(text) and other.accepts(text))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: of_regex("(a"), r"the regular expression '\(a' cannot be taken"),
+        (lambda: of_regex("a" * 200 + "("), "the regular expression 'a{100}…' cannot be taken"),
+        (lambda: of_regex("(?=a)b"), "cannot be taken"),
+        (lambda: of_choices([]), r"choices is \[\]; allowed: one or more texts that are not empty"),
+        (lambda: of_choices(["a", ""]), "choices is .*; allowed"),
+        (lambda: without(["a", ""]), "a banned string is empty; allowed: one character or more"),
+        (lambda: of_regex("[ab]{60000}"), "takes 60,002 states; allowed: 50,000. Lower the bounds"),
+    ],
+)
+def test_what_is_no_language(make: object, message: str):
+    with pytest.raises(RequestError, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_a_product_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch):
+    one, other = of_regex("(a{7})*"), of_regex("(a{11})*")
+    assert len((one & other).final_S) > 70
+    monkeypatch.setattr(language, "MOST_STATES", 40)
+    with pytest.raises(RequestError, match="allowed: 40"):
+        one & other
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(__import__("sys").modules, "outlines_core", None)
+    with pytest.raises(RequestError, match=r"pip install 'sfumato\[schema\]'"):
+        of_regex("a")
+    assert isinstance(of_choices(["a"]), Language)

@@ -1,0 +1,204 @@
+"""Answers that have to be something: JSON of a schema, a match, a choice; whatever the model says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+
+import plain
+from schemas import random_schema
+from sfumato.engine.engine import Engine
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Finished, Request, Result, Start
+from sfumato.errors import RequestError
+from sfumato.sampling import SAMPLERS
+from sfumato.spec import GenerationSpec
+
+Make = Callable[..., TextModel]
+NAMES = ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "block", "in-place", "ar"]
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 8},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+    },
+    "required": ["name"],
+}
+
+
+def run(model: TextModel, request: Request) -> Result:
+    [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
+    return result
+
+
+@pytest.mark.slow
+def test_random_schemas_hold_whatever_the_model(make_model: Make, specs: dict[str, GenerationSpec]):
+    """500 schemas; models of random weights of every family, any sampler, from one step up."""
+    random_ = random.Random(7)
+    models = {name: make_model(specs[name], max_position_embeddings=700) for name in NAMES}
+    for number in range(500):
+        schema = random_schema(random_)
+        model = models[NAMES[number % len(NAMES)]]
+        process = model.generator.process
+        masked = not process.has_uniform
+        names = [
+            name
+            for name in SAMPLERS
+            if (masked or name not in ("edit", "remdm")) and (process.mask_id is None or name != "predictor-corrector")
+        ]
+        settings: dict[str, Any] = {
+            "steps": random_.choice([1, 2, 5]),
+            "sampler": random_.choice(names),
+            "temperature": random_.choice([0.0, 1.0]),
+            "adaptive": random_.random() < 0.7,
+        }
+        automaton = model.request("?", schema=schema, max_tokens=600).automaton
+        assert automaton is not None
+        shortest = int(automaton.distance_S[automaton.start])
+        # Room for the shortest text alone, or for more.
+        most = shortest + random_.choice([0, 1, 30])
+        result = model.generate("?", schema=schema, max_tokens=most, seed=number, **settings)
+        assert result.finish_reason == "stop", (schema, settings)
+        jsonschema.Draft202012Validator(schema).validate(json.loads(result.text))
+        assert len(result.tokens) <= most
+
+
+@pytest.mark.parametrize("sampler", ["entropy", "ancestral", "confidence"])
+@pytest.mark.parametrize("name", [*(name for name in NAMES if name != "in-place"), "full-shifted", "ar-reencoded"])
+def test_the_engine_equals_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec], name: str, sampler: str):
+    model = make_model(specs[name])
+    for settings in ({"schema": PERSON}, {"regex": "(ab|c)*x?"}, {"choices": ["yes", "no", "never mind at all"]}):
+        request = model.request("hi", max_tokens=40, steps=3, seed=4, sampler=sampler, temperature=0.7, **settings)
+        result = run(model, request)
+        tokens, canvases, steps = plain.answer(model.generator, request)
+        assert list(result.tokens) == tokens
+        assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
+        assert result.text == model.tokenizer.decode(tokens)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_together_as_alone(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    """Constrained answers of several kinds, beside ones that may be anything."""
+    model = make_model(specs[name])
+    kinds: list[dict[str, Any]] = [{"schema": PERSON}, {}, {"regex": "[a-f]{5,30}"}, {"ban": ["a", "e"]}]
+    requests = [model.request("hello", max_tokens=30, steps=3, seed=seed, **kinds[seed % 4]) for seed in range(8)]
+    alone = [run(model, request) for request in requests]
+    found = {index: event.result for index, event in Engine(model).run(requests) if isinstance(event, Finished)}
+    for index, result in enumerate(alone):
+        assert found[index].tokens == result.tokens
+        assert found[index].text == result.text
+    for result in alone[2::4]:
+        assert re.fullmatch("[a-f]{5,30}", result.text)
+    for result in alone[3::4]:
+        assert not set(result.text) & set("ae")
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "hybrid", "shifted", "block"])
+def test_what_is_frozen_stays_and_the_rest_fits_it(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    """Pieces of a text of the language, at any places and over several canvases."""
+    model, random_ = make_model(specs[name]), random.Random(name)
+    text = '{"name": "abcdefgh", "age": 105}'
+    tokens = tuple(model.tokenizer.encode(text))
+    for seed in range(12):
+        frozen = tuple(random_.random() < 0.4 for _ in tokens)
+        if all(frozen):
+            continue
+        request = dataclasses.replace(
+            model.request("hi", max_tokens=len(tokens), steps=2, seed=seed, schema=PERSON),
+            start=Start(tokens=tokens, frozen=frozen, noise_level=random_.choice([0.3, 1.0])),
+        )
+        result = run(model, request)
+        assert list(result.tokens) == plain.answer(model.generator, request)[0]
+        assert [a for a, kept in zip(result.tokens, frozen, strict=True) if kept] == [
+            a for a, kept in zip(tokens, frozen, strict=True) if kept
+        ]
+        jsonschema.validate(json.loads(model.tokenizer.decode(result.tokens)), PERSON)
+
+
+def test_drafts_and_pins(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["uniform"])
+    draft = '{"name": "été", "age": 33}'
+    place = draft.index("été")
+    result = model.generate("?", seed_text=draft, pin=[(place, place + 3)], schema=PERSON, seed=3)
+    assert result.finish_reason == "stop"
+    read = json.loads(result.text)
+    jsonschema.validate(read, PERSON)
+    assert "été" in result.text
+    assert len(result.tokens) == len(model.tokenizer.encode(draft))
+    kept = model.generate("?", seed_text=draft, pin=[(0, len(draft) - 1)])
+    assert kept.text[:-1] == draft[:-1]
+    free = model.generate("?", seed_text=draft, strength=1.0)
+    assert free.text != draft
+
+
+def test_a_text_that_is_forced_is_written_and_not_denoised(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["uniform"])
+    plainly = model.generate("?", regex="[a-z]{60}", max_tokens=64, steps=4, adaptive=False)
+    forced = model.generate(
+        "?", regex="the quick brown fox jumps over the lazy dog and [a-z]{4}", max_tokens=64, steps=4
+    )
+    assert forced.text.startswith("the quick brown fox jumps over the lazy dog and ")
+    assert len(forced.text) == 52
+    assert forced.usage.canvases == 1 < plainly.usage.canvases
+    assert model.generate("?", choices=["only this"]).text == "only this"
+    [*events] = model.stream("?", choices=["only this"])
+    assert "".join(event.text for event in events if type(event).__name__ == "Committed") == "only this"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"schema": {"type": "string", "minLength": 50}, "max_tokens": 20},
+            r"shortest answer .* has 5\d tokens and max_t",
+        ),
+        ({"schema": {"type": "object", "minProperties": 2}}, "minProperties"),
+        ({"regex": "(a"}, "cannot be taken"),
+        ({"choices": []}, r"choices is \[\]"),
+        ({"ban": [""]}, "a banned string is empty"),
+        ({"regex": "a", "choices": ["b"]}, "no text is what regex and choices ask for together"),
+        ({"choices": ["a"], "refresh": 2}, "refresh is 2; allowed where the answer must be of a language: 1"),
+        ({"schema": {"const": object()}}, "schema cannot be read"),
+        ({"pin": [(0, 1)]}, "pin and strength are for a seed_text"),
+        ({"strength": 0.5}, "pin and strength are for a seed_text"),
+        ({"seed_text": ""}, "seed_text is empty"),
+        ({"seed_text": "abc", "pin": [(0, 3)]}, "freezes every position"),
+        ({"seed_text": "abc", "pin": [(1, 9)]}, r"span \(1, 9\) is not in the text"),
+        ({"seed_text": "abc", "max_tokens": 9}, "max_tokens is 9; allowed with this seed_text: 3"),
+        ({"seed_text": "abc", "pin": [(1, 2)], "regex": "xyz"}, "no answer of what is asked for has 3 tokens and what"),
+    ],
+)
+def test_what_cannot_be_asked_for(
+    make_model: Make, specs: dict[str, GenerationSpec], settings: dict[str, Any], message: str
+):
+    with pytest.raises(RequestError, match=message):
+        make_model(specs["uniform"]).generate("?", **settings)
+
+
+def test_gaps_and_edits_take_no_language(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["uniform"])
+    with pytest.raises(RequestError, match="regex is not for gaps and edits"):
+        model.infill("a", "b", regex="c")
+    with pytest.raises(RequestError, match="seed_text is not for gaps and edits"):
+        model.edit("abc", seed_text="c")
+
+
+def test_automata_are_remembered(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["uniform"])
+    one = model.request("?", regex="a+").automaton
+    assert model.request("!", regex="a+").automaton is one
+    for i in range(1, 40):
+        model.request("?", regex=f"b{{{i}}}")
+    assert model.request("?", regex="a+").automaton is not one
+
+
+def test_a_deadline_gives_what_was_committed(make_model: Make, specs: dict[str, GenerationSpec]):
+    result = make_model(specs["uniform"]).generate("?", schema=PERSON, deadline_ms=1, steps=48, adaptive=False)
+    assert result.finish_reason == "deadline"
