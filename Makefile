@@ -65,7 +65,7 @@ clean:
 
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[schema]'
 	@touch $@
 
 .venv/.ready-dev: .venv/.ready

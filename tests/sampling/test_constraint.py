@@ -192,8 +192,7 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
         ]
 
         class Fickle:
-            def __init__(self) -> None:
-                self.generator = torch.Generator().manual_seed(steps)
+            generator = torch.Generator().manual_seed(steps)
 
             def __call__(self, tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
                 index_N = rest[3]

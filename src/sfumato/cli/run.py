@@ -48,6 +48,12 @@ def run(
     raw: Annotated[
         bool, typer.Option("--raw", help="Continue the prompt as it stands, without the chat template.")
     ] = False,
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="JSON Schema that the answer keeps to; - reads it from stdin.")
+    ] = None,
+    regex: Annotated[str | None, typer.Option(help="Regular expression that the whole answer matches.")] = None,
+    choice: Annotated[list[str] | None, typer.Option(help="Repeatable; the answer is one of them.")] = None,
+    ban: Annotated[list[str] | None, typer.Option(help="Repeatable; text that the answer does not hold.")] = None,
     settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
@@ -55,8 +61,10 @@ def run(
     """Answer a prompt, and show the canvas while it is denoised."""
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
+    if prompt == "-" and schema == "-":
+        raise RequestError("prompt and schema are both '-'; allowed: one of them from stdin")
     if prompt == "-":
-        prompt = _read_stdin()
+        prompt = _read_stdin("prompt")
     live = sys.stdout.isatty() and not as_json and not no_live
     options: dict[str, Any] = {
         "steps": steps,
@@ -64,6 +72,10 @@ def run(
         "max_tokens": max_tokens,
         "canvas_length": canvas,
         "temperature": temperature,
+        "schema": None if schema is None else _read_schema(schema),
+        "regex": regex,
+        "choices": choice,
+        "ban": ban,
     }
     given = sampler_settings(settings) | {key: value for key, value in options.items() if value is not None}
     given |= {"seed": seed, "n": n, "trace": trace is not None, "raw": raw}
@@ -88,11 +100,20 @@ def run(
         raise typer.Exit(1)
 
 
-def _read_stdin() -> str:
+def _read_stdin(what: str) -> str:
     try:
         return sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise RequestError(f"the prompt on stdin is not {error.encoding}: {error.reason}") from None
+        raise RequestError(f"the {what} on stdin is not {error.encoding}: {error.reason}") from None
+
+
+def _read_schema(path: str) -> Any:
+    try:
+        return json.loads(_read_stdin("schema") if path == "-" else Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RequestError(f"cannot read the schema {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise RequestError(f"the schema {path} is not JSON: {error}") from None
 
 
 def _loading(model: str) -> AbstractContextManager[object]:

@@ -85,12 +85,12 @@ def of_regex(pattern: str) -> Language:
         RequestError: if it is not one, or takes too many states.
     """
     try:
-        from outlines_core import Index, Vocabulary  # type: ignore[import-untyped]
+        from outlines_core import Index, Vocabulary
     except ImportError:
         raise RequestError("regular expressions need more packages: pip install 'sfumato[schema]'") from None
     end = 256
-    # Between bytes that stand in no text. Without the last, the compiler loses ways that lead on from where a text may end;
-    # without the first, it follows texts from every place at once, in time and states beyond all bounds.
+    # Between bytes that stand in no text. Without the last, the compiler loses ways that lead on from where a text may
+    # end; without the first, it follows texts from every place at once, in time and states beyond all bounds.
     closed = rf"\x00(?:{pattern})\x00"
     try:
         index = Index(closed, Vocabulary(end, {bytes([byte]): [byte] for byte in range(256)}))

@@ -216,8 +216,8 @@ class Tokenizer:
             byte_of = None
         else:
             raise RequestError(
-                f"this tokenizer decodes by {', '.join(steps) or 'nothing'}; allowed for schemas and the like: byte-level "
-                "ones, and those with byte fallback that keep the first space"
+                f"this tokenizer decodes by {', '.join(steps) or 'nothing'}; allowed for schemas and the like: "
+                "byte-level ones, and those with byte fallback that keep the first space"
             )
         found: list[bytes | None] = []
         for id_ in range(self.vocab_size):
@@ -431,8 +431,8 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
 
 
 def _byte_level_characters() -> list[str]:
-    """The character that stands for each byte in a byte-level vocabulary: printable ones for themselves, the others from
-    U+0100 on (GPT-2)."""
+    """The character that stands for each byte in a byte-level vocabulary: printable ones for themselves, the others
+    from U+0100 on (GPT-2)."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = iter(range(256, 512))
     return [chr(byte if byte in printable else next(others)) for byte in range(256)]

@@ -112,13 +112,13 @@ class Generator:
         shortest = int(automaton.distance_S[automaton.start])
         if shortest > request.max_tokens:
             raise RequestError(
-                f"the shortest answer of what is asked for has {shortest} tokens and max_tokens is {request.max_tokens}; "
-                f"allowed: {shortest} or more"
+                f"the shortest answer of what is asked for has {shortest} tokens and max_tokens is "
+                f"{request.max_tokens}; allowed: {shortest} or more"
             )
         if request.start is not None and not possible_states(automaton, request.start)[0][automaton.start]:
             raise RequestError(
-                f"no answer of what is asked for has {len(request.start.tokens)} tokens and what the start freezes; free "
-                "more of it, or change its length"
+                f"no answer of what is asked for has {len(request.start.tokens)} tokens and what the start freezes; "
+                "free more of it, or change its length"
             )
 
 

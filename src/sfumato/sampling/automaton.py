@@ -57,7 +57,7 @@ class Automaton:
 
     @cached_property
     def by_class(self) -> tuple[Numbers, Numbers]:
-        """int64_V, the tokens class by class, and int64 [C + 1], where among them each class begins and the last ends."""
+        """int64_V, the tokens class by class, and int64 [C + 1], where among them classes begin and the last ends."""
         order_V = self.class_V.argsort(kind="stable")
         return order_V, np.searchsorted(self.class_V[order_V], np.arange(self.next_SC.shape[1] + 1))
 

@@ -114,7 +114,7 @@ class Strings:
 
 
 def backward(automaton: Automaton, fixed: Sequence[int]) -> Truths:
-    """bool [L + 1, S]: where a text may stand before each of some positions, to end behind the last without an end token.
+    """bool [L + 1, S]: where a text may stand before each position, to end behind the last one without an end token.
 
     Args:
         automaton: of the language.
