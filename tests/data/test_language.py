@@ -40,6 +40,14 @@ def test_of_choices():
     assert [text for text in [*TEXTS, "cé", "c"] if found.accepts(text)] == ["ab", "abc", "cé"]
 
 
+@pytest.mark.parametrize(("left", "right"), [("", ""), ("a", ""), ("", "ab"), ("ab", "ba"), ("a", "aab"), ("", "aa")])
+def test_framed(left: str, right: str):
+    found = language.framed(left.encode(), right.encode())
+    for text in TEXTS:
+        whole = len(text) >= len(left + right) and text.startswith(left) and text.endswith(right)
+        assert found.accepts(text) == whole
+
+
 def test_both():
     one, other = of_regex("(a|b)*"), without(["aa"])
     for text in TEXTS:

@@ -774,6 +774,11 @@ def test_patterns_whose_lengths_are_refused(lengths: dict[str, int]):
         ({"const": 1, "minimum": 2}, "#/const: none of its values"),
         ({"allOf": [{"const": 1}, {"const": 2}]}, "#/allOf/0/const: none of its values"),
         ({"enum": []}, "#/enum: none of its values"),
+        # Draft 7, which knows no prefixItems, would allow it.
+        (
+            {"$schema": "http://json-schema.org/draft-07/schema#", "enum": [[1]], "prefixItems": [{"type": "null"}]},
+            "#/enum",
+        ),
         ({"type": []}, "#"),
         (
             {"type": "string", "allOf": [{"type": "integer"}]},

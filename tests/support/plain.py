@@ -128,15 +128,15 @@ def answer(generator: Generator, request: Request) -> Answered:
         length = min(wanted, request.max_tokens - len(tokens)) if block == 1 else block
         places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
         places += [(0, False)] * (length - len(places))
-        if automaton is not None:
-            inside = min(length, len(head) + request.max_tokens - len(tokens))
+        if automaton is not None and (start is None or len(tokens) < start.num_bound):
+            most = request.max_tokens if start is None else start.num_bound
+            inside = min(length, len(head) + most - len(tokens))
             end = len(tokens) + inside - len(head)
-            allowed = automaton.distance_S <= request.max_tokens - end
+            allowed = automaton.distance_S <= most - end
             if start is not None:
-                rest = given[end:]
-                allowed = backward(automaton, [int(automaton.class_V[token]) if kept else -1 for token, kept in rest])[
-                    0
-                ]
+                rest = given[end:most]
+                classes = [int(automaton.class_V[token]) if kept else -1 for token, kept in rest]
+                allowed = backward(automaton, classes, may_end=start.blanks)[0]
             constraint = Constraint(
                 automaton=automaton,
                 state=automaton.walk(automaton.start, tokens),

@@ -170,6 +170,24 @@ def without(strings: Sequence[str]) -> Language:
     return Language(next_SB, final_S, 1)
 
 
+def framed(left: bytes, right: bytes) -> Language:
+    """All texts that begin and, behind that, end with given bytes."""
+    # One state for each byte of the left, then one for each number of bytes of the right that stand at the end.
+    first = 1 + len(left)
+    next_SB = np.zeros((first + len(right) + 1, 256), dtype=np.int32)
+    for place, byte in enumerate(left):
+        next_SB[1 + place, byte] = 2 + place
+    next_SB[first:] = first
+    for place in range(len(right) + 1):
+        for byte in set(right):
+            ended = right[:place] + bytes([byte])
+            kept = next(size for size in range(min(len(ended), len(right)), -1, -1) if ended.endswith(right[:size]))
+            next_SB[first + place, byte] = first + kept
+    final_S = np.zeros(len(next_SB), dtype=bool)
+    final_S[-1] = True
+    return Language(next_SB, final_S, 1)
+
+
 def _reason(error: Exception) -> str:
     """The last line of what the compiler of regular expressions says, without its drawing."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -234,6 +234,14 @@ class Tokenizer:
                 found.append(token.replace(_META_SPACE, " ").encode())
         return found
 
+    @cached_property
+    def has_bytes(self) -> bool:
+        """Whether `token_bytes` can be told."""
+        try:
+            return bool(self.token_bytes)
+        except RequestError:
+            return False
+
     @property
     def _space_id(self) -> int:
         return self._tokenizer.token_to_id(_META_SPACE) or 0

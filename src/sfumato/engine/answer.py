@@ -155,12 +155,15 @@ class Answer:
         automaton = self.wanted.automaton
         if automaton is None:
             return None
+        start = self.wanted.start
+        ahead, most = len(self.head), self.wanted.max_tokens if start is None else start.num_bound
+        if len(self.tokens) >= most:
+            return None
         # A block is whole, and the answer ends within it.
-        ahead, left = len(self.head), self.wanted.max_tokens - len(self.tokens)
-        length = min(self.canvas_length, ahead + left)
+        length = min(self.canvas_length, ahead + most - len(self.tokens))
         end = len(self.tokens) + length - ahead
         # Where the rest of the answer can still bring it to an end.
-        allowed_S = automaton.distance_S <= self.wanted.max_tokens - end
+        allowed_S = automaton.distance_S <= most - end
         if self._possible is not None:
             allowed_S = self._possible[end]
         return Constraint(automaton=automaton, state=self.state, allowed_S=allowed_S, length=length, ahead=ahead)

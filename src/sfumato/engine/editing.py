@@ -35,6 +35,9 @@ class Piece:
     """What stands for it; of a free piece, as many as it may come to."""
     free: bool
     """Whether it is written anew."""
+    frame: tuple[str, str] = ("", "")
+    """Of a free piece: the end of the text before it and the beginning of that behind it, which its tokens stand for
+    too."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Job:
     """Tokens ahead of them."""
     start: Start
     """Theirs, and those behind them that they see."""
+    frame: tuple[str, str] = ("", "")
+    """Of a single free piece: what it must begin and end with."""
 
 
 def check_spans(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -100,15 +105,39 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
     return pieces
 
 
-def gaps(tokenizer: Tokenizer, prefix: str, suffix: str, lengths: Sequence[int]) -> list[list[Piece]]:
-    """The pieces of a text that has a gap, for each number of tokens that it may have."""
-    before, behind = ([Piece(text, tuple(tokenizer.encode(text)), False)] if text else [] for text in (prefix, suffix))
-    return [[*before, Piece("", (0,) * length, True), *behind] for length in lengths]
+def gap(
+    tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slots: int | None = None, slack: int = 0
+) -> list[Piece]:
+    """The pieces of a text in which one is free: what is before it, itself, and what is behind it.
+
+    Args:
+        tokenizer: gives tokens.
+        prefix, text, suffix: the three.
+        heal: let the free piece take the last token of the prefix and the first of the suffix with it, whose text it
+            must then begin and end with; so that words may be cut into tokens across the seams as they ever are.
+        slots: tokens of the free piece, besides those; None takes as many as its text has, and slack.
+        slack: slots besides its tokens.
+    """
+    before, behind = tokenizer.encode(prefix), tokenizer.encode(suffix)
+    left = _whole(tokenizer, before[-1:]) if heal else ""
+    right = _whole(tokenizer, behind[:1]) if heal else ""
+    taken = bool(left), bool(right)
+    tokens = [0] * (0 if slots is None else slots + sum(taken))
+    if slots is None:
+        tokens = [*tokenizer.encode(left + text + right), *tokenizer.eos_ids[:1] * slack]
+    return [
+        Piece(prefix, tuple(before[: len(before) - taken[0]]), False),
+        Piece(text, tuple(tokens), True, (left, right)),
+        Piece(suffix, tuple(behind[taken[1] :]), False),
+    ]
 
 
-def first_free(pieces: Sequence[Piece]) -> int:
-    """Index of the first free piece."""
-    return next(i for i, piece in enumerate(pieces) if piece.free)
+def _whole(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
+    """The text of a token, if its bytes are whole characters."""
+    try:
+        return b"".join(tokenizer.token_bytes[token] or b"" for token in tokens).decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def plan_jobs(
@@ -158,11 +187,19 @@ def plan_jobs(
         for i in group:
             for place in range(offsets[i], offsets[i + 1]):
                 frozen[place - first] = False
+        start = Start(
+            tokens=behind[first:seen],
+            frozen=tuple(frozen),
+            noise_level=noise_level,
+            blanks=blanks,
+            bound=offsets[group[0] + 1] - first,
+        )
         jobs.append(
             Job(
                 pieces=range(group[0], group[-1] + 1),
                 before=behind[ahead:first],
-                start=Start(tokens=behind[first:seen], frozen=tuple(frozen), noise_level=noise_level, blanks=blanks),
+                start=start,
+                frame=pieces[group[0]].frame,
             )
         )
     return jobs
@@ -185,6 +222,8 @@ def put_back(
         for i in job.pieces:
             size = len(pieces[i].tokens)
             if pieces[i].free and place + size <= len(result.tokens):
-                texts[i] = tokenizer.decode(result.tokens[place : place + size])
+                left, right = pieces[i].frame
+                found = tokenizer.decode(result.tokens[place : place + size])
+                texts[i] = found.removeprefix(left).removesuffix(right)
             place += size
     return texts

@@ -109,20 +109,22 @@ class Generator:
     @staticmethod
     def _check_possible(automaton: Automaton, request: Request) -> None:
         """Refuse a request whose answer cannot be of its language."""
-        shortest = int(automaton.distance_S[automaton.start])
-        if shortest > request.max_tokens:
+        shortest, start = int(automaton.distance_S[automaton.start]), request.start
+        if shortest > (request.max_tokens if start is None else start.num_bound):
             raise RequestError(
                 f"the shortest answer of what is asked for has {shortest} tokens and max_tokens is "
                 f"{request.max_tokens}; allowed: {shortest} or more"
             )
-        if request.start is not None and not possible_states(automaton, request.start)[0][automaton.start]:
+        if start is not None and not possible_states(automaton, start)[0][automaton.start]:
             raise RequestError(
-                f"no answer of what is asked for has {len(request.start.tokens)} tokens and what the start freezes; "
+                f"no answer of what is asked for has {start.num_bound} tokens and what the start freezes; "
                 "free more of it, or change its length"
             )
 
 
 def possible_states(automaton: Automaton, start: Start) -> Truths:
-    """bool [N + 1, S]: where the automaton may stand before each token of an answer with a start, and behind it."""
-    pairs = zip(start.tokens, start.frozen, strict=True)
-    return backward(automaton, [int(automaton.class_V[token]) if fixed else -1 for token, fixed in pairs])
+    """bool [N + 1, S]: where the automaton may stand before each token of a start that it is about, and behind the last."""
+    num = start.num_bound
+    pairs = zip(start.tokens[:num], start.frozen[:num], strict=True)
+    fixed = [int(automaton.class_V[token]) if kept else -1 for token, kept in pairs]
+    return backward(automaton, fixed, may_end=start.blanks)

@@ -164,7 +164,7 @@ class TextModel:
             )
         self.name = name
         self.tokenizer = tokenizer
-        self._automata: dict[str, Automaton] = {}
+        self._automata: dict[str, Automaton | None] = {}
         self.generation: dict[str, Any] = dict(checkpoint.generation)
         """What generation_config.json holds."""
         try:
@@ -295,7 +295,8 @@ class TextModel:
 
         Returns:
             The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is what stands in
-            the gap, `usage` holds all that was tried for it.
+            the gap, `usage` holds all that was tried for it. Words that the seams cut in two are put together as the
+            tokenizer ever does: the tokens next to the gap are chosen anew, and spell what they spelled.
 
         Raises:
             RequestError: if a setting is not allowed, or the model reads only what is before a position.
@@ -335,6 +336,8 @@ class TextModel:
             if near:
                 fill(sorted(near))
         ranked = self._ranked([[tried[key] for key in tried if key[1] == own] for own in seeds])
+        # Of the text alone, without what it shares tokens with.
+        ranked = [dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text))) for one in ranked]
         return ranked if n > 1 else ranked[0]
 
     @overload
@@ -390,11 +393,12 @@ class TextModel:
         context = self._context(None if instruction is None else f"{instruction}\n{text}")
         seeds = range(seed, seed + n)
         pieces = editing.cut(self.tokenizer, text, spans, slack=_SLACK if blanks else 0)
-        free = [piece for piece in pieces if piece.free]
-        if len(free) == 1 and noise_level == 1.0 and not blanks and len(free[0].tokens) <= _LONGEST_TRIED:
-            # Nothing of what stood there is kept, and so neither is its length.
+        if len(spans) == 1:
             start, end = spans[0]
-            size = len(free[0].tokens)
+            size = len(self.tokenizer.encode(text[start:end]))
+            pieces = self._gap(text[:start], text[start:end], text[end:], slack=_SLACK if blanks else 0)
+        if len(spans) == 1 and noise_level == 1.0 and not blanks and size <= _LONGEST_TRIED:
+            # Nothing of what stood there is kept, and so neither is its length.
             lengths = range(max(1, size - _NEAR), size + _NEAR + 1)
             tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings, judge=True)
             whole_texts = {
@@ -456,6 +460,7 @@ class TextModel:
                         template,
                         prompt=(*context, *job.before),
                         start=job.start,
+                        automaton=self._frame(job.frame),
                         fit=False,
                         max_tokens=len(job.start.tokens),
                         seed=seed,
@@ -483,25 +488,39 @@ class TextModel:
     ) -> dict[tuple[int, int], Result]:
         """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
         keys = [(one, seed) for seed in seeds for one in lengths]
-        layouts = editing.gaps(self.tokenizer, prefix, suffix, lengths) * len(seeds)
+        laid = {one: self._gap(prefix, "", suffix, slots=one) for one in lengths}
+        layouts = [laid[one] for one, _ in keys]
         rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
         results = [
-            dataclasses.replace(result, text=texts[editing.first_free(pieces)], tokens=result.tokens[:one])
-            for (one, _), pieces, (result, texts) in zip(keys, layouts, rewritten, strict=True)
+            dataclasses.replace(result, text=texts[1], tokens=result.tokens[: len(pieces[1].tokens)])
+            for pieces, (result, texts) in zip(layouts, rewritten, strict=True)
         ]
         if judge:
-            results = self._judged(context, prefix, results, suffix, settings)
+            results = self._judged(context, layouts[0][0], results, layouts[0][2], settings)
         return dict(zip(keys, results, strict=True))
 
+    def _gap(self, prefix: str, text: str, suffix: str, **slots: int) -> list[editing.Piece]:
+        return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, **slots)
+
+    def _frame(self, frame: tuple[str, str]) -> Automaton | None:
+        """What a piece must begin and end with."""
+        if frame == ("", ""):
+            return None
+        key = json.dumps(frame)
+        return self._remember(key, lambda: language.framed(frame[0].encode(), frame[1].encode()))
+
     def _judged(
-        self, context: tuple[int, ...], prefix: str, results: Sequence[Result], suffix: str, settings: dict[str, Any]
+        self,
+        context: tuple[int, ...],
+        before: editing.Piece,
+        results: Sequence[Result],
+        behind: editing.Piece,
+        settings: dict[str, Any],
     ) -> list[Result]:
         """Fillings of several lengths, held against what follows: its first tokens are hidden and read in one step, and
         each that the model does not find again makes the filling a nat less certain."""
-        ends = self.tokenizer.eos_ids[:1]
-        behind = (*self.tokenizer.encode(suffix), *ends)
-        hidden, rest = behind[:_HIDDEN], behind[_HIDDEN:]
-        before = editing.Piece(prefix, tuple(self.tokenizer.encode(prefix)), False)
+        tokens = (*behind.tokens, *self.tokenizer.eos_ids[:1])
+        hidden, rest = tokens[:_HIDDEN], tokens[_HIDDEN:]
         layouts = [
             [
                 before,
@@ -688,14 +707,19 @@ class TextModel:
             key = json.dumps(wanted)
         except (TypeError, ValueError) as error:
             raise RequestError(f"{' or '.join(wanted)} cannot be read: {error}") from None
+        automaton = self._remember(
+            key, lambda: functools.reduce(operator.and_, (_LANGUAGES[name](value) for name, value in wanted.items()))
+        )
+        if automaton is None:
+            raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
+        return automaton
+
+    def _remember(self, key: str, make: Callable[[], language.Language]) -> Automaton | None:
+        """A language over this model's tokens, made unless it was one of the last."""
         if key not in self._automata:
-            language = functools.reduce(operator.and_, (_LANGUAGES[name](value) for name, value in wanted.items()))
             token_bytes = self.tokenizer.token_bytes
             padded = [*token_bytes, *[None] * (self.decoder.config.vocab_size - len(token_bytes))]
-            automaton = over_tokens(language, padded, self.tokenizer.eos_ids)
-            if automaton is None:
-                raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
-            self._automata[key] = automaton
+            self._automata[key] = over_tokens(make(), padded, self.tokenizer.eos_ids)
             if len(self._automata) > _REMEMBERED:
                 self._automata.pop(next(iter(self._automata)), None)
         return self._automata[key]

@@ -33,8 +33,17 @@ class Start:
     """t from which the free positions are denoised: 1 forgets them, less keeps that much less of them."""
     blanks: bool = False
     """Whether a free position may resolve to nothing, which is what an end token then stands for."""
+    bound: int | None = None
+    """How many of its leading tokens the request's automaton is about; None is all."""
+
+    @property
+    def num_bound(self) -> int:
+        """How many of its tokens a language is about."""
+        return len(self.tokens) if self.bound is None else self.bound
 
     def __post_init__(self) -> None:
+        if not 0 < self.num_bound <= len(self.tokens):
+            raise RequestError(f"bound is {self.bound}; allowed: 1 to {len(self.tokens)}")
         if len(self.tokens) != len(self.frozen):
             raise RequestError(f"frozen has {len(self.frozen)} entries for the {len(self.tokens)} tokens of the start")
         if all(self.frozen):
@@ -87,8 +96,6 @@ class Request:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
-        if self.automaton is not None and self.start is not None and self.start.blanks:
-            raise RequestError("the start has blanks and the answer must be of a language; allowed: one of the two")
         if self.automaton is not None and self.sampler.refresh > 1:
             raise RequestError(f"refresh is {self.sampler.refresh}; allowed where the answer must be of a language: 1")
         if self.start is not None and len(self.start.tokens) != self.max_tokens:

@@ -113,18 +113,19 @@ class Strings:
     constant of the position; minus infinity where none is possible."""
 
 
-def backward(automaton: Automaton, fixed: Sequence[int]) -> Truths:
-    """bool [L + 1, S]: where a text may stand before each position, to end behind the last one without an end token.
+def backward(automaton: Automaton, fixed: Sequence[int], *, may_end: bool = False) -> Truths:
+    """bool [L + 1, S]: where a text may stand before each position, to end behind the last one.
 
     Args:
         automaton: of the language.
         fixed: the class of the token of each position, -1 where it is open.
+        may_end: whether end tokens may stand at the end.
     """
     possible = np.zeros((len(fixed) + 1, automaton.num_states + 1), dtype=bool)
     possible[-1, :-1] = automaton.final_S
-    possible[-1, automaton.end_state] = False
+    possible[-1, automaton.end_state] = may_end
     for place in range(len(fixed) - 1, -1, -1):
-        chosen = slice(automaton.end_class) if fixed[place] < 0 else slice(fixed[place], fixed[place] + 1)
+        chosen = slice(automaton.end_class + may_end) if fixed[place] < 0 else slice(fixed[place], fixed[place] + 1)
         possible[place, :-1] = possible[place + 1][automaton.next_SC[:, chosen]].any(1)
     return possible[:, :-1]
 
