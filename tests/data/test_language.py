@@ -48,6 +48,19 @@ def test_framed(left: str, right: str):
         assert found.accepts(text) == whole
 
 
+def test_the_fewest_states():
+    """Of (aa|ab|ba|bb)* as it is spelled: none, one of two, dead."""
+    spelled = of_choices(["aa", "ab", "ba", "bb"])
+    assert len(spelled.final_S) == 8
+    least = spelled.minimized()
+    assert len(least.final_S) == 4
+    for text in TEXTS:
+        assert least.accepts(text) == spelled.accepts(text)
+    assert len(of_regex("(aa|ab|ba|bb)*").final_S) == 3
+    nothing = (of_choices(["a"]) & of_choices(["b"])).minimized()
+    assert not any(nothing.accepts(text) for text in TEXTS)
+
+
 def test_both():
     one, other = of_regex("(a|b)*"), without(["aa"])
     for text in TEXTS:
@@ -73,7 +86,7 @@ def test_what_is_no_language(make: object, message: str):
 
 def test_a_product_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch):
     one, other = of_regex("(a{7})*"), of_regex("(a{11})*")
-    assert len((one & other).final_S) > 70
+    assert len((one & other).final_S) == 78
     monkeypatch.setattr(language, "MOST_STATES", 40)
     with pytest.raises(RequestError, match="allowed: 40"):
         one & other

@@ -106,7 +106,7 @@ def test_best_string_and_marginals_by_enumeration(name: str, fixed: tuple[int, .
     )
     fixed_L = np.array([-1 if token < 0 else automaton.class_V[token] for token in fixed])
     found = solve(constraint, fixed_L, tokens.best_NC, tokens.sums_NC, np.full((2, length), 0.5))
-    best = tuple(tokens.best(found.best_L).tolist())
+    best = tuple(tokens.pick(found.best_L)[0].tolist())
     open_ = [place for place in range(length) if fixed[place] < 0]
     assert [best[place] for place in open_] == [strings[totals.argmax()][place] for place in open_]
     for place in open_:
@@ -131,7 +131,7 @@ def test_strings_are_drawn_as_often_as_they_are_probable(name: str):
     drawn: Counter[tuple[int, ...]] = Counter()
     for own in u:
         found = solve(constraint, np.full(length, -1), tokens.best_NC, tokens.sums_NC, own[:2])
-        drawn[tuple(tokens.draw(found.drawn_L, own[2])[0].tolist())] += 1
+        drawn[tuple(tokens.pick(found.drawn_L, own[2])[0].tolist())] += 1
     assert set(drawn) <= set(strings)
     counts = np.array([drawn[string] for string in strings])
     # Pearson's statistic has the number of cells less one as mean, and twice that as variance.
@@ -150,7 +150,7 @@ def test_a_model_that_is_sure_of_something_else(name: str, scale: float):
         tokens = _Classed(automaton, weights(length, seed, scale))
         u = np.random.default_rng(seed).random((3, length))
         found = solve(constraint, np.full(length, -1), tokens.best_NC, tokens.sums_NC, u[:2])
-        for string in (tokens.best(found.best_L), tokens.draw(found.drawn_L, u[2])[0]):
+        for string in (tokens.pick(found.best_L)[0], tokens.pick(found.drawn_L, u[2])[0]):
             text = text_of(string.tolist())
             assert text is not None
             assert language.accepts(text)

@@ -50,6 +50,30 @@ class Language:
             state = int(self.next_SB[state, byte])
         return bool(self.final_S[state])
 
+    def minimized(self) -> Language:
+        """The same texts in the fewest states.
+
+        Source: Moore 1956, "Gedanken-experiments on sequential machines": states that no byte has told apart yet are
+        one.
+        """
+        columns_SB, kind_B = np.unique(self.next_SB, axis=1, return_inverse=True)
+        # Sums of random weights tell rows apart; that they wrap around does no harm.
+        weights = np.random.default_rng(0).integers(1, 2**62, columns_SB.shape[1] + 1)
+        block_S, num_blocks = self.final_S.astype(np.int64), 0
+        while (found := int(block_S.max()) + 1) > num_blocks:
+            num_blocks = found
+            code_S = block_S * weights[0]
+            for column_S, weight in zip(columns_SB.T, weights[1:], strict=True):
+                code_S += block_S[column_S] * weight
+            _, first_N, block_S = np.unique(code_S, return_index=True, return_inverse=True)
+        # DEAD keeps its number.
+        order = np.argsort(first_N)
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        block_S, first_N = number[block_S], first_N[order]
+        next_SB = block_S[columns_SB[first_N]][:, kind_B.ravel()].astype(np.int32)
+        return Language(next_SB, self.final_S[first_N], int(block_S[self.start]))
+
     def __and__(self, other: Language) -> Language:
         """The texts that belong to both."""
         numbers = {(DEAD, DEAD): DEAD}
@@ -74,7 +98,7 @@ class Language:
             rows[numbers[one, two]] = row
             if len(rows) > MOST_STATES:
                 break
-        return Language(np.stack(rows), np.array(finals), 1)
+        return Language(np.stack(rows), np.array(finals), 1).minimized()
 
 
 def of_regex(pattern: str) -> Language:
@@ -109,7 +133,7 @@ def of_regex(pattern: str) -> Language:
                 next_SB[numbers[state], byte] = numbers[target]
             elif state in numbers and byte == 0:
                 final_S[numbers[state]] = target in over
-    return Language(next_SB, final_S, numbers[first])
+    return Language(next_SB, final_S, numbers[first]).minimized()
 
 
 def of_choices(choices: Sequence[str]) -> Language:

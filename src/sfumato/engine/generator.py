@@ -123,7 +123,7 @@ class Generator:
 
 
 def possible_states(automaton: Automaton, start: Start) -> Truths:
-    """bool [N + 1, S]: where the automaton may stand before each token of a start that it is about, and behind the last."""
+    """bool [N + 1, S]: where the automaton may stand before each token of a start that it is about, and behind them."""
     num = start.num_bound
     pairs = zip(start.tokens[:num], start.frozen[:num], strict=True)
     fixed = [int(automaton.class_V[token]) if kept else -1 for token, kept in pairs]

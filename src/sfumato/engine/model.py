@@ -29,6 +29,7 @@ from sfumato.models.model import Model
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
 from sfumato.sampling import Automaton, SamplerConfig
 from sfumato.sampling.automaton import over_tokens
+from sfumato.sampling.constraint import is_installed
 from sfumato.spec import GenerationSpec
 
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
@@ -295,8 +296,9 @@ class TextModel:
 
         Returns:
             The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is what stands in
-            the gap, `usage` holds all that was tried for it. Words that the seams cut in two are put together as the
-            tokenizer ever does: the tokens next to the gap are chosen anew, and spell what they spelled.
+            the gap, `usage` holds all that was tried for it. With the extra "schema", words that the seams cut in two
+            are put together as the tokenizer ever does: the tokens next to the gap are chosen anew, and spell what they
+            spelled.
 
         Raises:
             RequestError: if a setting is not allowed, or the model reads only what is before a position.
@@ -500,7 +502,9 @@ class TextModel:
         return dict(zip(keys, results, strict=True))
 
     def _gap(self, prefix: str, text: str, suffix: str, **slots: int) -> list[editing.Piece]:
-        return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, **slots)
+        return editing.gap(
+            self.tokenizer, prefix, text, suffix, heal=is_installed() and self.tokenizer.has_bytes, **slots
+        )
 
     def _frame(self, frame: tuple[str, str]) -> Automaton | None:
         """What a piece must begin and end with."""
@@ -716,6 +720,8 @@ class TextModel:
 
     def _remember(self, key: str, make: Callable[[], language.Language]) -> Automaton | None:
         """A language over this model's tokens, made unless it was one of the last."""
+        if not is_installed():
+            raise RequestError("saying what an answer must be needs more packages: pip install 'sfumato[schema]'")
         if key not in self._automata:
             token_bytes = self.tokenizer.token_bytes
             padded = [*token_bytes, *[None] * (self.decoder.config.vocab_size - len(token_bytes))]

@@ -56,6 +56,12 @@ class Automaton:
     """int64; the state of the language that each state is."""
 
     @cached_property
+    def members(self) -> tuple[Numbers, Numbers]:
+        """int64 [K + 1], where the classes of each set begin and the last end, and int64_M, the classes."""
+        sets, classes = self.member_KC.nonzero()
+        return np.searchsorted(sets, np.arange(len(self.member_KC) + 1)), classes
+
+    @cached_property
     def by_class(self) -> tuple[Numbers, Numbers]:
         """int64_V, the tokens class by class, and int64 [C + 1], where among them classes begin and the last ends."""
         order_V = self.class_V.argsort(kind="stable")

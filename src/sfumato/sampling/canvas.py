@@ -231,8 +231,8 @@ class CanvasBatch:
         """t_R of a step: linear from t_start at step 0 to 0 after the last."""
         return self.t_start_R * (1.0 - step_R / self.steps_R).clamp_min(0.0)
 
-    def uniforms(self, stream: Stream) -> Tensor:
-        """u_RL: this step's uniforms on one stream."""
+    def uniforms(self, stream: Stream | Sequence[Stream]) -> Tensor:
+        """u_RL: this step's uniforms on one stream, or u_RKL on several."""
         position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
         return uniform(self.seed_R, self.canvas_R, self.step_R, position_L, stream)
 

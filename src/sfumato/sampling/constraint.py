@@ -17,48 +17,49 @@ Source: Rabiner 1989, "A tutorial on hidden Markov models": forward and backward
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sfumato.errors import RequestError
 from sfumato.sampling.automaton import Automaton, Floats, Numbers, Truths
 from sfumato.sampling.reading import COLD, NEVER, Tied, nucleus
 
 # What is less probable than this, next to the best that is possible at a position, counts as this probable.
 _LEAST = 1e-30
+_FAINT = -50.0
 # Nats that a token loses where it is cut.
 _LEFT_OUT = 50.0
-# Sums are brought back to the size of 1 after so many positions: _LEAST to this power is still a float64.
-_RESCALED = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Ways:
-    """The arcs that strings may take, position by position, whatever their probability."""
+def is_installed() -> bool:
+    """Whether constraints can be computed."""
+    return importlib.util.find_spec("numba") is not None
 
-    arcs_P: Numbers
-    """int64; arcs, ordered by position, then by where they begin."""
-    place_P: Numbers
-    """int64; their positions."""
+
+def _loops() -> ModuleType:
+    """The compiled loops, imported when they are needed: their compiler takes half a second."""
+    try:
+        from sfumato.sampling import strings
+    except ImportError:
+        raise RequestError("saying what an answer must be needs more packages: pip install 'sfumato[schema]'") from None
+    return strings
+
+
+class Ways(NamedTuple):
+    """The arcs that strings may take, position by position, whatever their probability; see `strings.find`."""
+
+    first_L: Numbers
+    size_L: Numbers
     from_P: Numbers
-    """int64; where they begin, as a number among the possible states of their position."""
     to_P: Numbers
-    """int64; where they end, as a number among those of the next."""
-    first_L: list[int]
-    """Where the arcs of each position begin, and behind the last one where they end."""
-    begins_L: list[Numbers]
-    """For each position, where among its arcs those of each state begin."""
-    order_L: list[Numbers]
-    """For each position, its arcs by where they end."""
-    ends_L: list[Numbers]
-    """For each position, where in that order those of each state begin."""
-    classes: Truths
-    """bool [L, C]; classes that are possible."""
-    start: int
-    """The number of the state before the first position; there is one."""
+    set_P: Numbers
 
 
 @dataclass(eq=False)
@@ -86,7 +87,7 @@ class Constraint:
         """
         text = slice(self.ahead, self.length)
         fixed_L = np.where(is_open[text], -1, self.automaton.class_V[np.asarray(tokens)[text]])
-        return len(self.ways(fixed_L).arcs_P) > 0
+        return len(self.ways(fixed_L).set_P) > 0
 
     def ways(self, fixed_L: Numbers) -> Ways:
         """What is possible with some tokens fixed; remembered for the next step.
@@ -96,8 +97,16 @@ class Constraint:
         """
         key = fixed_L.tobytes()
         if self._ways is None or self._ways[0] != key:
-            self._ways = key, _find_ways(self.automaton, self.state, self.allowed_S, fixed_L)
+            self._ways = key, self._find(fixed_L)
         return self._ways[1]
+
+    def _find(self, fixed_L: Numbers) -> Ways:
+        own = self.automaton
+        return Ways(
+            *_loops().find(
+                own.from_A, own.to_A, own.set_A, own.member_KC, own.num_states, self.state, self.allowed_S, fixed_L
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,44 +139,6 @@ def backward(automaton: Automaton, fixed: Sequence[int], *, may_end: bool = Fals
     return possible[:, :-1]
 
 
-def _find_ways(automaton: Automaton, state: int, allowed_S: Truths, fixed_L: Numbers) -> Ways:
-    length, num_states = len(fixed_L), automaton.num_states
-    from_A, to_A, set_A, member_KC = automaton.from_A, automaton.to_A, automaton.set_A, automaton.member_KC
-    open_LA = np.where((fixed_L < 0)[:, None], True, member_KC[:, fixed_L].T[:, set_A])
-    states = np.zeros((length + 1, num_states), dtype=bool)
-    states[0, state] = True
-    for place in range(length):
-        states[place + 1, to_A[states[place, from_A] & open_LA[place]]] = True
-    states[length] &= allowed_S
-    for place in range(length - 1, -1, -1):
-        before_S = np.zeros(num_states, dtype=bool)
-        before_S[from_A[states[place + 1, to_A] & open_LA[place]]] = True
-        states[place] &= before_S
-    place_P, arcs_P = (states[:-1][:, from_A] & states[1:][:, to_A] & open_LA).nonzero()
-    number = states.cumsum(1) - 1
-    from_P, to_P = number[place_P, from_A[arcs_P]], number[place_P + 1, to_A[arcs_P]]
-    first_L = np.searchsorted(place_P, np.arange(length + 1)).tolist()
-    begins_L, order_L, ends_L = [], [], []
-    for place in range(length):
-        part = slice(first_L[place], first_L[place + 1])
-        order = to_P[part].argsort(kind="stable")
-        begins_L.append(_begins(from_P[part]))
-        order_L.append(order)
-        ends_L.append(_begins(to_P[part][order]))
-    classes = np.zeros((length, member_KC.shape[1]), dtype=bool)
-    used_LK = np.zeros((length, len(member_KC)), dtype=np.float32)
-    used_LK[place_P, set_A[arcs_P]] = 1.0
-    classes = used_LK @ member_KC.astype(np.float32) > 0.0
-    given_L = fixed_L >= 0
-    classes[given_L] &= np.arange(classes.shape[1]) == fixed_L[given_L, None]
-    return Ways(arcs_P, place_P, from_P, to_P, first_L, begins_L, order_L, ends_L, classes, state)
-
-
-def _begins(sorted_N: Numbers) -> Numbers:
-    """Where in an ascending sequence without gaps each number begins."""
-    return np.flatnonzero(np.diff(sorted_N, prepend=-1))
-
-
 def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Floats, u_2L: Floats) -> Strings:
     """The best string, a drawn one, and the marginals of all.
 
@@ -179,114 +150,12 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
         u_2L: uniforms [2, L] in [0, 1) to draw with.
     """
     automaton, ways = constraint.automaton, constraint.ways(fixed_L)
-    assert len(ways.arcs_P), "no string of the language has what is fixed"
-    best_LC, sums_LC = (_within(values_LC, ways.classes, fixed_L) for values_LC in (best_LC, sums_LC))
-    weight_LC, members = np.exp(sums_LC), automaton.member_KC
-    set_P = automaton.set_A[ways.arcs_P]
-    weight_P = (weight_LC @ members.T)[ways.place_P, set_P]
-    score_P = _highest(best_LC, automaton)[ways.place_P, set_P]
-    behind_P = _from_behind(ways, weight_P, score_P)
-    before_P = _from_before(ways, weight_P)
-    best_A, drawn_A = _follow(ways, score_P, weight_P * behind_P, u_2L[0])
-    best_L = np.where(members[set_P[best_A]], best_LC, -np.inf).argmax(1)
-    running_LC = np.where(members[set_P[drawn_A]], weight_LC, 0.0).cumsum(1)
-    drawn_L = (running_LC > u_2L[1][:, None] * running_LC[:, -1:]).argmax(1)
-    shares_LK = np.bincount(
-        ways.place_P * len(members) + set_P, weights=before_P * behind_P, minlength=len(fixed_L) * len(members)
+    assert len(ways.set_P), "no string of the language has what is fixed"
+    best_L, drawn_L, marginal_LC = _loops().solve(
+        *ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST)
     )
-    marginal_LC = shares_LK.reshape(len(fixed_L), -1) @ members
-    # Where one side is sure of what the other rules out, nothing is left of the sums but the string that was drawn.
-    lost_L = ~(marginal_LC * weight_LC > 0.0).any(1)
-    marginal_LC[lost_L, drawn_L[lost_L]] = 1.0
     with np.errstate(divide="ignore"):
         return Strings(best_L, drawn_L, np.log(marginal_LC))
-
-
-def _within(values_LC: Floats, possible: Truths, fixed_L: Numbers) -> Floats:
-    """Log-weights of what is possible at each position, next to the best of it; minus infinity elsewhere."""
-    values_LC = np.where(possible, values_LC, -np.inf)
-    values_LC = np.maximum(values_LC - values_LC.max(1, keepdims=True), np.log(_LEAST))
-    values_LC[fixed_L >= 0] = 0.0
-    return np.where(possible, values_LC, -np.inf)
-
-
-def _highest(best_LC: Floats, automaton: Automaton) -> Floats:
-    """The best of each set of classes, [L, K]."""
-    sets, classes = automaton.member_KC.nonzero()
-    return np.maximum.reduceat(best_LC[:, classes], _begins(sets), axis=1)
-
-
-def _from_behind(ways: Ways, weight_P: Floats, score_P: Floats) -> Floats:
-    """Sums over what may follow each arc; to its score the best of what may follow is added."""
-    first_L, to_P = ways.first_L, ways.to_P
-    behind_P = np.ones(len(to_P))
-    num_last = int(to_P[first_L[-2] :].max()) + 1
-    sum_S, top_S = np.ones(num_last), np.zeros(num_last)
-    for place in range(len(first_L) - 2, -1, -1):
-        low, high = first_L[place], first_L[place + 1]
-        if high - low == 1:
-            # A single way is certain, whatever it weighs.
-            sum_S, top_S = np.ones(1), np.zeros(1)
-            continue
-        targets = to_P[low:high]
-        behind = behind_P[low:high] = sum_S[targets]
-        score_P[low:high] += top_S[targets]
-        begins = ways.begins_L[place]
-        sum_S = np.add.reduceat(weight_P[low:high] * behind, begins)
-        top_S = np.maximum.reduceat(score_P[low:high], begins)
-        if place % _RESCALED == 0:
-            sum_S /= sum_S.max()
-    return behind_P
-
-
-def _from_before(ways: Ways, weight_P: Floats) -> Floats:
-    """Sums over what may come before each arc."""
-    first_L, from_P = ways.first_L, ways.from_P
-    before_P = np.ones(len(from_P))
-    sum_S = np.ones(1)
-    for place in range(len(first_L) - 1):
-        low, high = first_L[place], first_L[place + 1]
-        if high - low == 1:
-            sum_S = np.ones(1)
-            continue
-        before = before_P[low:high] = sum_S[from_P[low:high]]
-        sum_S = np.add.reduceat((weight_P[low:high] * before)[ways.order_L[place]], ways.ends_L[place])
-        if place % _RESCALED == 0:
-            sum_S /= sum_S.max()
-    return before_P
-
-
-def _follow(ways: Ways, score_P: Floats, share_P: Floats, u_L: Floats) -> tuple[Numbers, Numbers]:
-    """Two strings from the first position to the last, as arcs: by the highest score, and drawn by share."""
-    first_L, to_P = ways.first_L, ways.to_P
-    length = len(first_L) - 1
-    best, drawn = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
-    best_state = drawn_state = 0
-    for place in range(length):
-        low, high = first_L[place], first_L[place + 1]
-        if high - low == 1:
-            best[place] = drawn[place] = low
-            best_state = drawn_state = 0
-            continue
-        begins = ways.begins_L[place]
-        start, stop = low + begins[best_state], high
-        if best_state + 1 < len(begins):
-            stop = low + begins[best_state + 1]
-        arc = start + score_P[start:stop].argmax() if stop - start > 1 else start
-        best[place], best_state = arc, to_P[arc]
-        start, stop = low + begins[drawn_state], high
-        if drawn_state + 1 < len(begins):
-            stop = low + begins[drawn_state + 1]
-        arc = start
-        if stop - start > 1:
-            running = share_P[start:stop].cumsum()
-            # If nothing is left of the sums, the best of what is possible.
-            total = running[-1]
-            arc += (
-                int(running.searchsorted(u_L[place] * total, "right")) if total > 0.0 else score_P[start:stop].argmax()
-            )
-        drawn[place], drawn_state = arc, to_P[arc]
-    return best, drawn
 
 
 def tie(
@@ -324,32 +193,40 @@ def tie(
     if not len(on_canvas):
         return None
     place = np.searchsorted(index_N.cpu().numpy(), on_canvas + row * len(tokens_L))
-    scores_NV = logits_NV[torch.from_numpy(place).to(device)].float().nan_to_num(0.0, 0.0, NEVER)
-    if temperature >= COLD:
-        scores_NV = scores_NV / temperature
+    near = place[-1] - place[0] + 1 == len(place)
+    scores_NV = logits_NV[place[0] : place[-1] + 1] if near else logits_NV[torch.from_numpy(place).to(device)]
+    scores_NV = scores_NV.float() / (temperature if temperature >= COLD else 1.0)
     if cut != (1.0, 0):
         top_p_N, top_k_N = (torch.full((len(place),), value, device=device) for value in cut)
         scores_NV = scores_NV - _LEFT_OUT * (nucleus(scores_NV.softmax(-1), top_p_N, top_k_N) == 0.0)
-    tokens = _Classed(automaton, scores_NV.cpu().numpy())
+    scores = scores_NV.cpu().numpy()
+    if not np.isfinite(scores.sum()):
+        # The row fails; until then it must not stop the others.
+        scores = np.nan_to_num(scores, nan=0.0, posinf=0.0, neginf=NEVER)
+    tokens = _Classed(automaton, scores)
     best_LC = np.zeros((len(is_open), automaton.next_SC.shape[1]))
     sums_LC = np.zeros_like(best_LC)
     best_LC[is_open], sums_LC[is_open] = tokens.best_NC, tokens.sums_NC
     fixed_L = np.where(is_open, -1, automaton.class_V[tokens_L[text].cpu().numpy()])
     way_L, class_L, token_L = u_3L[:, text].double().cpu().numpy()
-    strings = solve(constraint, fixed_L, best_LC, sums_LC, np.stack((way_L, class_L)))
-    bias_NC, drawn_N = strings.bias_LC[is_open], strings.drawn_L[is_open]
-    drawn, weight_N = tokens.draw(drawn_N, token_L[is_open])
+    found = solve(constraint, fixed_L, best_LC, sums_LC, np.stack((way_L, class_L)))
+    bias_NC, drawn_N = found.bias_LC[is_open], found.drawn_L[is_open]
+    drawn, weight_N = tokens.pick(drawn_N, token_L[is_open])
     # Of the class the share that the marginals give it, and of that the token's own.
     share_NC = tokens.sums_NC + bias_NC
-    share_NC = np.exp(share_NC - share_NC.max(1, keepdims=True))
+    share_NC -= share_NC.max(1, keepdims=True)
+    # What is as good as impossible is not reckoned with: it would come to floats that are slow to reckon with.
+    bias_NC[share_NC < _FAINT] = NEVER
+    share_NC = np.exp(share_NC)
     confidence_N = weight_N * share_NC[np.arange(len(drawn)), drawn_N] / share_NC.sum(1)
     return Tied(
         row=row,
         place_N=torch.from_numpy(place).to(device),
+        host_place=place.tolist(),
         on_canvas_N=torch.from_numpy(on_canvas).to(device),
         class_V=torch.from_numpy(automaton.class_V).to(device),
         bias_NC=torch.from_numpy(bias_NC).to(device, torch.float32),
-        best_N=torch.from_numpy(tokens.best(strings.best_L[is_open])).to(device),
+        best_N=torch.from_numpy(tokens.pick(found.best_L[is_open])[0]).to(device),
         drawn_N=torch.from_numpy(drawn).to(device),
         confidence_N=torch.from_numpy(confidence_N).to(device, torch.float32),
     )
@@ -365,12 +242,12 @@ class _Classed:
 
     def __init__(self, automaton: Automaton, scores_NV: Floats) -> None:
         self._order_V, self._first_C = automaton.by_class
-        self._scores_NV = scores_NV[:, self._order_V]
+        ordered_NV = scores_NV[:, self._order_V]
         filled = self._first_C[:-1] < self._first_C[1:]
         begins, shape = self._first_C[:-1][filled], (len(scores_NV), len(filled))
-        best = np.maximum.reduceat(self._scores_NV, begins, axis=1)
+        best = np.maximum.reduceat(ordered_NV, begins, axis=1)
         sizes = np.diff(np.append(begins, scores_NV.shape[1]))
-        self._weights_NV = np.exp(self._scores_NV - best.repeat(sizes, axis=1))
+        self._weights_NV = np.exp(ordered_NV - best.repeat(sizes, axis=1))
         sums = np.add.reduceat(self._weights_NV, begins, axis=1)
         self.best_NC = np.full(shape, NEVER)
         """float64; of the best token of each class."""
@@ -379,24 +256,7 @@ class _Classed:
         self.best_NC[:, filled] = best
         self.sums_NC[:, filled] = best + np.log(sums)
 
-    def best(self, class_N: Numbers) -> Numbers:
-        """The best token of a class for each position."""
-        places = [low + self._scores_NV[n, low:high].argmax() for n, (low, high) in enumerate(self._parts(class_N))]
-        return self._order_V[places]
-
-    def draw(self, class_N: Numbers, u_N: Floats) -> tuple[Numbers, Floats]:
-        """A token of a class for each position, and its share of the weight of the class."""
-        places, shares = [], []
-        for n, (low, high) in enumerate(self._parts(class_N)):
-            if high - low == 1:
-                places.append(low)
-                shares.append(1.0)
-                continue
-            running = self._weights_NV[n, low:high].cumsum(dtype=np.float64)
-            within = min(int(running.searchsorted(u_N[n] * running[-1], "right")), high - low - 1)
-            places.append(low + within)
-            shares.append(float(self._weights_NV[n, low + within] / running[-1]))
-        return self._order_V[places], np.array(shares)
-
-    def _parts(self, class_N: Numbers) -> list[tuple[int, int]]:
-        return list(zip(self._first_C[class_N].tolist(), self._first_C[class_N + 1].tolist(), strict=True))
+    def pick(self, class_N: Numbers, u_N: Floats | None = None) -> tuple[Numbers, Floats]:
+        """A token of a class for each position, the best or one drawn, and its share of the weight of the class."""
+        place_N, share_N = _loops().pick(self._weights_NV, self._first_C, class_N, u_N)
+        return self._order_V[place_N], share_N

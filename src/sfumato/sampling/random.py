@@ -9,6 +9,7 @@ which each input bit flips each output bit with probability close to one half.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import torch
@@ -51,7 +52,9 @@ class Stream(IntEnum):
     """Which class of tokens it has there."""
 
 
-def uniform(seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tensor, stream: int) -> Tensor:
+def uniform(
+    seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tensor, stream: int | Sequence[int]
+) -> Tensor:
     """Draw one uniform per position.
 
     Args:
@@ -59,10 +62,10 @@ def uniform(seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tenso
         canvas_R: int64; index of the canvas within the request.
         step_R: int64; index of the step within the canvas.
         position_RL: int64 positions on the canvas, of shape L or RL.
-        stream: what the draw is for, one of Stream.
+        stream: what the draw is for, one of Stream, or several.
 
     Returns:
-        u_RL: float32, multiples of 2^-24 in [0, 1).
+        u_RL: float32, multiples of 2^-24 in [0, 1); for several streams [R, K, L].
 
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", for the idea of counters as
         keys.
@@ -70,7 +73,10 @@ def uniform(seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_RL: Tenso
     state_R = _finalise(seed_R + _GOLDEN)
     for key_R in (canvas_R, step_R):
         state_R = _finalise(state_R + _GOLDEN + key_R)
-    state_R = _finalise(state_R + (_GOLDEN + stream))
+    if isinstance(stream, int):
+        state_R = _finalise(state_R + (_GOLDEN + stream))
+    else:
+        state_R = _finalise(state_R.unsqueeze(-1) + _GOLDEN + torch.tensor(stream, device=state_R.device))
     bits_RL = _finalise(state_R.unsqueeze(-1) + _GOLDEN + position_RL)
     top_RL = _shift_right(bits_RL, 64 - _MANTISSA_BITS)
     return top_RL.to(torch.float32) * 2.0**-_MANTISSA_BITS

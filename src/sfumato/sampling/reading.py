@@ -10,6 +10,7 @@ looked for among blocks first.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _BLOCK = 256
 
 # Logits over a lower temperature may overflow.
 COLD = 1e-4
+_FAINT = -80.0
 # Stands for minus infinity, for which 0 times it is 0.
 NEVER = -1e30
 
@@ -53,13 +55,15 @@ class Tied:
     row: int
     """Its number in the batch."""
     place_N: Tensor
-    """int64; where its open positions stand among the positions that are read."""
+    """int64; where its open positions stand among the positions that are read, ascending."""
+    host_place: list[int]
+    """The same, on the host."""
     on_canvas_N: Tensor
     """int64; where they stand on the canvas."""
     class_V: Tensor
     """int64; the class of each token."""
     bias_NC: Tensor
-    """float32; what makes marginals of the scores of the tokens of a class."""
+    """float32, finite; what makes marginals of the scores of the tokens of a class."""
     best_N: Tensor
     """int64; tokens of the best string."""
     drawn_N: Tensor
@@ -152,11 +156,10 @@ class Reader:
     def _tie(self, scores_NV: Tensor, part: slice) -> None:
         """Make marginals of the scores of positions that are tied together."""
         for one in self.tied:
-            here_N = ((one.place_N >= part.start) & (one.place_N < part.stop)).nonzero().squeeze(-1)
-            if len(here_N):
-                place_N = one.place_N[here_N] - part.start
-                tied_NV = scores_NV[place_N] + one.bias_NC[here_N][:, one.class_V]
-                scores_NV[place_N] = tied_NV.clamp_min_(NEVER)
+            first, last = bisect.bisect_left(one.host_place, part.start), bisect.bisect_left(one.host_place, part.stop)
+            if first < last:
+                bias_NV = one.bias_NC[first:last].index_select(1, one.class_V)
+                scores_NV.index_add_(0, one.place_N[first:last] - part.start, bias_NV)
 
     def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
         """Write what the softmax is of, with what can never be drawn at the bottom, as far as the blocks reach."""
@@ -192,7 +195,13 @@ class Reader:
             best_NK.scatter(-1, within_N1, NEVER).amax(-1),
             highest_NB.scatter(-1, block_N.unsqueeze(-1), NEVER).amax(-1),
         )
-        torch.exp(scores_NV.sub_(highest_N.unsqueeze(-1)), out=weights_NV)
+        scores_NV.sub_(highest_N.unsqueeze(-1))
+        if self.tied:
+            # An exponential that is no normal float takes some hundred times as long, and here most are none.
+            faint_NV = scores_NV < _FAINT
+            torch.exp(scores_NV.clamp_min_(_FAINT), out=weights_NV).masked_fill_(faint_NV, 0.0)
+        else:
+            torch.exp(scores_NV, out=weights_NV)
         sums_NB = weights_NBK.sum(-1)
         total_N = sums_NB.sum(-1)
         # By blocks as well: whole rows would be summed in another order where there is one of them.

@@ -238,7 +238,7 @@ def _tie(
     temperature_R: Tensor,
 ) -> list[Tied]:
     """Tie together the positions of rows that are constrained."""
-    u_3RL = torch.stack([batch.uniforms(stream) for stream in (Stream.PATH, Stream.CLASS, Stream.SAMPLE)])
+    u_R3L = batch.uniforms((Stream.PATH, Stream.CLASS, Stream.SAMPLE))
     tied = []
     for row, constraint in enumerate(constraints):
         if constraint is not None and not batch.done_R[row]:
@@ -251,7 +251,7 @@ def _tie(
                 logits_NV=logits_NV,
                 temperature=float(temperature_R[row]),
                 cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
-                u_3L=u_3RL[:, row],
+                u_3L=u_R3L[row],
             )
             tied += [] if one is None else [one]
     return tied

@@ -1,0 +1,256 @@
+"""The inner loops of `constraint`, compiled: over positions, and at each over the arcs that strings may take there.
+
+They are written out as loops, since the work at one position is a few dozen additions. Compiled at the first call, they
+are kept on disk for later programs.
+"""
+
+# L positions, S states, C classes of tokens, A arcs, K sets of classes, M members of all sets, P arcs of all positions
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+
+@njit(cache=True)
+def find(
+    from_A: Array,
+    to_A: Array,
+    set_A: Array,
+    member_KC: Array,
+    num_states: int,
+    state: int,
+    allowed_S: Array,
+    fixed_L: Array,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The arcs that strings may take.
+
+    Args:
+        from_A, to_A, set_A, member_KC: see `Automaton`.
+        num_states: of it.
+        state: before the first position.
+        allowed_S: bool; the states behind the last.
+        fixed_L: int64; the class of the token of each position, -1 where it is open.
+
+    Returns:
+        first_L: int64 [L + 1]; where the arcs of each position begin.
+        size_L: int64 [L + 1]; how many states are possible before each position, and behind the last.
+        from_P, to_P: int64; where arcs begin and end, as numbers among those states; ascending by where they begin.
+        set_P: int64; their sets.
+    """
+    length = len(fixed_L)
+    possible = np.zeros((length + 1, num_states), dtype=np.bool_)
+    possible[0, state] = True
+    for place in range(length):
+        for arc in range(len(from_A)):
+            if possible[place, from_A[arc]] and (fixed_L[place] < 0 or member_KC[set_A[arc], fixed_L[place]]):
+                possible[place + 1, to_A[arc]] = True
+    for one in range(num_states):
+        possible[length, one] &= allowed_S[one]
+    count = 0
+    for place in range(length - 1, -1, -1):
+        leads = np.zeros(num_states, dtype=np.bool_)
+        for arc in range(len(from_A)):
+            goes = possible[place, from_A[arc]] and possible[place + 1, to_A[arc]]
+            if goes and (fixed_L[place] < 0 or member_KC[set_A[arc], fixed_L[place]]):
+                leads[from_A[arc]] = True
+                count += 1
+        possible[place] &= leads
+    first_L, size_L = np.zeros(length + 1, dtype=np.int64), np.zeros(length + 1, dtype=np.int64)
+    number = np.zeros((length + 1, num_states), dtype=np.int64)
+    for place in range(length + 1):
+        for one in range(num_states):
+            if possible[place, one]:
+                number[place, one] = size_L[place]
+                size_L[place] += 1
+    from_P, to_P, set_P = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
+    arc_P = 0
+    for place in range(length):
+        first_L[place] = arc_P
+        for arc in range(len(from_A)):
+            goes = possible[place, from_A[arc]] and possible[place + 1, to_A[arc]]
+            if goes and (fixed_L[place] < 0 or member_KC[set_A[arc], fixed_L[place]]):
+                from_P[arc_P], to_P[arc_P] = number[place, from_A[arc]], number[place + 1, to_A[arc]]
+                set_P[arc_P] = set_A[arc]
+                arc_P += 1
+    first_L[length] = arc_P
+    return first_L, size_L, from_P[:arc_P], to_P[:arc_P], set_P[:arc_P]
+
+
+@njit(cache=True)
+def solve(
+    first_L: Array,
+    size_L: Array,
+    from_P: Array,
+    to_P: Array,
+    set_P: Array,
+    first_K: Array,
+    member_M: Array,
+    fixed_L: Array,
+    best_LC: Array,
+    sums_LC: Array,
+    u_2L: Array,
+    least: float,
+) -> tuple[Array, Array, Array]:
+    """The best string, a drawn one, and the marginals of all; see `constraint.solve`.
+
+    Args:
+        first_L, size_L, from_P, to_P, set_P: as `find` gives them.
+        first_K, member_M: the classes of each set, one set after the other.
+        fixed_L, best_LC, sums_LC, u_2L: as for `constraint.solve`.
+        least: log-weight of what is less probable than that, next to the best that is possible at a position.
+
+    Returns:
+        best_L, drawn_L: int64; classes.
+        marginal_LC: float64; what the weight of each class is multiplied by in its marginal, up to a constant of the
+            position.
+    """
+    length, num_classes = best_LC.shape
+    num_sets, most = len(first_K) - 1, size_L.max()
+    # What classes and sets weigh, and the best of each.
+    weight_LC = np.zeros((length, num_classes))
+    weight_LK, score_LK = np.ones((length, num_sets)), np.zeros((length, num_sets))
+    seen_K = np.full(num_sets, -1)
+    used, num_used = np.zeros(num_sets, np.int64), 0
+    for place in range(length):
+        if fixed_L[place] >= 0:
+            weight_LC[place, fixed_L[place]] = 1.0
+            continue
+        num_used = 0
+        for arc in range(first_L[place], first_L[place + 1]):
+            if seen_K[set_P[arc]] != place:
+                seen_K[set_P[arc]] = place
+                used[num_used] = set_P[arc]
+                num_used += 1
+        top_best = top_sum = -np.inf
+        for one in used[:num_used]:
+            for member in member_M[first_K[one] : first_K[one + 1]]:
+                top_best, top_sum = max(top_best, best_LC[place, member]), max(top_sum, sums_LC[place, member])
+        for one in used[:num_used]:
+            weight, score = 0.0, least
+            for member in member_M[first_K[one] : first_K[one + 1]]:
+                if weight_LC[place, member] == 0.0:
+                    weight_LC[place, member] = np.exp(max(sums_LC[place, member] - top_sum, least))
+                weight += weight_LC[place, member]
+                score = max(score, best_LC[place, member] - top_best)
+            weight_LK[place, one], score_LK[place, one] = weight, score
+
+    # From behind: sums over what may follow each state, and the best of it.
+    sum_LS, top_LS = np.zeros((length + 1, most)), np.full((length + 1, most), -np.inf)
+    sum_LS[length], top_LS[length] = 1.0, 0.0
+    for place in range(length - 1, -1, -1):
+        highest = 0.0
+        for arc in range(first_L[place], first_L[place + 1]):
+            here, there, one = from_P[arc], to_P[arc], set_P[arc]
+            sum_LS[place, here] += weight_LK[place, one] * sum_LS[place + 1, there]
+            highest = max(highest, sum_LS[place, here])
+            score = score_LK[place, one] + top_LS[place + 1, there]
+            top_LS[place, here] = max(top_LS[place, here], score)
+        sum_LS[place] /= highest
+    # From before, and the marginals.
+    marginal_LC = np.zeros((length, num_classes))
+    sum_S, share_K = np.ones(most), np.zeros(num_sets)
+    for place in range(length):
+        new_S, highest = np.zeros(most), 0.0
+        for arc in range(first_L[place], first_L[place + 1]):
+            here, there, one = from_P[arc], to_P[arc], set_P[arc]
+            new_S[there] += sum_S[here] * weight_LK[place, one]
+            highest = max(highest, new_S[there])
+            share_K[one] += sum_S[here] * sum_LS[place + 1, there]
+        sum_S = new_S / highest
+        for one in range(num_sets):
+            if share_K[one] > 0.0:
+                for member in member_M[first_K[one] : first_K[one + 1]]:
+                    marginal_LC[place, member] += share_K[one]
+                share_K[one] = 0.0
+
+    # Two strings, from the front.
+    best_L, drawn_L = np.zeros(length, np.int64), np.zeros(length, np.int64)
+    best_state, drawn_state = 0, 0
+    for place in range(length):
+        low, high = first_L[place], first_L[place + 1]
+        best_arc = low + np.searchsorted(from_P[low:high], best_state)
+        for arc in range(best_arc + 1, high):
+            if from_P[arc] != best_state:
+                break
+            score = score_LK[place, set_P[arc]] + top_LS[place + 1, to_P[arc]]
+            if score > score_LK[place, set_P[best_arc]] + top_LS[place + 1, to_P[best_arc]]:
+                best_arc = arc
+        start = low + np.searchsorted(from_P[low:high], drawn_state)
+        total, stop, drawn_arc = 0.0, start, start
+        while stop < high and from_P[stop] == drawn_state:
+            total += weight_LK[place, set_P[stop]] * sum_LS[place + 1, to_P[stop]]
+            # If nothing is left of the sums, the best of what is possible.
+            score = score_LK[place, set_P[stop]] + top_LS[place + 1, to_P[stop]]
+            if score > score_LK[place, set_P[drawn_arc]] + top_LS[place + 1, to_P[drawn_arc]]:
+                drawn_arc = stop
+            stop += 1
+        running = 0.0
+        for arc in range(start, stop):
+            weight = weight_LK[place, set_P[arc]] * sum_LS[place + 1, to_P[arc]]
+            if weight > 0.0:
+                running += weight
+                drawn_arc = arc
+                if running > u_2L[0, place] * total:
+                    break
+        best_state, drawn_state = to_P[best_arc], to_P[drawn_arc]
+        if fixed_L[place] >= 0:
+            best_L[place] = drawn_L[place] = fixed_L[place]
+            continue
+        top, total, running = -np.inf, 0.0, 0.0
+        for member in member_M[first_K[set_P[best_arc]] : first_K[set_P[best_arc] + 1]]:
+            if best_LC[place, member] > top:
+                top, best_L[place] = best_LC[place, member], member
+        members = member_M[first_K[set_P[drawn_arc]] : first_K[set_P[drawn_arc] + 1]]
+        for member in members:
+            total += weight_LC[place, member]
+        for member in members:
+            running += weight_LC[place, member]
+            drawn_L[place] = member
+            if running > u_2L[1, place] * total:
+                break
+        # Where one side is sure of what the other rules out, only the string that was drawn is left.
+        left = 0.0
+        for member in range(num_classes):
+            left += marginal_LC[place, member] * weight_LC[place, member]
+        if not left > 0.0:
+            marginal_LC[place, drawn_L[place]] = 1.0
+    return best_L, drawn_L, marginal_LC
+
+
+@njit(cache=True)
+def pick(weights_NV: Array, first_C: Array, class_N: Array, u_N: Array | None) -> tuple[Array, Array]:
+    """A token of a class for each position.
+
+    Args:
+        weights_NV: of the tokens, class by class, 1 for the best of each.
+        first_C: int64 [C + 1]; where the tokens of each class begin.
+        class_N: int64.
+        u_N: uniforms in [0, 1) to draw with; None takes the best.
+
+    Returns:
+        place_N: int64; where among the ordered tokens it stands.
+        share_N: float64; its share of the weight of its class.
+    """
+    place_N, share_N = np.zeros(len(class_N), np.int64), np.zeros(len(class_N))
+    for n in range(len(class_N)):
+        low, high = first_C[class_N[n]], first_C[class_N[n] + 1]
+        total, best = 0.0, low
+        for place in range(low, high):
+            total += weights_NV[n, place]
+            if weights_NV[n, place] > weights_NV[n, best]:
+                best = place
+        chosen, running = best, 0.0
+        if u_N is not None:
+            for place in range(low, high):
+                if weights_NV[n, place] > 0.0:
+                    running += weights_NV[n, place]
+                    chosen = place
+                    if running > u_N[n] * total:
+                        break
+        place_N[n], share_N[n] = chosen, weights_NV[n, chosen] / total
+    return place_N, share_N
