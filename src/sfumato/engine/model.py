@@ -42,8 +42,9 @@ _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # Slots of a gap that may stay empty, and how many a span gets besides its own.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
-# Tokens more or less that a span may come back with, and how many it may have for that.
-_NEAR, _LONGEST_TRIED = 3, 32
+# Tokens more or less that a span may come back with, slots besides its own where some may stay empty, and how many
+# tokens it may have for that.
+_NEAR, _SPARE, _LONGEST_TRIED = 3, (4, 10, 18), 32
 # Tokens behind a gap that judge what was written in it.
 _HIDDEN = 8
 # Automata that are kept for requests to come.
@@ -315,7 +316,7 @@ class TextModel:
 
         tried: dict[tuple[int, int], Result] = {}
 
-        judge = length == "auto" and not blanks
+        judge = length == "auto"
 
         def fill(lengths: Sequence[int]) -> None:
             tried.update(self._fill(context, prefix, suffix, lengths, seeds, settings, judge=judge, blanks=blanks))
@@ -372,9 +373,9 @@ class TextModel:
 
         Returns:
             The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is the whole text.
-            A single short span that is forgotten whole comes back with up to three tokens more or less, as `infill`
-            judges; another one with as many tokens as it had, or up to a few more where the model was trained to leave
-            slots empty.
+            A single short span that is forgotten whole comes back with up to three tokens more or less, or any number
+            up to 18 more where the model was trained to leave slots empty, as `infill` judges; another one with as many
+            tokens as it had, or up to a few more.
 
         Raises:
             RequestError: if spans are not ones of this text, a setting is not allowed, the model reads only what is
@@ -399,10 +400,12 @@ class TextModel:
             start, end = spans[0]
             size = len(self.tokenizer.encode(text[start:end]))
             pieces = self._gap(text[:start], text[start:end], text[end:], slack=_SLACK if blanks else 0)
-        if len(spans) == 1 and noise_level == 1.0 and not blanks and size <= _LONGEST_TRIED:
+        if len(spans) == 1 and noise_level == 1.0 and size <= _LONGEST_TRIED:
             # Nothing of what stood there is kept, and so neither is its length.
-            lengths = range(max(1, size - _NEAR), size + _NEAR + 1)
-            tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings, judge=True)
+            lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
+            if blanks:
+                lengths = [size + spare for spare in _SPARE]
+            tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings, judge=True, blanks=blanks)
             whole_texts = {
                 key: dataclasses.replace(result, text=f"{text[:start]}{result.text}{text[end:]}", tokens=())
                 for key, result in tried.items()
@@ -528,7 +531,9 @@ class TextModel:
         layouts = [
             [
                 before,
-                editing.Piece(result.text, result.tokens, False),
+                editing.Piece(
+                    result.text, tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids), False
+                ),
                 editing.Piece("", hidden, True),
                 editing.Piece("", rest, False),
             ]
