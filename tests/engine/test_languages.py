@@ -190,6 +190,18 @@ def test_gaps_and_edits_take_no_language(make_model: Make, specs: dict[str, Gene
         model.edit("abc", seed_text="c")
 
 
+def test_without_the_extra(make_model: Make, specs: dict[str, GenerationSpec], monkeypatch: pytest.MonkeyPatch):
+    """Gaps are filled all the same, between the tokens as they stand."""
+    model = make_model(specs["uniform"])
+    healed = model.infill("ab", "yz", length=3, steps=1)
+    monkeypatch.setattr("sfumato.engine.model.is_installed", lambda: False)
+    plainly = model.infill("ab", "yz", length=3, steps=1)
+    assert healed.usage.prompt_tokens == plainly.usage.prompt_tokens - 1
+    assert healed.text != plainly.text
+    with pytest.raises(RequestError, match=r"needs more packages: pip install 'sfumato\[schema\]'"):
+        model.generate("?", choices=["a"])
+
+
 def test_automata_are_remembered(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
     one = model.request("?", regex="a+").automaton
