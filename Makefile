@@ -49,14 +49,15 @@ bench: .venv/.ready-dev
 soak: .venv/.ready
 	$(BIN)/sfumato bench soak tiny --minutes 30
 
-# Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish from tiny,
-# and the rest of the twin from the twin. What comes out becomes the embedded models.
+# Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish,
+# tiny-skills and tiny-middle each from the one before, and the rest of the twin from the twin. What comes out becomes the
+# embedded models.
 train-tiny: .venv/.ready
-	@for name in tiny-ar tiny tiny-polish tiny-twin tiny-twin-rest; do \
+	@for name in tiny-ar tiny tiny-polish tiny-skills tiny-middle tiny-twin tiny-twin-rest; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
 	done
-	cp runs/tiny-polish/checkpoint/* src/sfumato/assets/tiny/
+	cp runs/tiny-middle/checkpoint/* src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
 clean:

@@ -130,7 +130,7 @@ def test_a_short_soak(subject: Subject, single: Subject):
     for model in (subject, single):
         *_, last = soak(model, minutes=0.03, report_every_s=0.5)
         assert last.answered == last.submitted > 2
-        assert set(last.reasons) >= {"length", "cancelled"}
+        assert "length" in last.reasons
         assert last.steps > 50
 
 
