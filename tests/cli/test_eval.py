@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from sfumato.evaluation.gaps import GapScore
+from sfumato.evaluation.lengths import LengthScore
 from sfumato.evaluation.tasks import TaskScore
 
 FAST = ("--n", 2, "--steps", 2)
@@ -52,6 +53,22 @@ def test_gaps_in_right_answers(sfumato, checkpoint):
     table = [line.split() for line in sfumato(*arguments).stdout.splitlines()]
     assert table[0] == ["task", "n", "cap", "restored", "right", "length", "±1", "steps"]
     assert table[1][:3] == ["arithmetic", "2", "2"]
+
+
+def test_lengths_known_beforehand(sfumato, checkpoint):
+    """Of the embedded model, as the other has no such head; and that is said."""
+    arguments = ("eval", "tiny", "--task", "fizzbuzz", "--n", 1, "--steps", 2, "--lengths")
+    values = json.loads(sfumato(*arguments, "--json").stdout)
+    assert list(values) == [field.name for field in dataclasses.fields(LengthScore)]
+    table = [line.split() for line in sfumato(*arguments).stdout.splitlines()]
+    assert table[0] == ["task", "n", "bucket", "sure", "held", "positions", "without", "right", "without"]
+    assert table[1][:2] == ["fizzbuzz", "1"]
+    refused = sfumato("eval", checkpoint, "--task", "fizzbuzz", *FAST, "--lengths")
+    assert refused.exit_code == 2
+    assert "has no length head" in refused.stderr
+    both = sfumato(*arguments, "--gaps")
+    assert both.exit_code == 2
+    assert "--gaps and --lengths are both given; allowed: one of them" in both.stderr
 
 
 def test_a_twin_is_asked_the_same(sfumato, checkpoint, tmp_path):

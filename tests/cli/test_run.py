@@ -142,6 +142,32 @@ def test_an_empty_prompt_is_refused(sfumato, checkpoint, prompt):
     assert sfumato("run", "-", "--model", checkpoint, input=prompt).stderr == done.stderr
 
 
+def test_an_answer_of_a_given_form(sfumato, checkpoint, tmp_path):
+    schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}, "required": ["a"]}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(schema))
+    arguments = ("run", PROMPT, "--model", checkpoint, "--steps", 2)
+    assert json.loads(sfumato(*arguments, "--schema", path).stdout)["a"] >= 3
+    assert json.loads(sfumato(*arguments, "--schema", "-", input=json.dumps(schema)).stdout)["a"] >= 3
+    assert re.fullmatch("(ab){2,4}\n", sfumato(*arguments, "--regex", "(ab){2,4}").stdout)
+    assert sfumato(*arguments, "--choice", "left", "--choice", "right", "--ban", "f").stdout == "right\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--schema", "nowhere.json"), "cannot read the schema nowhere.json: No such file or directory"),
+        (("--schema", "-"), "the schema - is not JSON"),
+        (("--regex", "("), "the regular expression '(' cannot be taken"),
+        (("--choice", ""), "choices is ['']; allowed: one or more texts that are not empty"),
+    ],
+)
+def test_a_form_that_cannot_be_read(sfumato, checkpoint, options, message):
+    done = sfumato("run", PROMPT, "--model", checkpoint, *options, input="{")
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
 def test_stdin_that_is_no_text_is_refused(sfumato, checkpoint):
     done = sfumato("run", "-", "--model", checkpoint, input=b"\xff\xfe")
     assert done.exit_code == 2

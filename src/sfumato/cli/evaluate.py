@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.evaluation.gaps import GapScore
     from sfumato.evaluation.lengths import LengthScore
     from sfumato.evaluation.tasks import TaskScore
+
+S = TypeVar("S", "GapScore", "LengthScore")
 
 _PIPE_WIDTH = 200
 """Columns of a table that goes to no terminal, which has no width."""
@@ -104,26 +106,12 @@ def _evaluate_gaps(
 ) -> None:
     from sfumato.evaluation.gaps import evaluate_gaps
 
-    scores = []
-    for task in tasks:
-        for cap in caps:
-            with _progress(f"{task}, gaps") as tell:
-                scores.append(evaluate_gaps(model, task, steps=cap, on_progress=tell, **settings))
-    if as_json:
-        _print_json(scores)
-        return
-    rows = [
-        [
-            str(score.n),
-            str(score.steps),
-            f"{score.restored:.1%}",
-            f"{score.right:.1%}",
-            f"{score.length_near:.1%}",
-            f"{score.mean_steps:.1f}",
-        ]
-        for score in scores
-    ]
-    _print(["n", "cap", "restored", "right", "length ±1", "steps"], tasks_of=scores, rows=rows)
+    def cells(score: GapScore) -> list[str]:
+        shares = [f"{share:.1%}" for share in (score.restored, score.right, score.length_near)]
+        return [str(score.n), str(score.steps), *shares, f"{score.mean_steps:.1f}"]
+
+    headings = ["n", "cap", "restored", "right", "length ±1", "steps"]
+    _evaluate_each(evaluate_gaps, "gaps", headings, cells, model, tasks, caps, as_json, **settings)
 
 
 def _evaluate_lengths(
@@ -131,29 +119,36 @@ def _evaluate_lengths(
 ) -> None:
     from sfumato.evaluation.lengths import evaluate_lengths
 
+    def cells(score: LengthScore) -> list[str]:
+        known = [f"{share:.1%}" for share in (score.bucket_right, score.confidence, score.held)]
+        computed = [f"{count:.0f}" for count in (score.positions, score.positions_without)]
+        return [str(score.n), *known, *computed, f"{score.right:.1%}", f"{score.right_without:.1%}"]
+
+    headings = ["n", "bucket", "sure", "held", "positions", "without", "right", "without"]
+    _evaluate_each(evaluate_lengths, "lengths", headings, cells, model, tasks, caps, as_json, **settings)
+
+
+def _evaluate_each(
+    measure: Callable[..., S],
+    what: str,
+    headings: Sequence[str],
+    cells: Callable[[S], list[str]],
+    model: TextModel,
+    tasks: Sequence[str],
+    caps: Sequence[int | None],
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Measure each task under each cap on steps, and print what comes of it."""
     scores = []
     for task in tasks:
         for cap in caps:
-            with _progress(f"{task}, lengths") as tell:
-                scores.append(evaluate_lengths(model, task, steps=cap, on_progress=tell, **settings))
+            with _progress(f"{task}, {what}") as tell:
+                scores.append(measure(model, task, steps=cap, on_progress=tell, **settings))
     if as_json:
         _print_json(scores)
-        return
-    rows = [
-        [
-            str(score.n),
-            f"{score.bucket_right:.1%}",
-            f"{score.confidence:.1%}",
-            f"{score.held:.1%}",
-            f"{score.positions:.0f}",
-            f"{score.positions_without:.0f}",
-            f"{score.right:.1%}",
-            f"{score.right_without:.1%}",
-        ]
-        for score in scores
-    ]
-    headings = ["n", "bucket", "sure", "held", "positions", "without", "right", "without"]
-    _print(headings, tasks_of=scores, rows=rows)
+    else:
+        _print(headings, tasks_of=scores, rows=[cells(score) for score in scores])
 
 
 def _caps(steps: str | None) -> list[int | None]:
