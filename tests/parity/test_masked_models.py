@@ -453,7 +453,7 @@ def test_canvases_behind_prefixes_that_read_them(
             segment = texts.segment(row, len(prefix) + len(canvas), None)
             places = np.arange(len(canvas))
             parts.append(Part(segment=segment, tokens=prefix, row=row, reads=places, canvas=places, shift=shift))
-        hidden_ND, place_RL = runner.forward(parts, tokens_RL)
+        hidden_ND, place_RL, _ = runner.forward(parts, tokens_RL)
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
             found_LV = runner.logits(hidden_ND, place_RL[row, : len(canvas)])
             expected_LV = reference([*prefix, *canvas])[len(prefix) :]
