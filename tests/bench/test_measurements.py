@@ -128,9 +128,10 @@ def test_hardware_that_is_not_known(subject: Subject):
 
 def test_a_short_soak(subject: Subject, single: Subject):
     for model in (subject, single):
-        *_, last = soak(model, minutes=0.03, report_every_s=0.5)
-        assert last.answered == last.submitted > 2
-        assert "length" in last.reasons
+        # Long enough for a busy machine.
+        *_, last = soak(model, minutes=0.1, report_every_s=0.5)
+        assert last.answered == last.submitted > 20
+        assert set(last.reasons) >= {"length", "cancelled"}
         assert last.steps > 50
 
 

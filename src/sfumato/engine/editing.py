@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex  # type: ignore[import-untyped]
 
@@ -105,9 +105,7 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
     return pieces
 
 
-def gap(
-    tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slots: int | None = None, slack: int = 0
-) -> list[Piece]:
+def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slack: int = 0) -> list[Piece]:
     """The pieces of a text in which one is free: what is before it, itself, and what is behind it.
 
     Args:
@@ -115,21 +113,24 @@ def gap(
         prefix, text, suffix: the three.
         heal: let the free piece take the last token of the prefix and the first of the suffix with it, whose text it
             must then begin and end with; so that words may be cut into tokens across the seams as they ever are.
-        slots: tokens of the free piece, besides those; None takes as many as its text has, and slack.
-        slack: slots besides its tokens.
+        slack: slots of the free piece besides its tokens.
     """
     before, behind = tokenizer.encode(prefix), tokenizer.encode(suffix)
     left = _whole(tokenizer, before[-1:]) if heal else ""
     right = _whole(tokenizer, behind[:1]) if heal else ""
     taken = bool(left), bool(right)
-    tokens = [0] * (0 if slots is None else slots + sum(taken))
-    if slots is None:
-        tokens = [*tokenizer.encode(left + text + right), *tokenizer.eos_ids[:1] * slack]
+    tokens = [*tokenizer.encode(left + text + right), *tokenizer.eos_ids[:1] * slack]
     return [
         Piece(prefix, tuple(before[: len(before) - taken[0]]), False),
         Piece(text, tuple(tokens), True, (left, right)),
         Piece(suffix, tuple(behind[taken[1] :]), False),
     ]
+
+
+def with_slots(pieces: Sequence[Piece], slots: int) -> list[Piece]:
+    """The pieces of a gap that has so many tokens, besides those that it takes from its neighbours."""
+    before, free, behind = pieces
+    return [before, replace(free, tokens=(0,) * (slots + sum(map(bool, free.frame)))), behind]
 
 
 def _whole(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:

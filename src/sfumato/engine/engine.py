@@ -402,6 +402,7 @@ class Engine:
                 answer.computed = parts[-1].segment.count
             return parts
 
+        constraints = [self._constraints[row] for row in rows]
         forward = _Pass(self.runner, writing, reading, batch.frozen_RL if batch.fixed else None)
         result = step(
             batch,
@@ -409,7 +410,7 @@ class Engine:
             self.generator.process,
             self_conditioning=self.generator.spec.self_conditioning,
             banned=self.generator.banned_for([answer.may_end for answer in answers]),
-            constraints=[self._constraints[row] for row in rows] if any(self._constraints) else None,
+            constraints=constraints if any(constraints) else None,
             stop_head=self.generator.stop_head,
         )
         self._batch = result.batch if every else self._batch.put(rows, result.batch)

@@ -29,7 +29,7 @@ from sfumato.models.model import Model
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
 from sfumato.sampling import Automaton, SamplerConfig
 from sfumato.sampling.automaton import over_tokens
-from sfumato.sampling.constraint import is_installed
+from sfumato.sampling.constraint import NOT_INSTALLED, is_installed
 from sfumato.spec import GenerationSpec
 
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
@@ -317,9 +317,10 @@ class TextModel:
         tried: dict[tuple[int, int], Result] = {}
 
         judge = length == "auto"
+        pieces = self._gap(prefix, "", suffix)
 
         def fill(lengths: Sequence[int]) -> None:
-            tried.update(self._fill(context, prefix, suffix, lengths, seeds, settings, judge=judge, blanks=blanks))
+            tried.update(self._fill(context, pieces, lengths, seeds, settings, judge=judge, blanks=blanks))
 
         seeds = range(seed, seed + n)
         if length != "auto":
@@ -395,17 +396,19 @@ class TextModel:
         blanks = self.spec.blanks
         context = self._context(None if instruction is None else f"{instruction}\n{text}")
         seeds = range(seed, seed + n)
-        pieces = editing.cut(self.tokenizer, text, spans, slack=_SLACK if blanks else 0)
+        slack = _SLACK if blanks else 0
         if len(spans) == 1:
             start, end = spans[0]
             size = len(self.tokenizer.encode(text[start:end]))
-            pieces = self._gap(text[:start], text[start:end], text[end:], slack=_SLACK if blanks else 0)
+            pieces = self._gap(text[:start], text[start:end], text[end:], slack)
+        else:
+            pieces = editing.cut(self.tokenizer, text, spans, slack=slack)
         if len(spans) == 1 and noise_level == 1.0 and size <= _LONGEST_TRIED:
             # Nothing of what stood there is kept, and so neither is its length.
             lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
             if blanks:
                 lengths = [size + spare for spare in _SPARE]
-            tried = self._fill(context, text[:start], text[end:], lengths, seeds, settings, judge=True, blanks=blanks)
+            tried = self._fill(context, pieces, lengths, seeds, settings, judge=True, blanks=blanks)
             whole_texts = {
                 key: dataclasses.replace(result, text=f"{text[:start]}{result.text}{text[end:]}", tokens=())
                 for key, result in tried.items()
@@ -482,8 +485,7 @@ class TextModel:
     def _fill(
         self,
         context: tuple[int, ...],
-        prefix: str,
-        suffix: str,
+        pieces: Sequence[editing.Piece],
         lengths: Sequence[int],
         seeds: Sequence[int],
         settings: dict[str, Any],
@@ -493,7 +495,7 @@ class TextModel:
     ) -> dict[tuple[int, int], Result]:
         """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
         keys = [(one, seed) for seed in seeds for one in lengths]
-        laid = {one: self._gap(prefix, "", suffix, slots=one) for one in lengths}
+        laid = {one: editing.with_slots(pieces, one) for one in lengths}
         layouts = [laid[one] for one, _ in keys]
         rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
         results = [
@@ -501,13 +503,12 @@ class TextModel:
             for pieces, (result, texts) in zip(layouts, rewritten, strict=True)
         ]
         if judge:
-            results = self._judged(context, layouts[0][0], results, layouts[0][2], settings)
+            results = self._judged(context, pieces[0], results, pieces[2], settings)
         return dict(zip(keys, results, strict=True))
 
-    def _gap(self, prefix: str, text: str, suffix: str, **slots: int) -> list[editing.Piece]:
-        return editing.gap(
-            self.tokenizer, prefix, text, suffix, heal=is_installed() and self.tokenizer.has_bytes, **slots
-        )
+    def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
+        heal = is_installed() and self.tokenizer.has_bytes
+        return editing.gap(self.tokenizer, prefix, text, suffix, heal=heal, slack=slack)
 
     def _frame(self, frame: tuple[str, str]) -> Automaton | None:
         """What a piece must begin and end with."""
@@ -726,7 +727,7 @@ class TextModel:
     def _remember(self, key: str, make: Callable[[], language.Language]) -> Automaton | None:
         """A language over this model's tokens, made unless it was one of the last."""
         if not is_installed():
-            raise RequestError("saying what an answer must be needs more packages: pip install 'sfumato[schema]'")
+            raise RequestError(NOT_INSTALLED)
         if key not in self._automata:
             token_bytes = self.tokenizer.token_bytes
             padded = [*token_bytes, *[None] * (self.decoder.config.vocab_size - len(token_bytes))]

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from sfumato.data.tasks import find_task, items
 from sfumato.engine.model import TextModel
-from sfumato.errors import RequestError
+from sfumato.evaluation.tasks import asked_items
 
 _LONGEST = 12
 
@@ -65,15 +64,13 @@ def evaluate_gaps(
         ConfigError: if the task is not known.
         RequestError: if n or a setting is not allowed, or the model sees nothing behind a position.
     """
-    if n < 1:
-        raise RequestError(f"n is {n}; allowed: 1 or more")
-    task, tokenizer = find_task(name), model.tokenizer
-    asked = items(task, "test", seed, n)
+    task, asked = asked_items(name, seed, n)
+    tokenizer = model.tokenizer
     if steps is not None:
         settings["steps"] = steps
     restored = right = near = num_steps = 0
-    for i in range(n):
-        item, random = asked[i % len(asked)], Random(f"gap {seed} {i}")
+    for i, item in enumerate(asked):
+        random = Random(f"gap {seed} {i}")
         tokens = tokenizer.encode(item.response)
         size = random.randint(1, min(_LONGEST, len(tokens)))
         first = random.randint(0, len(tokens) - size)

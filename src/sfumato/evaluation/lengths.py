@@ -6,11 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.data.tasks import find_task, items
 from sfumato.engine.model import TextModel
-from sfumato.errors import RequestError
-
-_TOGETHER = 32
+from sfumato.evaluation.tasks import ROWS, ask, asked_items
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +65,8 @@ def evaluate_lengths(
         ConfigError: if the task is not known.
         RequestError: if n or a setting is not allowed, or the model has no length head.
     """
-    if n < 1:
-        raise RequestError(f"n is {n}; allowed: 1 or more")
-    task, tokenizer, buckets = find_task(name), model.tokenizer, model.decoder.length_buckets
-    asked = items(task, "test", seed, n)
-    asked = [asked[i % len(asked)] for i in range(n)]
+    task, asked = asked_items(name, seed, n)
+    tokenizer, buckets = model.tokenizer, model.decoder.length_buckets
     bucket_right = held = 0
     confidence = 0.0
     for item in asked:
@@ -87,15 +81,8 @@ def evaluate_lengths(
     right: list[float] = []
     for length in ("auto", model.spec.canvas_length):
         results = []
-        for start in range(0, n, _TOGETHER):
-            part = range(start, min(start + _TOGETHER, n))
-            results += model.generate_batch(
-                [asked[i].prompt for i in part],
-                seeds=[seed + i for i in part],
-                steps=steps,
-                canvas_length=length,
-                **settings,
-            )
+        for start in range(0, n, ROWS):
+            results += ask(model, asked, start, seed, steps=steps, canvas_length=length, **settings)
             if on_progress:
                 on_progress(len(results) + len(positions) * n, 2 * n)
         usages = [result.usage for result in results]

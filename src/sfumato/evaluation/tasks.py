@@ -85,18 +85,13 @@ def evaluate_task(
         ConfigError: if the task is not known.
         RequestError: if n or a setting is not allowed.
     """
-    if n < 1:
-        raise RequestError(f"n is {n}; allowed: 1 or more")
-    task = find_task(name)
-    asked = items(task, "test", seed, n)
-    # A task with one text is asked again with other seeds.
-    asked = [asked[i % len(asked)] for i in range(n)]
+    task, asked = asked_items(name, seed, n)
     has_answer = asked[0].answer is not None
     if steps is not None:
         settings["steps"] = steps
     results: list[Result] = []
     for start in range(0, n, ROWS):
-        results += _ask(model, asked, start, seed, trace=has_answer, **settings)
+        results += ask(model, asked, start, seed, trace=has_answer, **settings)
         if on_progress:
             on_progress(len(results), n)
     right = [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
@@ -172,7 +167,22 @@ def _answer_places(task: Task, event: CanvasChanged, answer: str) -> list[int]:
     return [place for places in lines for place in places]
 
 
-def _ask(model: TextModel, asked: Sequence[Item], start: int, seed: int, **settings: Any) -> list[Result]:
+def asked_items(name: str, seed: int, n: int) -> tuple[Task, list[Item]]:
+    """A task and n items of its test split; a task with one text is asked again, with other seeds.
+
+    Raises:
+        ConfigError: if the task is not known.
+        RequestError: if n is not allowed.
+    """
+    if n < 1:
+        raise RequestError(f"n is {n}; allowed: 1 or more")
+    task = find_task(name)
+    asked = items(task, "test", seed, n)
+    return task, [asked[i % len(asked)] for i in range(n)]
+
+
+def ask(model: TextModel, asked: Sequence[Item], start: int, seed: int, **settings: Any) -> list[Result]:
+    """The answers to ROWS items from `start` on, each with a seed of its own."""
     part = range(start, min(start + ROWS, len(asked)))
     return model.generate_batch([asked[i].prompt for i in part], seeds=[seed + i for i in part], **settings)
 
@@ -183,7 +193,7 @@ def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -
     def score(form: Sequence[Item]) -> float:
         right = 0
         for start in range(0, len(form), ROWS):
-            results = _ask(twin, form, start, seed, temperature=0.0)
+            results = ask(twin, form, start, seed, temperature=0.0)
             part = form[start : start + ROWS]
             right += sum(task.check(item, result.text) for item, result in zip(part, results, strict=True))
         return right / len(form)

@@ -31,6 +31,7 @@ from sfumato.errors import RequestError
 from sfumato.sampling.automaton import Automaton, Floats, Numbers, Truths
 from sfumato.sampling.reading import COLD, NEVER, Tied, nucleus
 
+NOT_INSTALLED = "saying what an answer must be needs more packages: pip install 'sfumato[schema]'"
 # What is less probable than this, next to the best that is possible at a position, counts as this probable.
 _LEAST = 1e-30
 _FAINT = -50.0
@@ -48,7 +49,7 @@ def _loops() -> ModuleType:
     try:
         from sfumato.sampling import strings
     except ImportError:
-        raise RequestError("saying what an answer must be needs more packages: pip install 'sfumato[schema]'") from None
+        raise RequestError(NOT_INSTALLED) from None
     return strings
 
 
