@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sfumato.engine.async_engine import AsyncEngine
     from sfumato.engine.engine import Engine, EngineConfig
     from sfumato.engine.model import TextModel, load
-    from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result, Usage
+    from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
     from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError
     from sfumato.sampling.settings import SamplerConfig
 
@@ -29,6 +29,7 @@ __all__ = [
     "EngineConfig",
     "Event",
     "Finished",
+    "Reopened",
     "Request",
     "RequestError",
     "Result",
@@ -44,7 +45,16 @@ _MODULES = {
     "sfumato.engine.async_engine": ("AsyncEngine",),
     "sfumato.engine.engine": ("Engine", "EngineConfig"),
     "sfumato.engine.model": ("TextModel", "load"),
-    "sfumato.engine.request": ("CanvasChanged", "Committed", "Event", "Finished", "Request", "Result", "Usage"),
+    "sfumato.engine.request": (
+        "CanvasChanged",
+        "Committed",
+        "Event",
+        "Finished",
+        "Reopened",
+        "Request",
+        "Result",
+        "Usage",
+    ),
     "sfumato.errors": ("CapacityError", "CheckpointError", "ConfigError", "RequestError", "SfumatoError"),
     "sfumato.sampling.settings": ("SamplerConfig",),
 }

@@ -61,6 +61,7 @@ def test_a_result_as_json():
         "cached_tokens",
         "completion_tokens",
         "canvases",
+        "reopened",
         "denoising_steps",
         "forward_passes",
         "positions_computed",

@@ -98,17 +98,104 @@ def fitted(generator: Generator, text: Sequence[int]) -> int | None:
     return next((edge for edge, share in zip(generator.model.length_buckets, sums, strict=True) if share >= 0.9), None)
 
 
+Place = tuple[int, bool]
+"""A token, and whether it is frozen."""
+
+
 @torch.inference_mode()
+def denoised(
+    generator: Generator,
+    request: Request,
+    text: Sequence[int],
+    places: Sequence[Place],
+    constraint: Constraint | None,
+    *,
+    noise_level: float,
+    may_end: bool,
+    canvas: int,
+) -> tuple[list[int], int]:
+    """One canvas behind a text, and its steps."""
+    frozen = [kept for _, kept in places]
+    batch = CanvasBatch.from_tokens(
+        generator.process,
+        [[token for token, _ in places]],
+        frozen=[frozen],
+        noise_level=noise_level,
+        seeds=[request.seed],
+        config=request.sampler,
+        canvas=canvas,
+        constraints=[constraint],
+    )
+    done = denoise(
+        batch,
+        Uncached(generator, text, frozen),
+        generator.process,
+        self_conditioning=generator.spec.self_conditioning,
+        banned=generator.banned_for([may_end]),
+        constraints=[constraint],
+    ).batch
+    return done.tokens_RL[0].tolist(), int(done.step_R[0])
+
+
+def within(
+    request: Request, tokens: Sequence[int], ahead: int, length: int, given: Sequence[Place], most: int, may_end: bool
+) -> Constraint | None:
+    """What a canvas behind some tokens of the answer must be: so that the rest of it can be what is given."""
+    automaton = request.automaton
+    if automaton is None or len(tokens) >= most:
+        return None
+    inside = min(length, ahead + most - len(tokens))
+    end = len(tokens) + inside - ahead
+    allowed = automaton.distance_S <= most - end
+    if given:
+        classes = [int(automaton.class_V[token]) if kept else -1 for token, kept in given[end:most]]
+        allowed = backward(automaton, classes, may_end=may_end)[0]
+    state = automaton.walk(automaton.start, tokens)
+    return Constraint(automaton=automaton, state=state, allowed_S=allowed, length=inside, ahead=ahead)
+
+
 def answer(generator: Generator, request: Request) -> Answered:
+    """The canvases of an answer, and then the last of them once more, those that something follows."""
+    tokens, spans, steps, ended = written(generator, request)
+    canvas, start = len(spans), request.start
+    again = [(first, last) for first, last in spans if first < last < len(tokens)]
+    for first, last in reversed(again[len(again) - min(request.revisit, len(again)) :]):
+        free = [
+            first <= place < last and not (start is not None and start.frozen[place]) for place in range(len(tokens))
+        ]
+        given = [(token, not own) for token, own in zip(tokens, free, strict=True)]
+        ends = [(generator.tokenizer.eos_ids[0], True)] if ended else []
+        places = [*given, *ends][first : last + request.canvas_length]
+        most = len(tokens)
+        found, taken = denoised(
+            generator,
+            request,
+            [*request.prompt, *tokens[:first]],
+            places,
+            within(request, tokens[:first], 0, len(places), given, most, False),
+            noise_level=request.revisit_level,
+            may_end=False,
+            canvas=canvas,
+        )
+        tokens = [*tokens[:first], *found[: last - first], *tokens[last:]]
+        canvas, steps = canvas + 1, steps + taken
+    return tokens, canvas, steps
+
+
+def written(generator: Generator, request: Request) -> tuple[list[int], list[tuple[int, int]], int, bool]:
     """Canvas after canvas, each from noise or from what is given, the last one cut to what is left; blocks are whole.
-    What is frozen up to the next free position is text."""
-    spec, start = generator.spec, request.start
-    block = spec.block
+    What is frozen up to the next free position is text.
+
+    Returns:
+        Tokens, the first and the one behind the last of each canvas, steps, and whether there was an end behind them.
+    """
+    start, block = request.start, generator.spec.block
     given = [] if start is None else list(zip(start.tokens, start.frozen, strict=True))
-    banned = generator.banned_for([start is None or start.blanks])
+    may_end = start is None or start.blanks
     behind: list[int] = list(request.prompt)
     tokens: list[int] = []
-    canvas = steps = 0
+    spans: list[tuple[int, int]] = []
+    steps = 0
     automaton = request.automaton
     if automaton is not None and start is None:
         tokens = forced(generator, automaton, [], request.max_tokens)
@@ -118,60 +205,45 @@ def answer(generator: Generator, request: Request) -> Answered:
             behind.append(given[len(tokens)][0])
             tokens.append(behind[-1])
         if len(tokens) >= request.max_tokens:
-            return tokens, canvas, steps
-        constraint = None
+            return tokens, spans, steps, False
         whole = len(behind) // block * block
         text, head = behind[:whole], behind[whole:]
         wanted = request.canvas_length
-        if request.fit and canvas == 0:
+        if request.fit and not spans:
             wanted = fitted(generator, text) or wanted
         length = min(wanted, request.max_tokens - len(tokens)) if block == 1 else block
         places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
         places += [(0, False)] * (length - len(places))
-        if automaton is not None and (start is None or len(tokens) < start.num_bound):
-            most = request.max_tokens if start is None else start.num_bound
-            inside = min(length, len(head) + most - len(tokens))
-            end = len(tokens) + inside - len(head)
-            allowed = automaton.distance_S <= most - end
-            if start is not None:
-                rest = given[end:most]
-                classes = [int(automaton.class_V[token]) if kept else -1 for token, kept in rest]
-                allowed = backward(automaton, classes, may_end=start.blanks)[0]
-            constraint = Constraint(
-                automaton=automaton,
-                state=automaton.walk(automaton.start, tokens),
-                allowed_S=allowed,
-                length=inside,
-                ahead=len(head),
-            )
-        batch = CanvasBatch.from_tokens(
-            generator.process,
-            [[token for token, _ in places]],
-            frozen=[[frozen for _, frozen in places]],
+        found, taken = denoised(
+            generator,
+            request,
+            text,
+            places,
+            within(
+                request,
+                tokens,
+                len(head),
+                length,
+                given,
+                request.max_tokens if start is None else start.num_bound,
+                may_end,
+            ),
             noise_level=1.0 if start is None else start.noise_level,
-            seeds=[request.seed],
-            config=request.sampler,
-            canvas=canvas,
-            constraints=[constraint],
+            may_end=may_end,
+            canvas=len(spans),
         )
-        done = denoise(
-            batch,
-            Uncached(generator, text, [frozen for _, frozen in places]),
-            generator.process,
-            self_conditioning=spec.self_conditioning,
-            banned=banned,
-            constraints=[constraint],
-        ).batch
-        canvas, steps = canvas + 1, steps + int(done.step_R[0])
-        written = done.tokens_RL[0].tolist()[len(head) :]
-        behind += written
-        written = written[: request.max_tokens - len(tokens)]
-        ends = [place for place, token in enumerate(written) if token in generator.tokenizer.eos_ids]
+        steps += taken
+        new = found[len(head) :]
+        behind += new
+        new = new[: request.max_tokens - len(tokens)]
+        ends = [place for place, token in enumerate(new) if token in generator.tokenizer.eos_ids]
         if ends and start is None:
-            return [*tokens, *written[: ends[0]]], canvas, steps
-        tokens += written
+            spans.append((len(tokens), len(tokens) + ends[0]))
+            return [*tokens, *new[: ends[0]]], spans, steps, True
+        spans.append((len(tokens), len(tokens) + len(new)))
+        tokens += new
         if automaton is not None and start is None:
             more = forced(generator, automaton, tokens, request.max_tokens)
             tokens, behind = [*tokens, *more], [*behind, *more]
             if automaton.is_over(automaton.walk(automaton.start, tokens)):
-                return tokens, canvas, steps
+                return tokens, spans, steps, len(tokens) < request.max_tokens

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.style import Style
 from rich.text import Text
 
-from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Result
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Result
 
 FRAME_S = 0.06
 """Least time a frame stands; a canvas of 24 steps then takes a second and a half."""
@@ -72,6 +72,11 @@ class CanvasView:
     def commit(self, text: str) -> None:
         """The canvas is final: its text joins what is settled."""
         self.committed += text
+        self.event = None
+
+    def reopen(self, text: str) -> None:
+        """A canvas is open again, behind the text that stays settled."""
+        self.committed = text
         self.event = None
 
     def header(self, width: int) -> Text:
@@ -131,6 +136,8 @@ def play(events: Iterator[Event], console: Console) -> list[Result]:
             elif isinstance(event, Committed):
                 draw()
                 view.commit(event.text)
+            elif isinstance(event, Reopened):
+                view.reopen(event.text)
             else:
                 # All variations take a step together and make one frame.
                 if event.variation in frame:

@@ -54,6 +54,10 @@ def run(
     regex: Annotated[str | None, typer.Option(help="Regular expression that the whole answer matches.")] = None,
     choice: Annotated[list[str] | None, typer.Option(help="Repeatable; the answer is one of them.")] = None,
     ban: Annotated[list[str] | None, typer.Option(help="Repeatable; text that the answer does not hold.")] = None,
+    revisit: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Open the last K canvases again at the end, and denoise them seeing the rest."),
+    ] = None,
     settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
@@ -76,6 +80,7 @@ def run(
         "regex": regex,
         "choices": choice,
         "ban": ban,
+        "revisit": revisit,
     }
     given = sampler_settings(settings) | {key: value for key, value in options.items() if value is not None}
     given |= {"seed": seed, "n": n, "trace": trace is not None, "raw": raw}
@@ -162,6 +167,7 @@ def _figures(results: Sequence[Result], live: bool) -> str:
     parts = [
         f"{len(results)} answers" if len(results) > 1 else "",
         _count(tokens, "token"),
+        f"{reopened} opened again" if (reopened := sum(usage.reopened for usage in usages)) else "",
         _count(sum(usage.denoising_steps for usage in usages), "step"),
         _count(sum(usage.forward_passes for usage in usages), "forward"),
         _count(sum(usage.revisions for usage in usages), "revision"),

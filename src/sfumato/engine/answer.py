@@ -16,12 +16,52 @@ from dataclasses import dataclass, field
 from sfumato.data.tokenizer import Detokenizer
 from sfumato.engine.generator import Generator, possible_states
 from sfumato.engine.kvcache import CachedText
-from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, FinishReason, Request, Result, Usage
+from sfumato.engine.request import (
+    CanvasChanged,
+    Committed,
+    Event,
+    Finished,
+    FinishReason,
+    Reopened,
+    Request,
+    Result,
+    Start,
+    Usage,
+)
 from sfumato.sampling import CanvasBatch, Constraint, StepResult
 from sfumato.spec import GenerationSpec
 
 # A confidence that is as good as none.
 _LEAST = 1e-30
+
+
+@dataclass
+class _Canvas:
+    """One that was committed."""
+
+    index: int
+    start: int
+    end: int
+    """Its tokens of the answer: the first, and the one behind the last."""
+    log_confidence: float
+    num_decided: int
+    """Sum over the positions that its last step decided, and how many they were."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An answer that came to its end, while canvases of it are denoised again."""
+
+    tokens: tuple[int, ...]
+    text: str
+    ends: tuple[int, ...]
+    """The end token behind it, if it has one."""
+    reason: FinishReason
+    """Why it ended."""
+    again: _Canvas
+    """The canvas that is open."""
+    left: list[_Canvas]
+    """Those that will be; the last goes first."""
 
 
 @dataclass(eq=False)
@@ -40,10 +80,14 @@ class Answer:
     """End of the prompt that shares its block with the first canvas, and stands frozen at its head."""
     cached: CachedText | None = None
     """Its room in the cache, once it has any."""
+    start: Start | None = field(init=False)
+    """What it starts from: what the request gives, or the whole answer while a canvas of it is open again."""
     tokens: list[int] = field(default_factory=list)
-    """Of the answer, without its end token."""
+    """Of the answer, without its end token; while a canvas is open again, of what is before it."""
     canvas: int = 0
     """Index of the canvas in work."""
+    whole: Whole | None = None
+    """The answer when it came to its end, while canvases of it are denoised again."""
     service: float = 0.0
     """Positions computed for it so far: what the scheduler goes by."""
     computed: int = 0
@@ -58,18 +102,21 @@ class Answer:
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
-        self._detokenizer = Detokenizer(self.generator.tokenizer)
-        self._written = ""
-        self.text, self.head = [], []
-        self._place(self.wanted.prompt)
         self.usage.prompt_tokens = len(self.wanted.prompt)
-        automaton, start = self.wanted.automaton, self.wanted.start
-        self.state = 0 if automaton is None else automaton.start
-        self._possible = None if automaton is None or start is None else possible_states(automaton, start)
-        self._log_confidence = 0.0
-        self._num_decided = 0
+        self._canvases: list[_Canvas] = []
+        self._begin(self.wanted.start)
         # Tokens whose text was not told yet.
         self._untold = self._skip()
+
+    def _begin(self, start: Start | None) -> None:
+        """Stand behind the prompt, with nothing written."""
+        self._detokenizer = Detokenizer(self.generator.tokenizer)
+        self._written = ""
+        self.text, self.head, self.tokens = [], [], []
+        self._place(self.wanted.prompt)
+        automaton, self.start = self.wanted.automaton, start
+        self.state = 0 if automaton is None else automaton.start
+        self._possible = None if automaton is None or start is None else possible_states(automaton, start)
 
     @property
     def spec(self) -> GenerationSpec:
@@ -94,7 +141,7 @@ class Answer:
     def wants_length(self) -> bool:
         """Whether a length head is to be asked before the first canvas is opened."""
         wanted, spec = self.wanted, self.spec
-        may = wanted.fit and wanted.start is None and spec.prefix_attention != "block" and not spec.autoregressive
+        may = wanted.fit and self.start is None and spec.prefix_attention != "block" and not spec.autoregressive
         return may and self.fitted is None and self.canvas == 0 and self.num_ahead > 0
 
     @property
@@ -114,8 +161,18 @@ class Answer:
         block-causal prefix is always whole."""
         if self.spec.prefix_attention == "block":
             return self.spec.canvas_length
+        if self.whole is not None:
+            # It sees what follows.
+            again = self.whole.again
+            seen = again.end - again.start + self.wanted.canvas_length
+            return min(seen, len(self.whole.tokens) + len(self.whole.ends) - len(self.tokens))
         length = self.wanted.canvas_length if self.canvas or self.fitted is None else self.fitted
-        return min(length, self.wanted.max_tokens - len(self.tokens))
+        return min(length, self.most - len(self.tokens))
+
+    @property
+    def most(self) -> int:
+        """Most tokens of the answer."""
+        return self.wanted.max_tokens if self.whole is None else len(self.whole.tokens)
 
     @property
     def step_positions(self) -> int:
@@ -126,20 +183,20 @@ class Answer:
     @property
     def noise_level(self) -> float:
         """Of the first step of a canvas."""
-        return 1.0 if self.wanted.start is None else self.wanted.start.noise_level
+        return 1.0 if self.start is None else self.start.noise_level
 
     @property
     def may_end(self) -> bool:
         """Whether an end token may be written."""
-        return self.wanted.start is None or self.wanted.start.blanks
+        return self.start is None or self.start.blanks
 
     def next_canvas(self) -> tuple[list[int], list[bool]]:
         """The next canvas before noise, and what is frozen on it."""
         tokens, frozen = list(self.head), [True] * len(self.head)
-        if self.wanted.start is not None:
+        if self.start is not None:
             part = slice(len(self.tokens), len(self.tokens) + self.canvas_length - len(self.head))
-            tokens += self.wanted.start.tokens[part]
-            frozen += self.wanted.start.frozen[part]
+            tokens += self.start.tokens[part]
+            frozen += self.start.frozen[part]
         free = self.canvas_length - len(tokens)
         return [*tokens, *[0] * free], [*frozen, *[False] * free]
 
@@ -155,8 +212,8 @@ class Answer:
         automaton = self.wanted.automaton
         if automaton is None:
             return None
-        start = self.wanted.start
-        ahead, most = len(self.head), self.wanted.max_tokens if start is None else start.num_bound
+        start = self.start
+        ahead, most = len(self.head), self.most if start is None else start.num_bound
         if len(self.tokens) >= most:
             return None
         # A block is whole, and the answer ends within it.
@@ -170,9 +227,9 @@ class Answer:
 
     def _skip(self) -> list[int]:
         """Take over what the start freezes, up to the next free position, or what the language leaves no choice of."""
-        start, place = self.wanted.start, len(self.tokens)
+        start, place = self.start, len(self.tokens)
         if start is not None:
-            end = next((i for i in range(place, len(start.frozen)) if not start.frozen[i]), len(start.frozen))
+            end = next((i for i in range(place, self.most) if not start.frozen[i]), self.most)
             skipped = list(start.tokens[place:end])
         else:
             skipped = self._forced()
@@ -189,7 +246,7 @@ class Answer:
         text, whole = automaton.forced(self.state)
         tokens = self.generator.tokenizer.encode(text.decode(errors="ignore"))
         tokens = tokens if whole else tokens[:-1]
-        left = self.wanted.max_tokens - len(self.tokens)
+        left = self.most - len(self.tokens)
         if len(tokens) == left:
             tokens = tokens[:-1]
         behind = automaton.walk(self.state, tokens)
@@ -204,7 +261,7 @@ class Answer:
     def _until_end(self, tokens: Sequence[int]) -> tuple[list[int], bool]:
         """The tokens before the first that ends the text, and whether there is one; with a start, none does."""
         ends = [i for i, token in enumerate(tokens) if token in self.generator.tokenizer.eos_ids]
-        return (list(tokens[: ends[0]]), True) if ends and self.wanted.start is None else (list(tokens), False)
+        return (list(tokens[: ends[0]]), True) if ends and self.start is None else (list(tokens), False)
 
     def show(self, batch: CanvasBatch, row: int, result: StepResult | None) -> list[tuple[int, Event]]:
         """Tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
@@ -249,9 +306,7 @@ class Answer:
         usage.denoising_steps += steps
         usage.revisions += revisions
         usage.time_to_first_commit_s = usage.time_to_first_commit_s or time.perf_counter() - self.started
-        self._num_decided += len(confidence)
-        self._log_confidence += sum(math.log(max(one, _LEAST)) for one in confidence)
-        left = self.wanted.max_tokens - len(self.tokens)
+        left, begun = self.most - len(self.tokens), len(self.tokens)
         written, ended = self._until_end(tokens[len(self.head) :])
         written, ended = written[:left], ended and len(written) <= left
         if failed:
@@ -262,11 +317,13 @@ class Answer:
         self._follow(written)
         self.head = []
         self.text += tokens
+        log_confidence = sum(math.log(max(one, _LEAST)) for one in confidence)
+        self._book(_Canvas(self.canvas, begun, begun + len(written), log_confidence, len(confidence)))
         if self.finish_reason is None:
             written += self._skip()
         if self.finish_reason is None and self._is_whole():
             self.finish_reason = "stop"
-        if self.finish_reason is None and len(self.tokens) >= self.wanted.max_tokens:
+        if self.finish_reason is None and len(self.tokens) >= self.most:
             self.finish_reason = "length"
         piece = self._detokenizer.push([*self._untold, *written])
         self._untold = []
@@ -276,19 +333,75 @@ class Answer:
         committed = Committed(variation=self.variation, canvas=self.canvas, text=piece)
         self.canvas += 1
         events: list[tuple[int, Event]] = [(self.request_id, committed)]
-        return events if self.finish_reason is None else [*events, self.finish(self.finish_reason)]
+        if self.finish_reason is None:
+            return events
+        if (reopened := self._reopen()) is not None:
+            return [*events, (self.request_id, reopened)]
+        return [*events, self.finish(self.finish_reason)]
+
+    def _book(self, canvas: _Canvas) -> None:
+        """Note a committed canvas; one that was open again is noted already."""
+        if self.whole is None:
+            self._canvases.append(canvas)
+            return
+        again = self.whole.again
+        again.log_confidence, again.num_decided = canvas.log_confidence, canvas.num_decided
+
+    def _reopen(self) -> Reopened | None:
+        """Open the next canvas that is to be denoised again, if there is one.
+
+        The later go first, so that each sees what those behind it have become.
+        """
+        reason = self.finish_reason
+        if not self.wanted.revisit or reason not in ("stop", "length"):
+            return None
+        if self.whole is None:
+            followed = [canvas for canvas in self._canvases if canvas.start < canvas.end < len(self.tokens)]
+            left = followed[-self.wanted.revisit :]
+            ended = reason == "stop" and self.wanted.start is None and len(self.tokens) < self.wanted.max_tokens
+            ends = self.generator.tokenizer.eos_ids[: int(ended)]
+        else:
+            left, reason, ends = self.whole.left, self.whole.reason, self.whole.ends
+        if not left:
+            return None
+        again, given = left[-1], self.wanted.start
+        self.whole = Whole(
+            tokens=tuple(self.tokens), text=self._written, ends=tuple(ends), reason=reason, again=again, left=left[:-1]
+        )
+        inside = range(again.start, again.end)
+        frozen = [place not in inside or (given is not None and given.frozen[place]) for place in range(self.most)]
+        start = Start(
+            tokens=(*self.whole.tokens, *ends),
+            frozen=(*frozen, *[True] * len(ends)),
+            noise_level=self.wanted.revisit_level,
+            bound=self.most,
+        )
+        self._begin(start)
+        before = list(self.whole.tokens[: again.start])
+        self.tokens += before
+        self._place(before)
+        self._follow(before)
+        self._written = self._detokenizer.push(before)
+        self.canvas, self.finish_reason = again.index, None
+        self.usage.reopened += 1
+        return Reopened(variation=self.variation, canvas=again.index, text=self._written)
 
     def _is_whole(self) -> bool:
         """Whether it is at an end that no end token has to tell."""
         automaton = self.wanted.automaton
-        if self.wanted.start is None and automaton is not None:
+        if self.start is None and automaton is not None:
             return bool(automaton.final_S[self.state]) and (
-                len(self.tokens) >= self.wanted.max_tokens or automaton.is_over(self.state)
+                len(self.tokens) >= self.most or automaton.is_over(self.state)
             )
-        return self.wanted.start is not None and len(self.tokens) >= self.wanted.max_tokens
+        return self.start is not None and len(self.tokens) >= self.most
 
     def finish(self, reason: FinishReason, error: str = "") -> tuple[int, Event]:
-        """End it, with the text it has."""
+        """End it, with the text it has; a canvas that is open again stays as it was committed before."""
+        if self.whole is not None:
+            if self.finish_reason is None or reason == "error":
+                self.tokens, self._written = list(self.whole.tokens), self.whole.text
+            else:
+                reason = self.whole.reason
         self.finish_reason = reason
         self.usage.completion_tokens = len(self.tokens)
         self.usage.total_s = time.perf_counter() - self.started
@@ -300,7 +413,8 @@ class Answer:
             model=self.generator.name,
             usage=self.usage,
             trace=self.trace,
-            certainty=self._log_confidence / max(1, self._num_decided),
+            certainty=sum(canvas.log_confidence for canvas in self._canvases)
+            / max(1, sum(canvas.num_decided for canvas in self._canvases)),
             error=error,
         )
         return self.request_id, Finished(variation=self.variation, result=result)

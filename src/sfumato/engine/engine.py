@@ -24,7 +24,7 @@ from torch import Tensor
 from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache, free_bytes
-from sfumato.engine.request import Event, Finished, FinishReason, Request
+from sfumato.engine.request import Event, Finished, FinishReason, Reopened, Request
 from sfumato.engine.runner import Numbers, Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
@@ -270,7 +270,8 @@ class Engine:
                     break
                 continue
             answer.cached, answer.waited = cached, 0
-            answer.usage.cached_tokens = cached.num_reused
+            if answer.whole is None:
+                answer.usage.cached_tokens = cached.num_reused
             admitted.append(answer)
             self._running.append(answer)
             if len(self._running) == self.config.max_rows:
@@ -371,7 +372,8 @@ class Engine:
             seeds=[answer.seed for answer in new],
             config=[answer.wanted.sampler for answer in new],
             noise_level=[answer.noise_level for answer in new],
-            canvas=[answer.canvas for answer in new],
+            # One that is open again draws anew.
+            canvas=[answer.usage.canvases for answer in new],
             constraints=constraints,
             device=self.cache.pool.device,
         )
@@ -459,11 +461,21 @@ class Engine:
             confidence=result.statistics.confidence_RL[row].nan_to_num()[free].tolist(),
             failed=bool(batch.failed_R[row]),
         )
-        if self.generator.spec.commit == "in_place" and self.generator.spec.prefix_attention != "full":
+        if any(isinstance(event, Reopened) for _, event in events):
+            self._open_again(answer)
+        elif self.generator.spec.commit == "in_place" and self.generator.spec.prefix_attention != "full":
             # The keys and values of its last step stay.
             assert answer.cached is not None
             self.cache.commit(answer.cached, answer.text[ahead : ahead + length], exact=length == 1)
         return events
+
+    def _open_again(self, answer: Answer) -> None:
+        """Drop what was written from a canvas on; what is before it is found again when the answer is let in, next."""
+        assert answer.cached is not None
+        self.cache.close(answer.cached)
+        answer.cached = None
+        self._running.remove(answer)
+        self._queue.push(answer, first=True)
 
     def _most_positions(self) -> int:
         if self.config.max_positions is not None:

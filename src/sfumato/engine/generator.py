@@ -100,6 +100,13 @@ class Generator:
                     raise RequestError(f"the {name} holds token {token}; allowed: 0 to {vocab_size - 1}")
         if request.automaton is not None:
             self._check_possible(request.automaton, request)
+        if request.revisit and (self.spec.commit == "in_place" or self.spec.prefix_attention == "block"):
+            raise RequestError(
+                f"revisit is {request.revisit}; allowed: 0, as {self.name} keeps of a canvas what its last step "
+                "computed"
+            )
+        if request.revisit and self.spec.autoregressive:
+            raise RequestError(f"revisit is {request.revisit}; allowed: 0, as {self.name} is autoregressive")
         if len(request.prompt) + request.max_tokens > most:
             raise CapacityError(
                 f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "

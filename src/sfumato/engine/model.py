@@ -236,7 +236,8 @@ class TextModel:
             **settings: see `request`.
 
         Yields:
-            `CanvasChanged` (its step 0 is the noise), `Committed`, and one `Finished` for each answer.
+            `CanvasChanged` (its step 0 is the noise), `Committed`, `Reopened` if that is asked for, and one `Finished`
+            for each answer.
         """
         request = self.request(prompt, **settings)
         return (event for _, event in self.engine.run([request], drafts=True))
@@ -445,7 +446,7 @@ class TextModel:
         end: tuple[int, ...] | None = None,
     ) -> list[tuple[Result, list[str]]]:
         """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
-        alien = sorted(settings.keys() & {*_LANGUAGES, "seed_text", "pin"})
+        alien = sorted(settings.keys() & {*_LANGUAGES, "seed_text", "pin", "revisit"})
         if alien:
             raise RequestError(f"{alien[0]} is not for gaps and edits; allowed: with generate")
         most = self.decoder.config.max_position_embeddings - len(context)
@@ -606,6 +607,7 @@ class TextModel:
         seed_text: str | None = None,
         pin: Sequence[editing.Span] = (),
         strength: float | None = None,
+        revisit: int = 0,
         **settings: Any,
     ) -> Request:
         """Check what is asked, once, and put it into the engine's terms.
@@ -630,7 +632,10 @@ class TextModel:
             ban: texts that do not occur in the answer.
             seed_text: a draft that the answer starts from; it has as many tokens.
             pin: (first character, the one behind the last) of parts of the draft that stay.
-            strength: noise level that the rest of the draft starts from, 0.5 unless given: 1 forgets it.
+            strength: noise level that the rest of the draft starts from, 0.5 unless given, or a canvas that is
+                revisited, 1 unless given: 1 forgets it.
+            revisit: how many of the last canvases are opened again once the answer is whole, and denoised seeing what
+                follows them.
             **settings: any other field of `SamplerConfig`, such as steps or entropy_bound; None takes the default.
 
         Raises:
@@ -659,7 +664,7 @@ class TextModel:
             raise RequestError(f"canvas_length is {length}; allowed: 1 to {most}, the positions of this model")
         config = dataclasses.replace(self.sampler_defaults, **settings)
         tokens = self._tokens(prompt, raw)
-        start = self._start(seed_text, pin, strength)
+        start = self._start(seed_text, pin, strength, revisit)
         if start is not None:
             if max_tokens not in (None, len(start.tokens)):
                 raise RequestError(
@@ -682,15 +687,21 @@ class TextModel:
             deadline_ms=deadline_ms,
             start=start,
             automaton=self._automaton(schema, regex, choices, ban),
+            revisit=revisit,
+            revisit_level=1.0 if strength is None else strength,
         )
         self.generator.check(request)
         return request
 
-    def _start(self, seed_text: str | None, pin: Sequence[editing.Span], strength: float | None) -> Start | None:
+    def _start(
+        self, seed_text: str | None, pin: Sequence[editing.Span], strength: float | None, revisit: int
+    ) -> Start | None:
         """What a draft is as the start of an answer."""
         if seed_text is None:
-            if pin or strength is not None:
-                raise RequestError("pin and strength are for a seed_text; it is not given")
+            if pin:
+                raise RequestError("pin is for a seed_text; it is not given")
+            if strength is not None and not revisit:
+                raise RequestError("strength is for a seed_text or revisit; neither is given")
             return None
         self._check_sees_behind("start from a draft")
         check_characters(seed_text)

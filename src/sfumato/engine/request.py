@@ -84,11 +84,16 @@ class Request:
     """What the answer starts from; None is noise alone, and an end where the model puts it."""
     automaton: Automaton | None = None
     """What the answer must be, in the model's tokens; None is anything."""
+    revisit: int = 0
+    """How many of the last canvases that something follows are opened again once the answer is whole, the later first:
+    each is denoised seeing what follows it, and committed again with as many tokens as it had."""
+    revisit_level: float = 1.0
+    """t that they are denoised from: 1 forgets what stood there, less keeps more of it."""
 
     def __post_init__(self) -> None:
         if not self.prompt:
             raise RequestError("the prompt is empty; give at least one token")
-        for name in ("max_tokens", "canvas_length", "n", "seed", "priority"):
+        for name in ("max_tokens", "canvas_length", "n", "seed", "priority", "revisit"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RequestError(f"{name} is {value!r}; allowed: a whole number")
@@ -104,6 +109,10 @@ class Request:
             )
         if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
             raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
+        if self.revisit < 0:
+            raise RequestError(f"revisit is {self.revisit}; allowed: 0 or more")
+        if not 0.0 < self.revisit_level <= 1.0:
+            raise RequestError(f"revisit_level is {self.revisit_level}; allowed: more than 0, at most 1")
         if not 0 <= self.seed < 2**62:
             raise RequestError(f"seed is {self.seed}; allowed: 0 to 2^62 - 1")
 
@@ -120,6 +129,8 @@ class Usage:
     """Tokens of the answer, without the end token."""
     canvases: int = 0
     """Canvases denoised."""
+    reopened: int = 0
+    """Those of them that had been committed before."""
     denoising_steps: int = 0
     """Forward passes over a canvas."""
     forward_passes: int = 0
@@ -197,6 +208,19 @@ class Committed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reopened:
+    """A committed canvas is denoised again: the answer reads `text` for now, and the next `Committed` brings the canvas
+    and all that follows it."""
+
+    variation: int
+    """Which of the n answers."""
+    canvas: int
+    """Index of the canvas within the answer."""
+    text: str
+    """The answer up to the canvas."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """One answer."""
 
@@ -252,4 +276,4 @@ class Finished:
     """The answer."""
 
 
-Event = CanvasChanged | Committed | Finished
+Event = CanvasChanged | Committed | Reopened | Finished

@@ -45,9 +45,10 @@ class Queue:
     def __iter__(self) -> Iterator[Answer]:
         return (entry[2] for entry in sorted(self._heap, key=lambda entry: entry[:2]))
 
-    def push(self, answer: Answer) -> None:
+    def push(self, answer: Answer, *, first: bool = False) -> None:
+        """Add one: behind those of its priority, or before them."""
         self._count += 1
-        heapq.heappush(self._heap, (-answer.wanted.priority, self._count, answer))
+        heapq.heappush(self._heap, (-answer.wanted.priority, -self._count if first else self._count, answer))
 
     def remove(self, gone: Sequence[Answer]) -> None:
         """Take some out, wherever they stand."""
