@@ -10,8 +10,11 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import sfumato
+from sfumato.data.tasks import find_task, items
 from sfumato.engine import editing
 from sfumato.engine.model import TextModel
+from sfumato.engine.rewriting import Rewriting
 from sfumato.errors import RequestError
 from sfumato.spec import GenerationSpec
 
@@ -137,6 +140,48 @@ def test_a_span_may_be_longer_than_a_canvas_but_not_than_the_model(model: TextMo
         model.edit("y" * 130, spans=[(0, 120)])
 
 
+def test_what_is_doubted_is_written_anew(make_scripted: Callable[..., TextModel]):
+    """A model that always says the same, and finds its own words changed."""
+    model = make_scripted(GenerationSpec(canvas_length=16), [*range(40, 60)])
+    said = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
+    job = Rewriting(model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2})
+
+    def edited(text: str, budget: int = 64) -> str:
+        [result] = job.edit_where_doubted(text, noise_level=1.0, budget=budget, judge=None)
+        return result.text
+
+    for place in (0, 7, 14):
+        assert edited(f"{said[:place]}~{said[place + 1 :]}")[:16] == said[:16]
+    # With two tokens to each side, it is five.
+    wrong = f"{said[:7]}~{said[8:]}"
+    assert edited(wrong, budget=4)[:16] == wrong[:16]
+    assert edited(wrong, budget=5)[:16] == said[:16]
+
+
+def test_doubts_of_the_embedded_model():
+    """Told only to fix the bug, it finds where; and leaves what is right as it is."""
+    model, task = sfumato.load("tiny"), find_task("bugfix")
+    mended = kept = 0
+    for item in items(task, "test", 5, 30):
+        instruction, _, code = item.prompt.partition("\n")
+        mended += task.check(item, model.edit(code, instruction=instruction).text)
+        kept += model.edit(item.response, instruction=instruction).text == item.response
+    assert mended >= 24
+    assert kept >= 28
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "hybrid", "shifted", "full", "block"])
+def test_every_family_doubts(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    model = make_model(specs[name])
+    text = "one two\r\nthree \u00e9 four five six"
+    result = model.edit(text, budget=9, steps=2)
+    assert result.finish_reason == "stop"
+    assert result.usage.denoising_steps >= 3
+    if name == "mask":
+        # Every fourth place of half a canvas at a time, 31 tokens and the end: five times four, and two.
+        assert (len(model.tokenizer.encode(text)), result.usage.denoising_steps) == (31, 22)
+
+
 def test_infilling_keeps_both_ends(model: TextModel):
     results = model.infill("def f(", "):\r\n\treturn 1", length=4, n=3, steps=2)
     assert isinstance(results, list)
@@ -147,12 +192,17 @@ def test_infilling_keeps_both_ends(model: TextModel):
 
 
 @pytest.mark.parametrize("blanks", [False, True])
-def test_lengths_that_are_tried(model: TextModel, blank_model: TextModel, blanks: bool):
-    chosen = blank_model if blanks else model
-    result = chosen.infill("ab", "yz", max_tokens=10, steps=1)
+def test_lengths_that_are_tried(make_model: Make, blanks: bool):
+    steps = {}
+    for noise, mask_id in (("mask", 4), ("hybrid", 4)):
+        model = make_model(GenerationSpec(canvas_length=12, blanks=blanks, noise=noise, mask_id=mask_id))  # type: ignore[arg-type]
+        result = model.infill("ab", "yz", max_tokens=10, steps=1)
+        steps[noise] = result.usage.denoising_steps
+        assert model.infill("ab", "yz", max_tokens=10, steps=1).text == result.text
     # Slots of 8 and 10; or 1, 2, 3, 4, 6, 8, and those between the neighbours of the best: each judged by another step.
-    assert result.usage.denoising_steps in ([4] if blanks else range(12, 34, 2))
-    assert chosen.infill("ab", "yz", max_tokens=10, steps=1).text == result.text
+    assert steps["mask"] in ([4] if blanks else range(12, 34, 2))
+    # What is around them is read once more, by a model that may take it for noise.
+    assert steps["hybrid"] >= steps["mask"] // 2 * 3
 
 
 def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextModel]):

@@ -194,7 +194,7 @@ def test_without_the_extra(make_model: Make, specs: dict[str, GenerationSpec], m
     """Gaps are filled all the same, between the tokens as they stand."""
     model = make_model(specs["uniform"])
     healed = model.infill("ab", "yz", length=3, steps=1)
-    monkeypatch.setattr("sfumato.engine.model.is_installed", lambda: False)
+    monkeypatch.setattr("sfumato.engine.languages.is_installed", lambda: False)
     plainly = model.infill("ab", "yz", length=3, steps=1)
     assert healed.usage.prompt_tokens == plainly.usage.prompt_tokens - 1
     assert healed.text != plainly.text

@@ -255,6 +255,12 @@ class Tokenizer:
         check_characters(text)
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
+    def encode_with_places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of a text, and of each the characters that it stands for: the first, and the one behind the last."""
+        check_characters(text)
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
     def encode_raw(self, text: str) -> list[int]:
         """The tokens of a text to be continued: behind those that the tokenizer puts before any text, such as a bos.
 

@@ -53,6 +53,7 @@ class Whole:
     """An answer that came to its end, while canvases of it are denoised again."""
 
     tokens: tuple[int, ...]
+    confidence: tuple[float, ...]
     text: str
     ends: tuple[int, ...]
     """The end token behind it, if it has one."""
@@ -84,6 +85,8 @@ class Answer:
     """What it starts from: what the request gives, or the whole answer while a canvas of it is open again."""
     tokens: list[int] = field(default_factory=list)
     """Of the answer, without its end token; while a canvas is open again, of what is before it."""
+    confidence: list[float] = field(default_factory=list)
+    """Of each of them, the probability that the last step gave it."""
     canvas: int = 0
     """Index of the canvas in work."""
     whole: Whole | None = None
@@ -112,7 +115,7 @@ class Answer:
         """Stand behind the prompt, with nothing written."""
         self._detokenizer = Detokenizer(self.generator.tokenizer)
         self._written = ""
-        self.text, self.head, self.tokens = [], [], []
+        self.text, self.head, self.tokens, self.confidence = [], [], [], []
         self._place(self.wanted.prompt)
         automaton, self.start = self.wanted.automaton, start
         self.state = 0 if automaton is None else automaton.start
@@ -233,10 +236,16 @@ class Answer:
             skipped = list(start.tokens[place:end])
         else:
             skipped = self._forced()
-        self.tokens += skipped
+        self._append(skipped, [1.0] * len(skipped))
         self._place(skipped)
-        self._follow(skipped)
         return skipped
+
+    def _append(self, tokens: Sequence[int], confidence: Sequence[float]) -> None:
+        """Put tokens behind those of the answer."""
+        self.tokens += tokens
+        self.confidence += confidence
+        if self.wanted.automaton is not None:
+            self.state = self.wanted.automaton.walk(self.state, tokens)
 
     def _forced(self) -> list[int]:
         """Tokens of the text that the language leaves no choice of; not the last, which may take in what follows."""
@@ -253,10 +262,6 @@ class Answer:
         # Cut in other ways than the shortest, it might not fit.
         fits = len(tokens) <= left and behind < automaton.num_states
         return tokens if fits and automaton.distance_S[behind] <= left - len(tokens) else []
-
-    def _follow(self, tokens: Sequence[int]) -> None:
-        if self.wanted.automaton is not None:
-            self.state = self.wanted.automaton.walk(self.state, tokens)
 
     def _until_end(self, tokens: Sequence[int]) -> tuple[list[int], bool]:
         """The tokens before the first that ends the text, and whether there is one; with a start, none does."""
@@ -291,14 +296,22 @@ class Answer:
         return [(self.request_id, event)] if self.drafts else []
 
     def commit(
-        self, tokens: Sequence[int], *, steps: int, revisions: int, confidence: Sequence[float], failed: bool
+        self,
+        tokens: Sequence[int],
+        *,
+        steps: int,
+        revisions: int,
+        confidence: Sequence[float],
+        decided: Sequence[int],
+        failed: bool,
     ) -> list[tuple[int, Event]]:
         """Take a finished canvas into the answer.
 
         Args:
             tokens: what stands on it.
             steps, revisions: what it took.
-            confidence: of the last step, at the positions that it decided.
+            confidence: of the last step, at each position.
+            decided: the positions that it was to decide.
             failed: the logits were broken, and it is not to be shown.
         """
         usage = self.usage
@@ -313,12 +326,12 @@ class Answer:
             self.finish_reason, written = "error", []
         elif ended:
             self.finish_reason = "stop"
-        self.tokens += written
-        self._follow(written)
+        ahead = len(self.head)
+        self._append(written, confidence[ahead : ahead + len(written)])
         self.head = []
         self.text += tokens
-        log_confidence = sum(math.log(max(one, _LEAST)) for one in confidence)
-        self._book(_Canvas(self.canvas, begun, begun + len(written), log_confidence, len(confidence)))
+        log_confidence = sum(math.log(max(confidence[place], _LEAST)) for place in decided)
+        self._book(_Canvas(self.canvas, begun, begun + len(written), log_confidence, len(decided)))
         if self.finish_reason is None:
             written += self._skip()
         if self.finish_reason is None and self._is_whole():
@@ -366,7 +379,13 @@ class Answer:
             return None
         again, given = left[-1], self.wanted.start
         self.whole = Whole(
-            tokens=tuple(self.tokens), text=self._written, ends=tuple(ends), reason=reason, again=again, left=left[:-1]
+            tokens=tuple(self.tokens),
+            confidence=tuple(self.confidence),
+            text=self._written,
+            ends=tuple(ends),
+            reason=reason,
+            again=again,
+            left=left[:-1],
         )
         inside = range(again.start, again.end)
         frozen = [place not in inside or (given is not None and given.frozen[place]) for place in range(self.most)]
@@ -378,9 +397,8 @@ class Answer:
         )
         self._begin(start)
         before = list(self.whole.tokens[: again.start])
-        self.tokens += before
+        self._append(before, self.whole.confidence[: again.start])
         self._place(before)
-        self._follow(before)
         self._written = self._detokenizer.push(before)
         self.canvas, self.finish_reason = again.index, None
         self.usage.reopened += 1
@@ -399,7 +417,8 @@ class Answer:
         """End it, with the text it has; a canvas that is open again stays as it was committed before."""
         if self.whole is not None:
             if self.finish_reason is None or reason == "error":
-                self.tokens, self._written = list(self.whole.tokens), self.whole.text
+                self.tokens, self.confidence = list(self.whole.tokens), list(self.whole.confidence)
+                self._written = self.whole.text
             else:
                 reason = self.whole.reason
         self.finish_reason = reason
@@ -413,6 +432,7 @@ class Answer:
             model=self.generator.name,
             usage=self.usage,
             trace=self.trace,
+            confidence=tuple(self.confidence),
             certainty=sum(canvas.log_confidence for canvas in self._canvases)
             / max(1, sum(canvas.num_decided for canvas in self._canvases)),
             error=error,

@@ -11,8 +11,9 @@ some of them to nothing; elsewhere it keeps its number of tokens.
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex  # type: ignore[import-untyped]
@@ -103,6 +104,56 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
                 pieces.append(Piece(part, (*tokenizer.encode(part), *spare), free))
         place = end
     return pieces
+
+
+def laid_out(tokens: Sequence[int], free: range) -> list[Piece]:
+    """The pieces of a text of which some tokens are free, each of them or all that are next to each other."""
+    pieces = [Piece("", tuple(tokens[: free.start]), False)]
+    place = free.start
+    for start, end in [(free.start, free.stop)] if free.step == 1 else [(one, one + 1) for one in free]:
+        pieces += [Piece("", tuple(tokens[place:start]), False), Piece("", tuple(tokens[start:end]), True)]
+        place = end
+    return [*pieces, Piece("", tuple(tokens[place:]), False)]
+
+
+def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
+    """Stretches of tokens: those that are doubted, with their neighbours.
+
+    Args:
+        doubts: how sure a model is of another token, by place.
+        around: tokens to each side that belong to a stretch.
+        length: tokens of the text.
+        budget: most tokens of all; the stretches with the surest doubts come first.
+
+    Returns:
+        The first token, and the one behind the last, of each, in order.
+    """
+    spans: list[tuple[int, int]] = []
+    for place in sorted(doubts):
+        start, end = max(0, place - around), min(length, place + 1 + around)
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    chosen: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: -max(doubts.get(place, 0.0) for place in range(*span))):
+        if end - start <= budget:
+            chosen.append((start, end))
+            budget -= end - start
+    return sorted(chosen)
+
+
+def whole_characters(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Spans widened to characters as `check_spans` wants them, in order; those that meet become one."""
+    ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
+    widened: list[Span] = []
+    for start, end in sorted(spans):
+        start, end = ends[bisect.bisect_right(ends, start) - 1], ends[bisect.bisect_left(ends, end)]
+        if widened and start <= widened[-1][1]:
+            widened[-1] = (widened[-1][0], max(end, widened[-1][1]))
+        elif start < end:
+            widened.append((start, end))
+    return widened
 
 
 def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slack: int = 0) -> list[Piece]:

@@ -453,12 +453,12 @@ class Engine:
     def _commit(self, answer: Answer, result: StepResult, row: int) -> list[tuple[int, Event]]:
         batch = result.batch
         length, ahead = int(batch.host_length_R[row]), answer.num_ahead
-        free = batch.host_free_RL[row].nonzero()[0]
         events = answer.commit(
             batch.tokens_RL[row, :length].tolist(),
             steps=int(batch.step_R[row]),
             revisions=int(batch.revisions_R[row]),
-            confidence=result.statistics.confidence_RL[row].nan_to_num()[free].tolist(),
+            confidence=result.statistics.confidence_RL[row].nan_to_num().tolist(),
+            decided=batch.host_free_RL[row].nonzero()[0].tolist(),
             failed=bool(batch.failed_R[row]),
         )
         if any(isinstance(event, Reopened) for _, event in events):

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import json
-import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import torch
 
-from sfumato.data import language
-from sfumato.data.schema import regex_of_schema
 from sfumato.data.tokenizer import Tokenizer, check_characters
 from sfumato.diffusion.process import make_process
 from sfumato.engine import editing
 from sfumato.engine.engine import Engine
 from sfumato.engine.generator import Generator
-from sfumato.engine.request import Event, Finished, Request, Result, Start, Usage
+from sfumato.engine.languages import Languages
+from sfumato.engine.request import Event, Finished, Request, Result, Start
+from sfumato.engine.rewriting import Rewriting
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
-from sfumato.sampling import Automaton, SamplerConfig
-from sfumato.sampling.automaton import over_tokens
-from sfumato.sampling.constraint import NOT_INSTALLED, is_installed
+from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
 
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
@@ -38,23 +33,6 @@ Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-_TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-# Slots of a gap that may stay empty, and how many a span gets besides its own.
-_TRIED_SLOTS = (8, 16, 32)
-_SLACK = 6
-# Tokens more or less that a span may come back with, slots besides its own where some may stay empty, and how many
-# tokens it may have for that.
-_NEAR, _SPARE, _LONGEST_TRIED = 3, (4, 10, 18), 32
-# Tokens behind a gap that judge what was written in it.
-_HIDDEN = 8
-# Automata that are kept for requests to come.
-_REMEMBERED = 32
-_LANGUAGES: dict[str, Callable[[Any], language.Language]] = {
-    "schema": lambda schema: language.of_regex(regex_of_schema(schema)),
-    "regex": language.of_regex,
-    "choices": language.of_choices,
-    "ban": language.without,
-}
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
@@ -166,7 +144,8 @@ class TextModel:
             )
         self.name = name
         self.tokenizer = tokenizer
-        self._automata: dict[str, Automaton | None] = {}
+        self.languages = Languages(tokenizer, config.vocab_size)
+        """What answers can be asked to be."""
         self.generation: dict[str, Any] = dict(checkpoint.generation)
         """What generation_config.json holds."""
         try:
@@ -225,7 +204,7 @@ class TextModel:
             RequestError: if a setting is not allowed.
             CapacityError: if the model cannot hold prompt and answer.
         """
-        results = self._results([self.request(prompt, n=n, **settings)])[0]
+        results = self.results([self.request(prompt, n=n, **settings)])[0]
         return results if n > 1 else results[0]
 
     def stream(self, prompt: Prompt, **settings: Any) -> Iterator[Event]:
@@ -263,7 +242,7 @@ class TextModel:
         if seeds is not None:
             pairs = zip(requests, seeds, strict=True)
             requests = [dataclasses.replace(request, seed=seed) for request, seed in pairs]
-        return [results[0] for results in self._results(requests)]
+        return [results[0] for results in self.results(requests)]
 
     @overload
     def infill(self, prefix: str, suffix: str = "", *, n: Literal[1] = 1, **settings: Any) -> Result: ...
@@ -312,37 +291,8 @@ class TextModel:
         if max_tokens < 1:
             raise RequestError(f"max_tokens is {max_tokens}; allowed: 1 or more")
         _check_number_of_answers(n)
-        context = self._context(prompt)
-        blanks = length == "auto" and self.spec.blanks
-
-        tried: dict[tuple[int, int], Result] = {}
-
-        judge = length == "auto"
-        pieces = self._gap(prefix, "", suffix)
-
-        def fill(lengths: Sequence[int]) -> None:
-            tried.update(self._fill(context, pieces, lengths, seeds, settings, judge=judge, blanks=blanks))
-
-        seeds = range(seed, seed + n)
-        if length != "auto":
-            fill([length])
-        elif blanks:
-            fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}))
-        else:
-            coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
-            fill(coarse)
-            near: set[int] = set()
-            for own in seeds:
-                for best in sorted(coarse, key=lambda one: -tried[one, own].certainty)[:2]:
-                    place = coarse.index(best)
-                    low = coarse[place - 1] if place else 0
-                    high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
-                    near |= set(range(low + 1, high)) - set(coarse)
-            if near:
-                fill(sorted(near))
-        ranked = self._ranked([[tried[key] for key in tried if key[1] == own] for own in seeds])
-        # Of the text alone, without what it shares tokens with.
-        ranked = [dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text))) for one in ranked]
+        job = Rewriting(self, self._context(prompt), range(seed, seed + n), settings)
+        ranked = job.infill(prefix, suffix, length=length, max_tokens=max_tokens)
         return ranked if n > 1 else ranked[0]
 
     @overload
@@ -356,6 +306,8 @@ class TextModel:
         spans: Sequence[editing.Span] | None = None,
         instruction: str | None = None,
         strength: float | None = None,
+        budget: int = 64,
+        judge: bool | None = None,
         n: int = 1,
         seed: int = 0,
         **settings: Any,
@@ -364,20 +316,23 @@ class TextModel:
 
         Args:
             text: any text.
-            spans: (first character, the one behind the last) of each; None leaves it to the model, which may then
-                rewrite what it doubts anywhere.
+            spans: (first character, the one behind the last) of each; None leaves it to the model, which reads the text
+                once, and chooses the tokens that it would rather have written otherwise.
             instruction: what to do; the model is asked for it as in a chat, with the text.
-            strength: noise level that the spans start from: 1 forgets what stood there, less keeps more of it. None is
-                1 with spans, and 0.3 without.
+            strength: noise level that the spans start from: 1, the default, forgets what stood there, less keeps more
+                of it.
+            budget: most tokens that the model may choose; of more, those that it is surest of.
+            judge: try several lengths, and judge each by what is around it. None does so for a single span, and for
+                those that the model chose.
             n: number of answers, each with a seed of its own.
             seed: decides all randomness.
             **settings: see `request`.
 
         Returns:
-            The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is the whole text.
-            A single short span that is forgotten whole comes back with up to three tokens more or less, or any number
-            up to 18 more where the model was trained to leave slots empty, as `infill` judges; another one with as many
-            tokens as it had, or up to a few more.
+            The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is the whole text,
+            as it was where the model is to choose and doubts nothing. A short span that is judged comes back with up to
+            three tokens more or less, or any number up to ten more where the model was trained to leave slots empty;
+            another one with as many tokens as it had, or up to a few more.
 
         Raises:
             RequestError: if spans are not ones of this text, a setting is not allowed, the model reads only what is
@@ -387,41 +342,19 @@ class TextModel:
         self._check_sees_behind("edit")
         if instruction is not None and not self.tokenizer.has_chat_template:
             raise RequestError(f"{self.name} takes no instructions, as it has no chat template; leave it out")
-        noise_level = (0.3 if spans is None else 1.0) if strength is None else strength
+        noise_level = 1.0 if strength is None else strength
         if not 0.0 < noise_level <= 1.0:
             raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
+        if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+            raise RequestError(f"budget is {budget!r}; allowed: a whole number, 1 or more")
         _check_number_of_answers(n)
         check_characters(text)
-        whole = [(0, len(text))] if text else []
-        spans = whole if spans is None else editing.check_spans(text, spans)
-        blanks = self.spec.blanks
         context = self._context(None if instruction is None else f"{instruction}\n{text}")
-        seeds = range(seed, seed + n)
-        slack = _SLACK if blanks else 0
-        if len(spans) == 1:
-            start, end = spans[0]
-            size = len(self.tokenizer.encode(text[start:end]))
-            pieces = self._gap(text[:start], text[start:end], text[end:], slack)
+        job = Rewriting(self, context, range(seed, seed + n), settings)
+        if spans is None:
+            ranked = job.edit_where_doubted(text, noise_level=noise_level, budget=budget, judge=judge)
         else:
-            pieces = editing.cut(self.tokenizer, text, spans, slack=slack)
-        if len(spans) == 1 and noise_level == 1.0 and size <= _LONGEST_TRIED:
-            # Nothing of what stood there is kept, and so neither is its length.
-            lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
-            if blanks:
-                lengths = [size + spare for spare in _SPARE]
-            tried = self._fill(context, pieces, lengths, seeds, settings, judge=True, blanks=blanks)
-            whole_texts = {
-                key: dataclasses.replace(result, text=f"{text[:start]}{result.text}{text[end:]}", tokens=())
-                for key, result in tried.items()
-            }
-            ranked = self._ranked([[whole_texts[one, own] for one in lengths] for own in seeds])
-        else:
-            rewritten = self._rewrite(
-                context, [pieces] * n, list(seeds), settings, noise_level=noise_level, blanks=blanks
-            )
-            ranked = self._ranked(
-                [[dataclasses.replace(result, text="".join(texts), tokens=())] for result, texts in rewritten]
-            )
+            ranked = job.edit(text, editing.check_spans(text, spans), noise_level=noise_level, judge=judge)
         return ranked if n > 1 else ranked[0]
 
     def _check_sees_behind(self, what: str) -> None:
@@ -433,148 +366,6 @@ class TextModel:
         if prompt is not None:
             return self._tokens(prompt, raw=False)
         return tuple(self.tokenizer.encode_raw("")) or (self.tokenizer.eos_ids[0],)
-
-    def _rewrite(
-        self,
-        context: tuple[int, ...],
-        layouts: Sequence[Sequence[editing.Piece]],
-        seeds: Sequence[int],
-        settings: dict[str, Any],
-        *,
-        noise_level: float = 1.0,
-        blanks: bool,
-        end: tuple[int, ...] | None = None,
-    ) -> list[tuple[Result, list[str]]]:
-        """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
-        alien = sorted(settings.keys() & {*_LANGUAGES, "seed_text", "pin", "revisit"})
-        if alien:
-            raise RequestError(f"{alien[0]} is not for gaps and edits; allowed: with generate")
-        most = self.decoder.config.max_position_embeddings - len(context)
-        template = self.request(context, max_tokens=1, **settings)
-        planned: list[list[editing.Job]] = []
-        requests: list[Request] = []
-        for pieces, seed in zip(layouts, seeds, strict=True):
-            jobs = editing.plan_jobs(
-                pieces,
-                end=self.tokenizer.eos_ids[:1] if end is None else end,
-                canvas_length=template.canvas_length,
-                most=most,
-                noise_level=noise_level,
-                blanks=blanks,
-            )
-            planned.append(jobs)
-            for job in jobs:
-                requests.append(
-                    dataclasses.replace(
-                        template,
-                        prompt=(*context, *job.before),
-                        start=job.start,
-                        automaton=self._frame(job.frame),
-                        fit=False,
-                        max_tokens=len(job.start.tokens),
-                        seed=seed,
-                    )
-                )
-        answers = iter([results[0] for results in self._results(requests)])
-        done: list[tuple[Result, list[str]]] = []
-        for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
-            own = [next(answers) for _ in jobs]
-            texts = editing.put_back(self.tokenizer, pieces, jobs, own)
-            done.append((self._as_one(own, seed), texts))
-        return done
-
-    def _fill(
-        self,
-        context: tuple[int, ...],
-        pieces: Sequence[editing.Piece],
-        lengths: Sequence[int],
-        seeds: Sequence[int],
-        settings: dict[str, Any],
-        *,
-        judge: bool,
-        blanks: bool = False,
-    ) -> dict[tuple[int, int], Result]:
-        """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
-        keys = [(one, seed) for seed in seeds for one in lengths]
-        laid = {one: editing.with_slots(pieces, one) for one in lengths}
-        layouts = [laid[one] for one, _ in keys]
-        rewritten = self._rewrite(context, layouts, [seed for _, seed in keys], settings, blanks=blanks)
-        results = [
-            dataclasses.replace(result, text=texts[1], tokens=result.tokens[: len(pieces[1].tokens)])
-            for pieces, (result, texts) in zip(layouts, rewritten, strict=True)
-        ]
-        if judge:
-            results = self._judged(context, pieces[0], results, pieces[2], settings)
-        return dict(zip(keys, results, strict=True))
-
-    def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
-        heal = is_installed() and self.tokenizer.has_bytes
-        return editing.gap(self.tokenizer, prefix, text, suffix, heal=heal, slack=slack)
-
-    def _frame(self, frame: tuple[str, str]) -> Automaton | None:
-        """What a piece must begin and end with."""
-        if frame == ("", ""):
-            return None
-        key = json.dumps(frame)
-        return self._remember(key, lambda: language.framed(frame[0].encode(), frame[1].encode()))
-
-    def _judged(
-        self,
-        context: tuple[int, ...],
-        before: editing.Piece,
-        results: Sequence[Result],
-        behind: editing.Piece,
-        settings: dict[str, Any],
-    ) -> list[Result]:
-        """Fillings of several lengths, held against what follows: its first tokens are hidden and read in one step, and
-        each that the model does not find again makes the filling a nat less certain."""
-        tokens = (*behind.tokens, *self.tokenizer.eos_ids[:1])
-        hidden, rest = tokens[:_HIDDEN], tokens[_HIDDEN:]
-        layouts = [
-            [
-                before,
-                editing.Piece(
-                    result.text, tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids), False
-                ),
-                editing.Piece("", hidden, True),
-                editing.Piece("", rest, False),
-            ]
-            for result in results
-        ]
-        once = settings | {"steps": 1, "temperature": 0.0}
-        read = self._rewrite(context, layouts, [0] * len(layouts), once, blanks=True, end=())
-        judged = []
-        for result, (found, _) in zip(results, read, strict=True):
-            missed = sum(one != other for one, other in zip(found.tokens, hidden, strict=False))
-            usage = Usage.together([result.usage, found.usage])
-            judged.append(dataclasses.replace(result, certainty=result.certainty - missed, usage=usage))
-        return judged
-
-    def _as_one(self, results: Sequence[Result], seed: int) -> Result:
-        """Several jobs of one text as one result, without its text."""
-        failed = next((result for result in results if result.finish_reason != "stop"), None)
-        return Result(
-            text="",
-            tokens=results[0].tokens if len(results) == 1 else (),
-            finish_reason="stop" if failed is None else failed.finish_reason,
-            seed=seed,
-            model=self.name,
-            usage=Usage.together([result.usage for result in results]),
-            trace=[event for result in results for event in result.trace],
-            certainty=sum(result.certainty for result in results) / max(1, len(results)),
-            error="" if failed is None else failed.error,
-        )
-
-    @staticmethod
-    def _ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
-        """Of the tries for each answer the most certain, with what all of them cost; then the answers that differ."""
-        answers: dict[str, Result] = {}
-        for own in tries:
-            best = max(own, key=lambda result: (not result.failed, result.certainty))
-            best = dataclasses.replace(best, usage=Usage.together([result.usage for result in own]))
-            if best.text not in answers or best.certainty > answers[best.text].certainty:
-                answers[best.text] = best
-        return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))
 
     def length_shares(self, prompt: Prompt) -> dict[int | None, float]:
         """How probable it is that an answer has up to so many tokens and more than the next lower number; None is more
@@ -686,7 +477,7 @@ class TextModel:
             priority=priority,
             deadline_ms=deadline_ms,
             start=start,
-            automaton=self._automaton(schema, regex, choices, ban),
+            automaton=self.languages.asked(schema=schema, regex=regex, choices=choices, ban=ban),
             revisit=revisit,
             revisit_level=1.0 if strength is None else strength,
         )
@@ -712,41 +503,6 @@ class TextModel:
         frozen = tuple(not piece.free for piece in pieces for _ in piece.tokens)
         return Start(tokens=tokens, frozen=frozen, noise_level=0.5 if strength is None else strength)
 
-    def _automaton(
-        self,
-        schema: Mapping[str, Any] | bool | None,
-        regex: str | None,
-        choices: Sequence[str] | None,
-        ban: Sequence[str] | None,
-    ) -> Automaton | None:
-        """What the answer must be, over tokens; the last few are remembered."""
-        wanted = {"schema": schema, "regex": regex, "choices": choices, "ban": ban or None}
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        if not wanted:
-            return None
-        try:
-            key = json.dumps(wanted)
-        except (TypeError, ValueError) as error:
-            raise RequestError(f"{' or '.join(wanted)} cannot be read: {error}") from None
-        automaton = self._remember(
-            key, lambda: functools.reduce(operator.and_, (_LANGUAGES[name](value) for name, value in wanted.items()))
-        )
-        if automaton is None:
-            raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
-        return automaton
-
-    def _remember(self, key: str, make: Callable[[], language.Language]) -> Automaton | None:
-        """A language over this model's tokens, made unless it was one of the last."""
-        if not is_installed():
-            raise RequestError(NOT_INSTALLED)
-        if key not in self._automata:
-            token_bytes = self.tokenizer.token_bytes
-            padded = [*token_bytes, *[None] * (self.decoder.config.vocab_size - len(token_bytes))]
-            self._automata[key] = over_tokens(make(), padded, self.tokenizer.eos_ids)
-            if len(self._automata) > _REMEMBERED:
-                self._automata.pop(next(iter(self._automata)), None)
-        return self._automata[key]
-
     def _tokens(self, prompt: Prompt, raw: bool) -> tuple[int, ...]:
         if isinstance(prompt, str):
             if not prompt.strip():
@@ -767,7 +523,12 @@ class TextModel:
             raise RequestError("the prompt is empty; give some text")
         return tuple(self.tokenizer.encode_chat(entries))
 
-    def _results(self, requests: Sequence[Request]) -> list[list[Result]]:
+    def results(self, requests: Sequence[Request]) -> list[list[Result]]:
+        """Answer requests together: of each, its answers.
+
+        Raises:
+            CapacityError: see `Engine.submit`.
+        """
         found: list[dict[int, Result]] = [{} for _ in requests]
         for index, event in self.engine.run(requests):
             if isinstance(event, Finished):

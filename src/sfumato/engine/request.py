@@ -238,6 +238,8 @@ class Result:
     """What it cost."""
     trace: list[CanvasChanged] = field(default_factory=list)
     """Every draft, if asked for."""
+    confidence: tuple[float, ...] = ()
+    """Of each token, the probability that the last step gave it; 1 where it was given."""
     certainty: float = 0.0
     """Mean log-probability, in nats, of what the last step of each canvas drew where it decided, all else as it stood:
     a pseudo-likelihood, by which answers to one job can be ranked."""
