@@ -33,11 +33,13 @@ def edit(
     file: Annotated[Path, typer.Argument(help="A text file in UTF-8.")],
     instruction: Annotated[str | None, typer.Argument(help="What to do, for a model that takes instructions.")] = None,
     span: Annotated[
-        list[str] | None, typer.Option(metavar="L1-L2", help="Lines to write anew; repeatable. Without, any.")
+        list[str] | None,
+        typer.Option(metavar="L1-L2", help="Lines to write anew; repeatable. Without, what the model doubts."),
     ] = None,
     strength: Annotated[
-        float | None, typer.Option(help="How much of the spans is forgotten: 1 all, the default with --span.")
+        float | None, typer.Option(help="How much of what is written anew is forgotten: 1 all, the default.")
     ] = None,
+    budget: Annotated[int, typer.Option(help="Without --span: most tokens that the model may choose.")] = 64,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
     model: Model = "tiny",
@@ -57,7 +59,8 @@ def edit(
     spans = [_lines(text, one) for one in span] if span else None
     given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
     text_model = load(model, dtype=dtype, quantize=quantize)
-    result = text_model.edit(text, spans=spans, instruction=instruction, strength=strength, seed=seed, **given)
+    given |= {"strength": strength, "budget": budget, "seed": seed}
+    result = text_model.edit(text, spans=spans, instruction=instruction, **given)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
         _end(result)
