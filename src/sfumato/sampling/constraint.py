@@ -196,7 +196,9 @@ def tie(
     place = np.searchsorted(index_N.cpu().numpy(), on_canvas + row * len(tokens_L))
     near = place[-1] - place[0] + 1 == len(place)
     scores_NV = logits_NV[place[0] : place[-1] + 1] if near else logits_NV[torch.from_numpy(place).to(device)]
-    scores_NV = scores_NV.float() / (temperature if temperature >= COLD else 1.0)
+    scores_NV = scores_NV.float()
+    if COLD <= temperature != 1.0:
+        scores_NV = scores_NV / temperature
     if cut != (1.0, 0):
         top_p_N, top_k_N = (torch.full((len(place),), value, device=device) for value in cut)
         scores_NV = scores_NV - _LEFT_OUT * (nucleus(scores_NV.softmax(-1), top_p_N, top_k_N) == 0.0)
@@ -218,7 +220,7 @@ def tie(
     share_NC -= share_NC.max(1, keepdims=True)
     # What is as good as impossible is not reckoned with: it would come to floats that are slow to reckon with.
     bias_NC[share_NC < _FAINT] = NEVER
-    share_NC = np.exp(share_NC)
+    np.exp(share_NC, out=share_NC)
     confidence_N = weight_N * share_NC[np.arange(len(drawn)), drawn_N] / share_NC.sum(1)
     return Tied(
         row=row,
@@ -243,12 +245,14 @@ class _Classed:
 
     def __init__(self, automaton: Automaton, scores_NV: Floats) -> None:
         self._order_V, self._first_C = automaton.by_class
-        ordered_NV = scores_NV[:, self._order_V]
+        ordered_NV = scores_NV.take(self._order_V, axis=1)
         filled = self._first_C[:-1] < self._first_C[1:]
         begins, shape = self._first_C[:-1][filled], (len(scores_NV), len(filled))
         best = np.maximum.reduceat(ordered_NV, begins, axis=1)
         sizes = np.diff(np.append(begins, scores_NV.shape[1]))
-        self._weights_NV = np.exp(ordered_NV - best.repeat(sizes, axis=1))
+        # Large arrays cost more to get than to fill: these are filled in place.
+        ordered_NV -= best.repeat(sizes, axis=1)
+        self._weights_NV = np.exp(ordered_NV, out=ordered_NV)
         sums = np.add.reduceat(self._weights_NV, begins, axis=1)
         self.best_NC = np.full(shape, NEVER)
         """float64; of the best token of each class."""
