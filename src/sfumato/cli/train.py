@@ -18,7 +18,7 @@ from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
     from sfumato.models.decoder import Decoder
-    from sfumato.training.recipe import Run
+    from sfumato.training.recipe import Recipe, Run
 
 LINE_EVERY_S = 30.0
 """Time between lines of progress where stderr is no terminal."""
@@ -29,23 +29,55 @@ Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
 
-def train(
-    recipe: Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny.toml.")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")] = False,
-    directory: Annotated[
-        Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")
-    ] = None,
-) -> None:
+RecipePath = Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny.toml.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")]
+Directory = Annotated[Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")]
+
+
+def train(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
     """Run a recipe; an interrupt saves the state, from which --resume goes on."""
+    _run(recipe, overrides or (), resume, directory, command="train")
+
+
+def adapt(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
+    """Teach an autoregressive checkpoint to refine canvases: a recipe with a table [adapt]."""
+    _run(recipe, overrides or (), resume, directory, command="adapt")
+
+
+def distil(
+    recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None
+) -> None:
+    """Teach a model to need fewer steps: a recipe with init_from and a teacher or sharpen weight."""
+    _run(recipe, overrides or (), resume, directory, command="distil")
+
+
+def _check_kind(recipe: Recipe, command: str) -> None:
+    """Refuse a recipe that is for another command.
+
+    Raises:
+        ConfigError: saying what is missing.
+    """
+    objective = recipe.objective
+    if command == "adapt" and recipe.adapt is None:
+        raise ConfigError("the recipe has no [adapt]; allowed: one that names a base, or `sfumato train`")
+    if command == "distil" and not (recipe.init_from and (objective.teacher_weight or objective.sharpen_weight)):
+        raise ConfigError(
+            "the recipe has no init_from, or neither objective.teacher_weight nor objective.sharpen_weight; allowed: "
+            "a model to start from and one of them, or `sfumato train`"
+        )
+
+
+def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path | None, *, command: str) -> None:
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.training.recipe import Recipe, Run
 
-    loaded = load_recipe(Recipe, recipe, overrides or ())
+    loaded = load_recipe(Recipe, recipe, overrides)
+    _check_kind(loaded, command)
     for task in loaded.evaluation.tasks:
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
@@ -76,7 +108,7 @@ def train(
             sinks.append(stack.enter_context(_scalars(directory / "tensorboard", run)))
             run.trainer.run()
     except KeyboardInterrupt:
-        again = shlex.join(_resuming(recipe, overrides or (), directory))
+        again = shlex.join(_resuming(command, recipe, overrides, directory))
         typer.echo(f"sfumato: saved at step {run.trainer.progress.step}; go on with: {again}", err=True)
         raise typer.Exit(130) from None
     run.save_checkpoint()
@@ -102,7 +134,7 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
         spec, end_id = recipe.generation_spec, run.tokenizer.eos_ids[0]
         source = held_out_source(recipe.data.tasks, run.tokenizer)
         if recipe.packing.canvas_lengths:
-            process = make_process(spec.noise, recipe.model.vocab_size, spec.mask_id)
+            process = make_process(spec.noise, run.shape.vocab_size, spec.mask_id)
             bound = canvas_nelbo(
                 decoder,
                 process,
@@ -190,9 +222,9 @@ def _found(record: Record) -> dict[str, float]:
     return {key.removeprefix("score/"): value for key, value in record.items() if key.startswith("score/")}
 
 
-def _resuming(recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
+def _resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
     settings = [part for override in overrides for part in ("--set", override)]
-    return ["sfumato", "train", str(recipe), *settings, "--dir", str(directory), "--resume"]
+    return ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
 
 
 def _summary(run: Run) -> Record:

@@ -23,6 +23,7 @@ from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
+from sfumato.models.packaged import PACKAGED, locate
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
@@ -41,8 +42,9 @@ def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: st
     """Load a model.
 
     Args:
-        name: an embedded model's name, such as "tiny"; a checkpoint directory; a GGUF file; or a hub id, such as
-            "org/model", which is taken from the local cache where it is complete or the network is off.
+        name: an embedded model's name, such as "tiny", or that of a checkpoint that comes in a package, such as
+            "smollm2-135m-instruct"; a checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is
+            taken from the local cache where it is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
         quantize: "int8" or "int4" holds the weights of linears and experts in few bits.
 
@@ -92,7 +94,9 @@ def find(name: str | Path) -> Path:
     Raises:
         CheckpointError: if there is no such model.
     """
-    embedded = sorted(path.parent.name for path in ASSETS.glob("*/config.json"))
+    if name in PACKAGED:
+        return locate(str(name))
+    embedded = sorted([*(path.parent.name for path in ASSETS.glob("*/config.json")), *PACKAGED])
     path = ASSETS / str(name) if str(name) in embedded else Path(name)
     if path.is_file() and path.suffix != SUFFIX:
         raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")

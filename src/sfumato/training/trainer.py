@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -63,6 +63,8 @@ class TrainConfig:
     """Seconds between saved states."""
     threads: int = 0
     """CPU threads; 0 leaves torch's choice."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of what is computed; weights, gradients and optimizer states are float32."""
     compile: bool = False
     """Compile the model's forward and backward (a minute at the start of every sitting)."""
 
@@ -105,6 +107,7 @@ class Trainer:
         logit_shift: canvases too predict the token after each position.
         packing, objective, config: see their classes.
         directory: of the run; made if need be.
+        teacher: what says more than the data, if the objective asks for it; it is not trained.
         evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
         on_record: called with every record.
     """
@@ -121,6 +124,7 @@ class Trainer:
         objective: ObjectiveConfig,
         config: TrainConfig,
         directory: Path,
+        teacher: Decoder | None = None,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
     ) -> None:
@@ -134,6 +138,7 @@ class Trainer:
         self._logit_shift = logit_shift
         self._packing = packing
         self._objective = objective
+        self._teacher = None if teacher is None else teacher.eval().requires_grad_(False)
         self._evaluate = evaluate
         self._on_record = on_record
         self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
@@ -215,23 +220,28 @@ class Trainer:
         share_done = step / config.steps
         generator = torch.Generator().manual_seed(_mix(config.seed, step))
         batches, num_tokens = self._batches(step, share_done, generator)
-        canvas_count = max(1, sum(int(batch.on_canvas_BT.sum()) for batch in batches))
-        clean_count = max(1, sum(int(batch.on_clean_BT.sum()) for batch in batches))
-        length_count = max(1, sum(int((batch.lengths_BT > 0).sum()) for batch in batches))
+        weights = self._objective.weights(share_done)
+        counts = {name: max(1, sum(batch.counts()[name] for batch in batches)) for name in batches[0].counts()}
 
         self.model.train()
-        counts = (canvas_count, clean_count, length_count)
-        weights = (self._objective.canvas_weight, self._objective.ar_weight, self._objective.length_weight)
-        terms = [0.0, 0.0, 0.0]
+        means = dict.fromkeys(("canvas", "ar", *weights), 0.0)
         for batch in batches:
-            sums = losses(self.model, batch, forward=self._forward)
-            means = [term / count for term, count in zip(sums, counts, strict=True)]
-            total = sum(weight * mean for weight, mean in zip(weights, means, strict=True))
-            total.backward()  # type: ignore[union-attr]
-            terms = [term + mean.item() for term, mean in zip(terms, means, strict=True)]
-        loss = sum(weight * term for weight, term in zip(weights, terms, strict=True))
+            with torch.autocast(self.model.device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
+                sums = losses(
+                    self.model,
+                    batch,
+                    weights=weights,
+                    teacher=self._teacher,
+                    teacher_top=self._objective.teacher_top,
+                    forward=self._forward,
+                )
+            terms = {name: term / counts[name] for name, term in sums.items()}
+            total = torch.stack([weights.get(name, 0.0) * term for name, term in terms.items()]).sum()
+            total.backward()  # type: ignore[no-untyped-call]
+            means |= {name: means.get(name, 0.0) + term.item() for name, term in terms.items()}
+        loss = sum(weight * means[name] for name, weight in weights.items())
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip))
-        refused = not math.isfinite(norm + sum(terms))
+        refused = not math.isfinite(norm + sum(means.values()))
         scale = config.lr_scale(step)
         for optimizer in self.optimizers.values():
             if not refused:
@@ -253,9 +263,7 @@ class Trainer:
         return {
             "step": step + 1,
             "loss": loss,
-            "canvas_loss": terms[0],
-            "ar_loss": terms[1],
-            **({"length_loss": terms[2]} if self.model.length_buckets else {}),
+            **{f"{name}_loss": mean for name, mean in means.items()},
             "gradient_norm": norm,
             "lr_scale": scale,
             "refused": refused,
@@ -267,7 +275,9 @@ class Trainer:
         batches, num_tokens = [], 0
         for part in range(self.config.accumulation):
             index = step * self.config.accumulation + part
-            packed = pack(self._source, self._packing, seed=self.config.seed, step=index, end_id=self._end_id)
+            packed = pack(
+                self._source, self._packing.at(share_done), seed=self.config.seed, step=index, end_id=self._end_id
+            )
             num_tokens += packed.num_tokens
             batches.append(
                 prepare(
