@@ -13,6 +13,7 @@ from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.heads import heads
 from sfumato.cli.memory import keep_freed_memory
 from sfumato.cli.run import run
 from sfumato.cli.train import adapt, distil, train
@@ -75,7 +76,7 @@ def common(
 app.command(cls=Command)(run)
 app.command(cls=Command)(edit)
 app.command(cls=Command)(infill)
-for trained in (train, adapt, distil):
+for trained in (train, adapt, distil, heads):
     app.command(cls=Command)(trained)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)

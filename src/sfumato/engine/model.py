@@ -25,7 +25,8 @@ from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
 from sfumato.models.packaged import PACKAGED, locate
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling import SamplerConfig, StopHead
+from sfumato.sampling.stopping import LearnedStop
 from sfumato.spec import GenerationSpec
 
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
@@ -58,7 +59,9 @@ def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: st
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    return TextModel(str(name), *load_parts(find(name), dtype=DTYPES[of_weights], quantization=quantization))
+    place = find(name)
+    parts = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization)
+    return TextModel(str(name), *parts, stop_head=LearnedStop.read(place) if place.is_dir() else None)
 
 
 def load_parts(
@@ -134,13 +137,16 @@ class TextModel:
         name: for results.
         checkpoint: weights, spec and sampling defaults.
         tokenizer: its tokenizer.
+        stop_head: a learned stop rule.
 
     Raises:
         CheckpointError: if the tokenizer has more tokens than the model, the sampling defaults are wrong, or the spec
             asks for what this program does not compute.
     """
 
-    def __init__(self, name: str, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, name: str, checkpoint: Checkpoint, tokenizer: Tokenizer, *, stop_head: StopHead | None = None
+    ) -> None:
         config = checkpoint.model.config
         if tokenizer.vocab_size > config.vocab_size:
             raise CheckpointError(
@@ -172,6 +178,7 @@ class TextModel:
             process=process,
             tokenizer=tokenizer,
             banned=self._banned(config.vocab_size),
+            stop_head=stop_head,
         )
 
     @cached_property
