@@ -231,7 +231,7 @@ def test_a_learned_head_stops_rows_that_are_adaptive() -> None:
     entropy_RL = torch.ones(3, 2)
     free_RL = torch.ones(3, 2, dtype=torch.bool)
 
-    def head(given: Statistics, free: Tensor) -> Tensor:
+    def head(given: Statistics, free: Tensor, stable: Tensor) -> Tensor:
         assert given.entropy_RL is entropy_RL
         assert free is free_RL
         return torch.tensor([0.61, 0.59, 0.99])

@@ -331,7 +331,7 @@ def test_a_stop_head_ends_the_rows_it_is_sure_of(uniform_process: Process, hashi
     batch = CanvasBatch.from_noise(uniform_process, [3, 4], seeds=[0, 1], config=config)
     calls = 0
 
-    def head(statistics: Statistics, free_RL: Tensor) -> Tensor:
+    def head(statistics: Statistics, free_RL: Tensor, stable_R: Tensor) -> Tensor:
         nonlocal calls
         calls += 1
         assert statistics.entropy_RL.shape == free_RL.shape
@@ -524,7 +524,7 @@ def test_a_step_never_waits_for_the_device(
                 process,
                 self_conditioning=True,
                 banned=banned_RV,
-                stop_head=lambda statistics, free_RL: statistics.confidence_RL.amin(-1),
+                stop_head=lambda statistics, free_RL, stable_R: statistics.confidence_RL.amin(-1),
             ).batch
         return after
 

@@ -13,8 +13,9 @@ from torch import Tensor
 from sfumato.data.packing import IGNORED, Document, PackedBatch, PackingConfig, pack
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
 from sfumato.errors import ConfigError
+from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
-from sfumato.training.objective import ObjectiveConfig, TrainingBatch, corrupt, losses, prepare
+from sfumato.training.objective import ObjectiveConfig, TrainingBatch, corrupt, losses, prepare, right_entropy
 
 # B rows, T positions of a row
 
@@ -71,7 +72,7 @@ def noised_shares(batch: PackedBatch, tokens_BT: Tensor) -> list[float]:
 @pytest.mark.parametrize("span_share", [0.0, 1.0])
 def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
     batch = rows()
-    tokens_BT, t_BT = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
+    tokens_BT, t_BT, _ = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
     assert torch.equal(t_BT > 0, batch.canvases_BT > 0)
     changed = tokens_BT != batch.tokens_BT
     assert changed.any()
@@ -149,7 +150,7 @@ def test_mask_noise_gives_way_to_the_process_by_canvas(share_done: float, expect
     """Hybrid noise at t = 1/2 keeps 35% of tokens here and makes 30% of them uniform; mask noise keeps half."""
     batch = rows(length=60, num=100)
     config = ObjectiveConfig(t_min=0.5, t_max=0.500001, mask_until=0.5)
-    tokens_BT, _ = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
+    tokens_BT, _, _ = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
     kinds = []
     for row in range(len(tokens_BT)):
         for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):
@@ -211,16 +212,21 @@ def by_hand(model: Decoder, batch: TrainingBatch, soft: Tensor | None = None) ->
     return sums[0], sums[1]
 
 
+def sums(model: Decoder, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
+    terms = losses(model, batch)
+    return terms["canvas"], terms["ar"]
+
+
 def test_sums_by_hand(variant: Decoder):
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=0.0)
-    torch.testing.assert_close(losses(variant, batch)[:2], by_hand(variant, batch))
+    torch.testing.assert_close(sums(variant, batch), by_hand(variant, batch))
 
 
 def test_sums_of_rows_without_canvases(make_decoder: Callable[..., Decoder]):
     model = make_decoder()
     batch = prepared(rows(length=9, num=2, canvas_lengths=(), ar_share=1.0), PROCESSES["uniform"])
-    canvas_sum, clean_sum, length_sum = losses(model, batch)
-    assert length_sum.item() == 0.0
+    assert losses(model, batch).keys() == {"canvas", "ar"}
+    canvas_sum, clean_sum = sums(model, batch)
     assert canvas_sum.item() == 0.0
     torch.testing.assert_close(clean_sum, by_hand(model, batch)[1])
 
@@ -233,14 +239,14 @@ def test_a_first_prediction_is_read_on_canvases_and_gives_no_gradient(make_decod
         soft = model.logits(hidden).softmax(-1) @ model.embedding_VD
         soft[~batch.canvas_BT] = 0.0
     expected = by_hand(model, batch, soft)
-    found = losses(model, batch)[:2]
+    found = sums(model, batch)
     torch.testing.assert_close(found, expected)
     assert not torch.isclose(found[0], by_hand(model, batch)[0])
     torch.testing.assert_close(found[1], by_hand(model, batch)[1])
     gradients = []
-    for sums in (found, expected):
+    for terms in (found, expected):
         model.zero_grad()
-        sum(sums).backward()
+        sum(terms).backward()
         gradients.append([parameter.grad.clone() for parameter in model.parameters()])
     torch.testing.assert_close(*gradients)
 
@@ -299,8 +305,8 @@ def test_what_a_first_pass_writes_is_read_by_the_second(
         written[row, place] = int((running <= unroll.uniforms_BT[row, place] * running[-1]).sum())
     second = dataclasses.replace(batch, tokens_BT=packed.inputs(written, logit_shift=logit_shift)[0])
     soft = probs @ model.embedding_VD * batch.canvas_BT[:, :, None] if self_conditioning else None
-    torch.testing.assert_close(losses(model, batch)[:2], by_hand(model, second, soft))
-    assert not torch.isclose(losses(model, batch)[0], by_hand(model, batch, soft)[0])
+    torch.testing.assert_close(sums(model, batch), by_hand(model, second, soft))
+    assert not torch.isclose(sums(model, batch)[0], by_hand(model, batch, soft)[0])
 
 
 @pytest.mark.parametrize("logit_shift", [False, True])
@@ -348,7 +354,7 @@ def test_a_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., D
         num += 1
     assert num > 3
     assert int((batch.lengths_BT > 0).sum()) == num
-    torch.testing.assert_close(losses(model, batch)[2], expected)
+    torch.testing.assert_close(losses(model, batch)["length"], expected)
 
 
 def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):
@@ -381,3 +387,74 @@ def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable
 def test_what_is_refused(config: dict[str, float], message: str):
     with pytest.raises(ConfigError, match=message):
         ObjectiveConfig(**config)
+
+
+def lesson_batch(**config: Any) -> tuple[PackedBatch, TrainingBatch]:
+    packed = rows(length=9, num=2, ar_share=1.0, canvas_lengths=(4,))
+    return packed, prepared(packed, PROCESSES["uniform"], self_conditioning_share=0.0, **config)
+
+
+def test_an_autoregressive_teacher_by_hand(make_decoder: Callable[..., Decoder]):
+    """What it says of a token is read from the token before it, in the text alone; the end's fill is not taught."""
+    packed, batch = lesson_batch(teacher_weight=1.0)
+    model, teacher = make_decoder(canvas_embedding=True), make_decoder(seed=7)
+    hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)
+    own = model.logits(hidden).log_softmax(-1)
+    expected, count = torch.zeros(()), 0
+    for row in range(len(packed.tokens_BT)):
+        for document in range(int(packed.documents_BT[row].max()) + 1):
+            mine = packed.documents_BT[row] == document
+            clean = mine & (packed.canvases_BT[row] == 0)
+            text = packed.tokens_BT[row][clean][None]
+            said = teacher(text, torch.arange(text.shape[1])[None], AttentionSpec(causal=True))
+            said = teacher.logits(said)[0].log_softmax(-1)
+            for place in (mine & (packed.canvases_BT[row] > 0)).nonzero()[:, 0].tolist():
+                position = int(packed.positions_BT[row, place])
+                if position < text.shape[1]:
+                    wanted = said[position - 1]
+                    expected = expected + (wanted.exp() * (wanted - own[row, place])).sum()
+                    count += 1
+    terms = losses(model, batch, weights={"teacher": 1.0}, teacher=teacher, teacher_top=VOCAB)
+    assert batch.counts()["teacher"] == count > 10
+    torch.testing.assert_close(terms["teacher"], expected)
+    assert terms["teacher"].requires_grad
+    few = losses(model, batch, weights={"teacher": 1.0}, teacher=teacher, teacher_top=2)["teacher"]
+    assert not torch.isclose(few, terms["teacher"])
+
+
+def test_a_teacher_of_the_same_canvas_reads_less_noise(make_decoder: Callable[..., Decoder]):
+    """Of the same path: what is noise for it is the same noise for the model, and more of it is text."""
+    config = {"teacher_weight": 1.0, "teacher": "canvas", "teacher_step": 0.4, "t_min": 0.5, "t_max": 0.9}
+    packed, batch = lesson_batch(**config)
+    assert batch.lesson is not None
+    easier, harder = batch.lesson.tokens_BS, batch.tokens_BT
+    on = batch.on_canvas_BT
+    clean = packed.tokens_BT
+    assert bool(((easier == clean) | (easier == harder))[on].all())
+    assert int((easier != clean)[on].sum()) < int((harder != clean)[on].sum())
+    model = make_decoder(canvas_embedding=True)
+    same = losses(model, batch, weights={"teacher": 1.0}, teacher=model, teacher_top=VOCAB)["teacher"]
+    assert same > 0.0
+    _, still = lesson_batch(**config | {"teacher_step": 0.0})
+    nothing = losses(model, still, weights={"teacher": 1.0}, teacher=model, teacher_top=VOCAB)["teacher"]
+    assert abs(nothing.item()) < 1e-3
+
+
+def test_certainty_is_asked_for_where_a_prediction_is_right():
+    logits_NV = torch.tensor([[2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 9.0]])
+    targets_N = torch.tensor([0, 1, 2])
+    expected = sum(float(torch.distributions.Categorical(logits=2.0 * logits_NV[i]).entropy()) for i in (0, 2))
+    assert right_entropy(logits_NV, targets_N).item() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("config", "share_done", "expected"),
+    [
+        ({}, 0.0, {"canvas": 1.0, "ar": 1.0}),
+        ({"teacher_weight": 0.5, "teacher_until": 0.5, "ar_weight": 0.0}, 0.25, {"canvas": 1.0, "teacher": 0.25}),
+        ({"teacher_weight": 0.5, "teacher_until": 0.5}, 0.5, {"canvas": 1.0, "ar": 1.0}),
+        ({"teacher_weight": 0.5}, 0.9, {"canvas": 1.0, "ar": 1.0, "teacher": 0.5}),
+    ],
+)
+def test_weights_of_a_part_of_the_run(config: dict[str, float], share_done: float, expected: dict[str, float]):
+    assert ObjectiveConfig(**config).weights(share_done) == pytest.approx(expected)  # type: ignore[arg-type]

@@ -75,8 +75,8 @@ def test_a_step_by_hand(make_trainer: Make, tmp_path: Path):
     objective = {"canvas_weight": 0.5, "ar_weight": 2.0, "self_conditioning_share": 0.0}
     trainer = make_trainer(tmp_path, objective=objective)
     [batch], num_tokens = trainer._batches(0, 0.0, torch.Generator().manual_seed(0))
-    canvas_sum, clean_sum, _ = losses(trainer.model, batch)
-    canvas, clean = canvas_sum / batch.on_canvas_BT.sum(), clean_sum / batch.on_clean_BT.sum()
+    sums = losses(trainer.model, batch)
+    canvas, clean = sums["canvas"] / batch.on_canvas_BT.sum(), sums["ar"] / batch.on_clean_BT.sum()
     parameters = list(trainer.model.parameters())
     gradients = torch.autograd.grad(0.5 * canvas + 2.0 * clean, parameters)
     norm = torch.stack([gradient.square().sum() for gradient in gradients]).sum().sqrt()

@@ -89,6 +89,8 @@ def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
 
 def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
     """The model, with a fresh length head if one is asked for."""
+    import torch
+
     from sfumato.models.decoder import Decoder
 
     decoder = model.decoder
@@ -98,5 +100,7 @@ def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
     changed = Decoder(dataclasses.replace(decoder.config, length_buckets=recipe.length_buckets))
     own = changed.state_dict()
     kept = {name: tensor for name, tensor in decoder.state_dict().items() if not name.startswith("length_head")}
-    changed.load_state_dict(own | kept)
+    # From zero: what is learned has one best, wherever it starts.
+    fresh = {name: torch.zeros_like(tensor) for name, tensor in own.items() if name.startswith("length_head")}
+    changed.load_state_dict(own | kept | fresh)
     return changed.eval()

