@@ -53,7 +53,10 @@ def synth(
     from sfumato.synthesis.run import Synthesis
 
     table = parse_settings(settings or ())
-    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **table.get("filters", {})}
+    own = table.pop("filters", {})
+    if not isinstance(own, dict):
+        raise ConfigError(f"filters is {own!r}; allowed: a table, as filters.min_distinct=0.6")
+    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **own}
     table = {"seed": seed, "system": system, "topics": _topics(topic or ()), "top_k": top_k, **table}
     config = from_table(SynthesisConfig, table | {"filters": filters})
     if n < 1:
