@@ -31,7 +31,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory, byte_tokenizer: Tokeniz
         num_attention_heads=1,
         num_key_value_heads=1,
         head_dim=16,
-        max_position_embeddings=160,
+        max_position_embeddings=256,
         tie_word_embeddings=False,
     )
     model = Decoder(config)

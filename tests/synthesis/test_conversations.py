@@ -15,8 +15,8 @@ from sfumato.spec import GenerationSpec
 from sfumato.synthesis.conversations import Conversations, SynthesisConfig
 
 CHATML = (
-    "{% for message in messages %}{{ '<|user|>' + message.role + '\n' + message.content + '<|end|>' + '\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|user|>assistant\n' }}{% endif %}"
+    "{% for message in messages %}{{ '<|pad|>' if message.role == 'system' else '<|' + message.role + '|>' }}"
+    "{{ message.content + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 
 
@@ -64,7 +64,7 @@ def _hashable(conversation):
 def test_turn_and_answer_are_what_the_model_says(model: TextModel, chatml: TextModel, make_config):
     """Where the end token ends a turn, `generate` gives the same texts."""
     config = make_config(turn_temperature=0.9, answer_temperature=0.5, top_p=0.9)
-    found = Conversations(chatml, config, 8).write(range(8))
+    found = Conversations(chatml, config, 8).write(range(24))
     opening = chatml.tokenizer.encode_opening()[0]
     assert any(one.dropped is None for one in found)
     for one in found:
@@ -89,8 +89,9 @@ def test_first_tokens_are_drawn_from_the_models_own_distribution(model: TextMode
         hidden_1QD = model.decoder(tokens_1Q, torch.arange(len(opening))[None], AttentionSpec(causal=True))
         logits_V = model.decoder.logits(hidden_1QD)[0, -1]
     banned = [id_ for id_ in model.tokenizer.special_ids if id_ not in (end_id, *model.tokenizer.eos_ids)]
-    logits_V[banned] = -torch.inf
-    probs_V = logits_V.softmax(-1)
+    kept_V = torch.ones(len(logits_V), dtype=torch.bool)
+    kept_V[banned] = False
+    probs_V = torch.where(kept_V, logits_V, -torch.inf).softmax(-1)
     ends = probs_V[[end_id, *model.tokenizer.eos_ids]].sum().item()
     drawn = [turn.tokens[0] if turn.tokens else None for turn in turns]
     assert not {*drawn} & model.tokenizer.special_ids
