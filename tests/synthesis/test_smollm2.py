@@ -26,7 +26,7 @@ def test_eight_conversations(tmp_path: Path):
     (file,) = Path(spec.origin).parent.glob("*.gguf")
     filters = FilterConfig(max_turn_tokens=48, max_answer_tokens=96)
     config = SynthesisConfig(system="Answer in one short sentence.", filters=filters, shard_size=8)
-    model = sfumato.load(file, dtype="bfloat16")
+    model = sfumato.load(file)
     synthesis = Synthesis(model, config, tmp_path / "data", rows=8)
     synthesis.start()
     manifest = synthesis.run(8)
