@@ -1,5 +1,5 @@
 """Imports run leftwards only: errors -> {spec, storage, gguf_file} -> config -> {diffusion, models, data} -> sampling
--> engine -> {training, evaluation, bench, server} -> cli; siblings in braces never import each other."""
+-> engine -> {training, synthesis, evaluation, bench, server} -> cli; siblings in braces never import each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDER = (
     {"diffusion", "models", "data"},
     {"sampling"},
     {"engine"},
-    {"training", "evaluation", "bench", "server"},
+    {"training", "synthesis", "evaluation", "bench", "server"},
     {"cli"},
 )
 LAYER = {name: layer for layer, names in enumerate(ORDER) for name in names}

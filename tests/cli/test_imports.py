@@ -26,7 +26,14 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "args", [["--help"], ["--version"], *[[name, "--help"] for name in ("run", "train", "eval", "doctor")]], ids=str
+    "args",
+    [
+        ["--help"],
+        ["--version"],
+        ["data", "synth", "--help"],
+        *[[name, "--help"] for name in ("run", "train", "eval", "doctor")],
+    ],
+    ids=str,
 )
 def test_help_imports_nothing_heavy(args):
     code = f"from sfumato.cli.app import app\ntry:\n    app({args})\nexcept SystemExit as end:\n    assert not end.code"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
+import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -161,8 +164,60 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, name: str):
         read_records(path)
     path.unlink()
     path.mkdir()
-    with pytest.raises(ConfigError, match=r"cannot read .*: Is a directory"):
+    with pytest.raises(ConfigError, match=r"holds no shards; allowed: a file, or a directory of \.jsonl or \.parquet"):
         read_records(path)
+
+
+def test_a_directory_of_shards(tmp_path: Path, byte_tokenizer: Tokenizer):
+    write(tmp_path / "b.jsonl", {"text": "three"})
+    write(tmp_path / "a.jsonl", {"text": "one"}, {"text": "two"})
+    write(tmp_path / "c.jsonl")
+    (tmp_path / "manifest.json").write_text("{}")
+    assert [record.text for record in read_records(tmp_path)] == ["one", "two", "three"]
+    assert [record.where for record in read_records(tmp_path)][2] == f"{tmp_path / 'b.jsonl'}:1"
+    found = every_document(FileSource(tmp_path, byte_tokenizer, 100))
+    assert {texts(document, byte_tokenizer)[1] for document in found} == {"one", "two", "three"}
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("\n")
+    with pytest.raises(ConfigError, match="holds no documents"):
+        read_records(tmp_path)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_parquet_without_pyarrow_is_refused_by_name(tmp_path: Path):
+    (tmp_path / "some.parquet").write_bytes(b"PAR1")
+    for path in (tmp_path, tmp_path / "some.parquet"):
+        with pytest.raises(ConfigError, match=r"some\.parquet is a parquet file, and pyarrow is not installed"):
+            read_records(path)
+    with pytest.raises(ConfigError, match=r"no training file at .*other\.parquet"):
+        read_records(tmp_path / "other.parquet")
+
+
+def test_parquet(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    rows = [{"text": "one"}, {"prompt": "two", "response": "three"}, {"messages": [{"role": "user", "content": "a"}]}]
+    names = ("text", "prompt", "response", "messages")
+    path = tmp_path / "some.parquet"
+    columns = {name: [row.get(name) for row in rows[:2]] for name in names[:3]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    assert [record.text for record in read_records(path)] == ["one", "three"]
+    pyarrow.parquet.write_table(pyarrow.table({"messages": [rows[2]["messages"]]}), path)
+    with pytest.raises(ConfigError, match=r"some\.parquet:1 is no document"):
+        read_records(path)
+    path.write_bytes(b"PAR1")
+    with pytest.raises(ConfigError, match=r"cannot read .*some\.parquet"):
+        read_records(path)
+
+
+@pytest.mark.parametrize("row", [{"text": "one"}, {"prompt": "two", "response": "one", "text": None}])
+def test_rows_of_parquet_are_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any]):
+    """With what pyarrow would give: a column that a row lacks is null."""
+    parquet = types.SimpleNamespace(read_table=lambda path: types.SimpleNamespace(to_pylist=lambda: [row]))
+    arrow = types.SimpleNamespace(parquet=parquet, ArrowException=ValueError)
+    monkeypatch.setitem(sys.modules, "pyarrow", arrow)
+    (tmp_path / "some.parquet").write_bytes(b"PAR1")
+    assert [record.text for record in read_records(tmp_path)] == ["one"]
 
 
 class Constant:

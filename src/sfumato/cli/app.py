@@ -10,6 +10,8 @@ from typer.core import TyperCommand
 
 from sfumato.cli.bench import COMMANDS, bench
 from sfumato.cli.convert import convert
+from sfumato.cli.data import COMMANDS as DATA_COMMANDS
+from sfumato.cli.data import data
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
@@ -84,3 +86,6 @@ app.command(cls=Command)(convert)
 for measured in COMMANDS:
     bench.command(cls=Command)(measured)
 app.add_typer(bench, name="bench")
+for made in DATA_COMMANDS:
+    data.command(cls=Command)(made)
+app.add_typer(data, name="data")

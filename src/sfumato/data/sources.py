@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sfumato.data.chat import Message
 from sfumato.data.packing import Document, Source
@@ -52,7 +53,7 @@ class TaskSource:
 
     def document(self, seed: int) -> Document:
         item = self.item(seed)
-        return _chat_document([{"role": "user", "content": item.prompt}], item.response, self._tokenizer)
+        return chat_document([{"role": "user", "content": item.prompt}], item.response, self._tokenizer)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Record:
 
 
 class FileSource:
-    """Documents of a file: chats whole, windows of texts.
+    """Documents of a file or a directory of shards: chats whole, windows of texts.
 
     Args:
         path: see `read_records`.
@@ -95,14 +96,31 @@ class FileSource:
 
 
 def read_records(path: Path) -> list[Record]:
-    """The documents of a training file, UTF-8.
+    """The documents of a training file, UTF-8, or of a directory of shards.
 
     A line of a `.jsonl` file is `{"messages": [...]}` whose last message is the assistant's, `{"prompt": ...,
-    "response": ...}`, or `{"text": ...}`. Any other file is one text.
+    "response": ...}`, or `{"text": ...}`; so is a row of a `.parquet` file, where pyarrow is installed. Any other file
+    is one text. Of a directory, all `.jsonl` and `.parquet` files count, in the order of their names; some of them may
+    be empty.
 
     Raises:
-        ConfigError: if the file is missing, empty, not UTF-8, or a line is none of the above.
+        ConfigError: if the file is missing, empty, not UTF-8, or a line is none of the above; if there are no shards.
     """
+    if path.is_dir():
+        shards = sorted(one for one in path.iterdir() if one.suffix in (".jsonl", ".parquet"))
+        if not shards:
+            raise ConfigError(f"{path} holds no shards; allowed: a file, or a directory of .jsonl or .parquet files")
+        records = [record for shard in shards for record in _records_of_file(shard)]
+    else:
+        records = _records_of_file(path)
+    if not records:
+        raise ConfigError(f"{path} holds no documents")
+    return records
+
+
+def _records_of_file(path: Path) -> list[Record]:
+    if path.suffix == ".parquet" and path.exists():
+        return [_record(row, f"{path}:{number}") for number, row in enumerate(_parquet_rows(path), 1)]
     try:
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -115,12 +133,24 @@ def read_records(path: Path) -> list[Record]:
     if path.suffix == ".jsonl":
         # Not splitlines: a JSON string may hold U+2028 and other characters that it takes for line ends.
         lines = enumerate(content.split("\n"), 1)
-        records = [_record(line, f"{path}:{number}") for number, line in lines if line.strip()]
-    else:
-        records = [Record((), content, str(path))] if content else []
-    if not records:
-        raise ConfigError(f"{path} holds no documents")
-    return records
+        return [_parsed(line, f"{path}:{number}") for number, line in lines if line.strip()]
+    return [Record((), content, str(path))] if content else []
+
+
+def _parquet_rows(path: Path) -> list[dict[str, Any]]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ConfigError(
+            f"{path} is a parquet file, and pyarrow is not installed; install it, or give .jsonl"
+        ) from None
+    try:
+        rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from None
+    # A column that a row lacks reads as null.
+    return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
 def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
@@ -147,25 +177,33 @@ def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenize
     return MixtureSource(sources, [*tasks.values(), *files.values()])
 
 
-def _chat_document(turns: Sequence[Message], response: str, tokenizer: Tokenizer) -> Document:
+def chat_document(turns: Sequence[Message], response: str, tokenizer: Tokenizer) -> Document:
+    """A conversation as tokens: the prompt with the chat template, the response with its end.
+
+    Raises:
+        RequestError: if the chat template refuses the turns.
+    """
     return Document(tokenizer.encode_chat(turns), [*tokenizer.encode(response), tokenizer.eos_ids[0]])
 
 
 def _document(record: Record, tokenizer: Tokenizer) -> Document:
     try:
         if record.turns:
-            return _chat_document(record.turns, record.text, tokenizer)
+            return chat_document(record.turns, record.text, tokenizer)
         end = tokenizer.eos_ids[0]
         return Document([end], [*tokenizer.encode(record.text), end])
     except RequestError as error:
         raise ConfigError(f"{record.where}: {error}") from None
 
 
-def _record(line: str, where: str) -> Record:
+def _parsed(line: str, where: str) -> Record:
     try:
-        value = json.loads(line)
+        return _record(json.loads(line), where)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{where} is not JSON: {error}") from None
+
+
+def _record(value: Any, where: str) -> Record:
     match value:
         case {"messages": [*turns, {"role": "assistant", "content": str(response)}]} if turns and all(
             isinstance(turn, dict) for turn in turns

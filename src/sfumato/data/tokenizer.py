@@ -6,6 +6,7 @@ user who types "<|end|>" gets its characters and ends nothing.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,6 +57,8 @@ _GGUF_SPLITS: dict[str, list[pre_tokenizers.PreTokenizer]] = {
 _META_SPACE = "\u2581"
 """How tokenizers of sentencepiece's kind write a space."""
 _REPLACEMENT = "\ufffd"
+_TURN = "\U00100000"
+"""Stands for a turn that is not written yet: a character of the private plane 16."""
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -321,8 +324,39 @@ class Tokenizer:
             RequestError, CheckpointError: as for `render` and `encode`.
         """
         covered, covers = cover(messages, self._special_ids)
-        rendered = self.render(covered, add_generation_prompt)
-        uncover = str.maketrans(covers)
+        return self._encode_rendered(self.render(covered, add_generation_prompt), covers)
+
+    def encode_opening(self, messages: Sequence[Message] = ()) -> tuple[list[int], int | None]:
+        """The tokens of a conversation up to where the text of the user's next turn begins.
+
+        Args:
+            messages: what stands before that turn.
+
+        Returns:
+            The tokens, and the special token that the template puts right behind the turn; None if it puts none there.
+
+        Raises:
+            RequestError: as for `encode_chat`, or if the template does not write the turn as it is given.
+            CheckpointError: as for `encode_chat`.
+        """
+        covered, covers = cover(messages, self._special_ids)
+        rendered = self.render([*covered, {"role": "user", "content": _TURN}], add_generation_prompt=True)
+        if rendered.count(_TURN) != 1:
+            raise RequestError(
+                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, as it is given"
+            )
+        before, behind = rendered.split(_TURN)
+        _, special_id = next(self._split_at_specials(behind.lstrip()), ("", None))
+        return self._encode_rendered(before, covers), special_id
+
+    def ending_with(self, id_: int) -> Tokenizer:
+        """The same tokenizer with a further token that ends a text."""
+        other = copy.copy(self)
+        other.eos_ids = tuple(dict.fromkeys((*self.eos_ids, id_)))
+        return other
+
+    def _encode_rendered(self, rendered: str, covers: Mapping[str, str]) -> list[int]:
+        uncover = str.maketrans(dict(covers))
         ids: list[int] = []
         for text, special_id in self._split_at_specials(rendered):
             ids += self.encode(text.translate(uncover)) if special_id is None else [special_id]

@@ -37,7 +37,7 @@ class DataConfig:
     tasks: dict[str, float] = field(default_factory=dict)
     """Weight by procedural task; items of the test split are never drawn."""
     files: dict[str, float] = field(default_factory=dict)
-    """Weight by path of a text or .jsonl file, relative to the working directory."""
+    """Weight by path of a text, .jsonl or .parquet file, or directory of shards, relative to the working directory."""
     tokenizer: str = ""
     """Directory of a tokenizer to use; empty trains one of model.vocab_size on the tasks."""
     tokenizer_items: int = 2000

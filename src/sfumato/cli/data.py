@@ -1,0 +1,113 @@
+"""`sfumato data`: training data."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize
+from sfumato.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sfumato.data.shards import Manifest
+
+data = typer.Typer(no_args_is_help=True, help="Make training data.")
+
+
+def synth(
+    model: Annotated[str, typer.Argument(help=f"An autoregressive model. {MODEL_HELP}")],
+    directory: Annotated[Path, typer.Argument(help="Of the shards; made if need be.")],
+    n: Annotated[
+        int, typer.Option("--n", help="Conversations to sample, those of earlier runs included; filters keep fewer.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(help="Decides all texts.")] = 0,
+    system: Annotated[str, typer.Option(help="A system message of all conversations, kept in them.")] = "",
+    topic: Annotated[
+        list[Path] | None,
+        typer.Option("--topic", metavar="FILE", help="Topics of users' turns, one a line. Repeatable."),
+    ] = None,
+    max_turn: Annotated[int, typer.Option(help="Most tokens of a user's turn.")] = 128,
+    max_answer: Annotated[int, typer.Option(help="Most tokens of an answer; a longer one is dropped.")] = 512,
+    top_k: Annotated[
+        int, typer.Option(help="Store the log-probabilities of so many likeliest tokens at each token of an answer.")
+    ] = 0,
+    rows: Annotated[int, typer.Option(help="Conversations in work at once; the texts do not depend on it.")] = 64,
+    dtype: DType = DTypeName.float32,
+    quantize: Quantize = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; as filters.min_distinct=0.6 or top_p=0.9."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on behind the last whole shard.")] = False,
+) -> None:
+    """Have an autoregressive model write conversations, for its own adaptation."""
+    from sfumato.config import from_table, parse_settings
+    from sfumato.data.shards import MANIFEST
+    from sfumato.engine.model import load
+    from sfumato.synthesis.conversations import SynthesisConfig
+    from sfumato.synthesis.run import Synthesis
+
+    table = parse_settings(settings or ())
+    own = table.pop("filters", {})
+    if not isinstance(own, dict):
+        raise ConfigError(f"filters is {own!r}; allowed: a table, as filters.min_distinct=0.6")
+    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **own}
+    table = {"seed": seed, "system": system, "topics": _topics(topic or ()), "top_k": top_k, **table}
+    config = from_table(SynthesisConfig, table | {"filters": filters})
+    if n < 1:
+        raise ConfigError(f"n is {n}; allowed: 1 or more")
+    if resume and not (directory / MANIFEST).exists():
+        raise ConfigError(f"{directory} holds no {MANIFEST} to resume from; leave --resume out to start there")
+    few_bits = None if quantize is None else quantize.value
+    about = {"name": Path(model).name, "dtype": dtype.value, "quantize": few_bits}
+    loaded = load(model, dtype=dtype.value, quantize=few_bits)
+    synthesis = Synthesis(loaded, config, directory, about=about, rows=rows)
+    if resume:
+        synthesis.resume()
+    else:
+        synthesis.start()
+    started, before = time.perf_counter(), synthesis.manifest
+
+    def say(manifest: Manifest) -> None:
+        seconds = time.perf_counter() - started
+        minutes = (manifest.sampled - before.sampled) / seconds * 60
+        typer.echo(
+            f"{directory.name}: {manifest.sampled}/{n} sampled · {manifest.kept} kept · {minutes:,.0f} a minute",
+            err=True,
+        )
+
+    try:
+        manifest = synthesis.run(n, say)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"sfumato: {synthesis.manifest.sampled} of {n} conversations are sampled; the same command with --resume "
+            "goes on",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+    summary = {key: manifest.to_dict()[key] for key in ("model", "counts", "tokens")}
+    seconds = round(time.perf_counter() - started, 3)
+    typer.echo(json.dumps({**summary, "seconds": seconds, "directory": str(directory)}))
+
+
+COMMANDS = (synth,)
+
+
+def _topics(files: Sequence[Path]) -> list[str]:
+    """The lines of some files, without blank ones."""
+    topics: list[str] = []
+    for path in files:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read topics from {path}: {error}") from None
+        own = [line.strip() for line in lines if line.strip()]
+        if not own:
+            raise ConfigError(f"{path} holds no topics; write one a line")
+        topics += own
+    return topics

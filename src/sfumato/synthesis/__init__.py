@@ -1,0 +1,1 @@
+"""Training data that a model writes itself, for its own adaptation."""

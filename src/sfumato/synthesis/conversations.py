@@ -1,0 +1,242 @@
+"""Conversations that an autoregressive model writes alone: what a user might ask it, and its answer.
+
+The user's turn is what the model has come after the head of its own chat template, where in training a user's text
+stood (Xu et al. 2024, Magpie, arXiv 2406.08464); the answer is one as to any user. Conversation i depends on the
+settings and i alone: not on which others are written beside it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.data.filters import FilterConfig, Written
+from sfumato.data.packing import Document
+from sfumato.data.sources import chat_document
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.engine.generator import Generator
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Finished, Request, Result
+from sfumato.errors import CapacityError, ConfigError, RequestError
+
+# Nobody waits for the next step, and on a CPU large ones are cheaper a position.
+_STEP_POSITIONS = 512
+# A turn is tokenized anew where it stands in the whole conversation, which may come to more tokens, and the template
+# writes some behind it.
+_SPARE = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisConfig:
+    """What decides the texts and which of them are kept."""
+
+    seed: int = 0
+    """Of all conversations; 0 or more."""
+    system: str = ""
+    """A system message that every conversation begins with, and that is kept in it; empty for none."""
+    topics: tuple[str, ...] = ()
+    """What users ask about: conversation i takes topic i, and begins again behind the last. The answer is not told."""
+    topic_prompt: str = "You are a helpful assistant. The user asks you about {topic}."
+    """What the model is told while it writes the user's turn, where there are topics; with {topic} in it."""
+    turn_temperature: float = 1.0
+    """Of users' turns."""
+    answer_temperature: float = 0.7
+    """Of answers."""
+    top_p: float = 0.95
+    """Share of the likeliest tokens that both are drawn from, in (0, 1]."""
+    shard_size: int = 256
+    """Conversations sampled for a shard; that many are lost at most when the program is killed."""
+    top_k: int = 0
+    """Likeliest tokens, at each token of an answer, whose log-probabilities are stored; 0 for none."""
+    filters: FilterConfig = FilterConfig()
+    """What a conversation must be to be kept."""
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ConfigError(f"seed is {self.seed}; allowed: 0 or more")
+        if self.shard_size < 1:
+            raise ConfigError(f"shard_size is {self.shard_size}; allowed: 1 or more")
+        if self.top_k < 0:
+            raise ConfigError(f"top_k is {self.top_k}; allowed: 0 or more")
+        if "{topic}" not in self.topic_prompt:
+            raise ConfigError(f"topic_prompt is {self.topic_prompt!r}; allowed: a text with {{topic}} in it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """One conversation, kept or not."""
+
+    seed: int
+    """Of its own; an answer to its turn with twice this seed and one is its answer."""
+    topic: str | None
+    """What it was to be about."""
+    messages: tuple[dict[str, str], ...] = ()
+    """A system message if there is one, the user's and the assistant's."""
+    turn_tokens: int = 0
+    """Tokens of the user's turn."""
+    document: Document | None = None
+    """What it is to be trained on as; None if it is dropped."""
+    dropped: str | None = None
+    """What is wrong with it; None if nothing is."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A line of a shard."""
+        about = {} if self.topic is None else {"topic": self.topic}
+        return {"messages": list(self.messages), "seed": self.seed, **about}
+
+
+class Conversations:
+    """Writes conversations.
+
+    Args:
+        model: an autoregressive model with a chat template.
+        config: what decides the texts.
+        rows: answers in work at once; more are faster and take more memory, and the texts are the same.
+
+    Raises:
+        RequestError: if the model denoises, its chat template cannot carry what is asked, or a setting is not allowed.
+        CapacityError: if the model's positions cannot hold a conversation.
+    """
+
+    def __init__(self, model: TextModel, config: SynthesisConfig, rows: int = 64) -> None:
+        if not model.spec.autoregressive:
+            raise RequestError(
+                f"{model.name} denoises canvases of {model.spec.canvas_length}; allowed: an autoregressive model"
+            )
+        if not model.tokenizer.has_chat_template:
+            raise RequestError(f"{model.name} has no chat template, so it knows no users; give one that has")
+        if rows < 1:
+            raise ConfigError(f"rows is {rows}; allowed: 1 or more")
+        self._model, self._config = model, config
+        filters = config.filters
+        self._system = ({"role": "system", "content": config.system},) if config.system else ()
+        topics: Sequence[str | None] = config.topics or (None,)
+        openings = [model.tokenizer.encode_opening(self._before_turn(topic)) for topic in topics]
+        self._openings = [tuple(tokens) for tokens, _ in openings]
+        if not all(self._openings):
+            raise RequestError(
+                f"the chat template of {model.name} puts nothing before a user's turn; give another model"
+            )
+        longest = max(map(len, self._openings)) + filters.max_turn_tokens + filters.max_answer_tokens + _SPARE
+        most = model.decoder.config.max_position_embeddings
+        if longest > most:
+            raise CapacityError(
+                f"a conversation may have {longest} tokens: {max(map(len, self._openings))} of the template, "
+                f"{filters.max_turn_tokens} of the turn, {filters.max_answer_tokens} of the answer and {_SPARE} to "
+                f"spare; this model holds {most} positions: ask for fewer"
+            )
+        self._longest = longest
+        engine = EngineConfig(max_rows=rows, max_positions=_STEP_POSITIONS, cache_positions=(rows + 1) * longest)
+        self._answering = self._asking = Engine(model, engine)
+        # In some templates the next turn's token is what ends a user's.
+        end_id = openings[0][1]
+        if end_id is not None and end_id not in model.tokenizer.eos_ids:
+            self._asking = Engine(_ending_with(model.generator, end_id), engine)
+
+    def write(self, indices: range) -> list[Conversation]:
+        """Write some conversations, together.
+
+        Args:
+            indices: which.
+        """
+        seeds = [_seed_of(self._config.seed, i) for i in indices]
+        places = [i % len(self._openings) for i in indices]
+        turns = self._turns(seeds, places)
+        conversations = [self._begun(*parts) for parts in zip(seeds, places, turns, strict=True)]
+        going = [i for i, conversation in enumerate(conversations) if conversation.dropped is None]
+        prompts = [tuple(self._model.tokenizer.encode_chat(conversations[i].messages)) for i in going]
+        fits = [len(prompt) + self._config.filters.max_answer_tokens < self._longest for prompt in prompts]
+        requests = [
+            self._request(
+                prompt,
+                max_tokens=self._config.filters.max_answer_tokens,
+                seed=2 * seeds[i] + 1,
+                temperature=self._config.answer_temperature,
+            )
+            for i, prompt, fit in zip(going, prompts, fits, strict=True)
+            if fit
+        ]
+        results = iter(_results(self._answering, requests))
+        for i, fit in zip(going, fits, strict=True):
+            if fit:
+                conversations[i] = self._ended(conversations[i], next(results))
+            else:
+                conversations[i] = dataclasses.replace(conversations[i], dropped="turn_long")
+        return conversations
+
+    def _before_turn(self, topic: str | None) -> list[dict[str, str]]:
+        told = [message["content"] for message in self._system]
+        if topic is not None:
+            told.append(self._config.topic_prompt.replace("{topic}", topic))
+        return [{"role": "system", "content": "\n".join(told)}] if told else []
+
+    def _turns(self, seeds: Sequence[int], places: Sequence[int]) -> list[Result]:
+        requests = [
+            self._request(
+                self._openings[place],
+                max_tokens=self._config.filters.max_turn_tokens,
+                seed=2 * seed,
+                temperature=self._config.turn_temperature,
+            )
+            for seed, place in zip(seeds, places, strict=True)
+        ]
+        return _results(self._asking, requests)
+
+    def _request(self, prompt: tuple[int, ...], *, max_tokens: int, seed: int, temperature: float) -> Request:
+        # One more than is allowed, for the end token.
+        return self._model.request(
+            prompt, max_tokens=max_tokens + 1, seed=seed, temperature=temperature, top_p=self._config.top_p
+        )
+
+    def _begun(self, seed: int, place: int, turn: Result) -> Conversation:
+        filters, topics = self._config.filters, self._config.topics
+        reason = _reason(filters, turn, least=filters.min_turn_tokens, most=filters.max_turn_tokens)
+        return Conversation(
+            seed=seed,
+            topic=topics[place] if topics else None,
+            messages=(*self._system, {"role": "user", "content": turn.text.strip()}),
+            turn_tokens=len(turn.tokens),
+            dropped=reason and f"turn_{reason}",
+        )
+
+    def _ended(self, conversation: Conversation, answer: Result) -> Conversation:
+        filters, text = self._config.filters, answer.text.strip()
+        reason = _reason(filters, answer, least=filters.min_answer_tokens, most=filters.max_answer_tokens)
+        if reason is not None:
+            return dataclasses.replace(conversation, dropped=f"answer_{reason}")
+        document = chat_document(conversation.messages, text, self._model.tokenizer)
+        if len(document.prompt) + len(document.response) > self._longest:
+            return dataclasses.replace(conversation, dropped="answer_long")
+        messages = (*conversation.messages, {"role": "assistant", "content": text})
+        return dataclasses.replace(conversation, messages=messages, document=document)
+
+
+def _reason(filters: FilterConfig, result: Result, *, least: int, most: int) -> str | None:
+    if result.failed:
+        return "failed"
+    written = Written(text=result.text, tokens=result.tokens, ended=result.finish_reason == "stop")
+    return filters.reason(written, least=least, most=most)
+
+
+def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:
+    found = {index: event.result for index, event in engine.run(requests) if isinstance(event, Finished)}
+    return [found[i] for i in range(len(requests))]
+
+
+def _ending_with(generator: Generator, end_id: int) -> Generator:
+    """The same model, which may also write this special token, and ends there."""
+    tokenizer: Tokenizer = generator.tokenizer.ending_with(end_id)
+    banned_V = generator.banned
+    if banned_V is not None:
+        banned_V = banned_V.clone()
+        banned_V[end_id] = False
+    return dataclasses.replace(generator, tokenizer=tokenizer, banned=banned_V)
+
+
+def _seed_of(seed: int, index: int) -> int:
+    """The seed of a conversation: 52 bits, which any reader of JSON holds exactly."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{index}".encode(), digest_size=8).digest(), "little") >> 12
