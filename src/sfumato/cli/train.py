@@ -18,7 +18,8 @@ from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
     from sfumato.models.decoder import Decoder
-    from sfumato.training.recipe import Run
+    from sfumato.training.distributed import World
+    from sfumato.training.recipe import Recipe, Run
 
 LINE_EVERY_S = 30.0
 """Time between lines of progress where stderr is no terminal."""
@@ -43,17 +44,25 @@ def train(
     """Run a recipe; an interrupt saves the state, from which --resume goes on."""
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
-    from sfumato.training.recipe import Recipe, Run
+    from sfumato.training.distributed import join_world
+    from sfumato.training.recipe import Recipe
+    from sfumato.training.state import newest_state
 
     loaded = load_recipe(Recipe, recipe, overrides or ())
     for task in loaded.evaluation.tasks:
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
-    state = directory / "state.safetensors"
-    if state.exists() and not resume:
+    state = newest_state(directory / "state.safetensors")
+    if state and not resume:
         raise ConfigError(f"{directory} holds the state of a run: go on with --resume, or start in another --dir")
-    if resume and not state.exists():
+    if resume and not state:
         raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
+    with join_world() as world:
+        _run(loaded, directory, world, resume=resume, again=_resuming(recipe, overrides or (), directory, world))
+
+
+def _run(recipe: Recipe, directory: Path, world: World, *, resume: bool, again: Sequence[str]) -> None:
+    from sfumato.training.recipe import Run
 
     sinks: list[Sink] = []
 
@@ -64,23 +73,26 @@ def train(
     def evaluate(decoder: Decoder, step: int) -> dict[str, float]:
         return _scores(run, decoder)
 
-    wanted = evaluate if loaded.evaluation.wanted else None
-    run = Run(loaded, directory, evaluate=wanted, on_record=on_record)
+    wanted = evaluate if recipe.evaluation.wanted else None
+    run = Run(recipe, directory, evaluate=wanted, on_record=on_record, world=world)
     if resume:
         run.resume()
     else:
         run.start()
     try:
         with ExitStack() as stack:
-            sinks.append(stack.enter_context(_progress(directory.name, run)))
-            sinks.append(stack.enter_context(_scalars(directory / "tensorboard", run)))
+            if world.leads:
+                sinks.append(stack.enter_context(_progress(directory.name, run)))
+                sinks.append(stack.enter_context(_scalars(directory / "tensorboard", run)))
             run.trainer.run()
     except KeyboardInterrupt:
-        again = shlex.join(_resuming(recipe, overrides or (), directory))
-        typer.echo(f"sfumato: saved at step {run.trainer.progress.step}; go on with: {again}", err=True)
+        if world.leads:
+            step = run.trainer.progress.step
+            typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join(again)}", err=True)
         raise typer.Exit(130) from None
     run.save_checkpoint()
-    typer.echo(json.dumps(_summary(run)))
+    if world.leads:
+        typer.echo(json.dumps(_summary(run)))
 
 
 def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
@@ -190,9 +202,10 @@ def _found(record: Record) -> dict[str, float]:
     return {key.removeprefix("score/"): value for key, value in record.items() if key.startswith("score/")}
 
 
-def _resuming(recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
+def _resuming(recipe: Path, overrides: Sequence[str], directory: Path, world: World) -> list[str]:
     settings = [part for override in overrides for part in ("--set", override)]
-    return ["sfumato", "train", str(recipe), *settings, "--dir", str(directory), "--resume"]
+    started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
+    return [*started, "sfumato", "train", str(recipe), *settings, "--dir", str(directory), "--resume"]
 
 
 def _summary(run: Run) -> Record:
