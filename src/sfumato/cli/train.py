@@ -31,7 +31,10 @@ Sink = Callable[[Record], None]
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny.toml.")],
+    recipe: Annotated[
+        Path,
+        typer.Argument(help="A TOML file, such as recipes/tiny.toml; --plan also takes 1b, 8b, 26b-a4b, a checkpoint."),
+    ],
     overrides: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
@@ -40,8 +43,20 @@ def train(
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")
     ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Count memory and time on 1 to 64 GPUs; train nothing.")] = False,
+    gpu: Annotated[str, typer.Option("--gpu", help="With --plan: a100, h100, h200 or b200.")] = "h100",
+    mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of the peak that is reached.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --plan: print one JSON object.")] = False,
 ) -> None:
-    """Run a recipe; an interrupt saves the state, from which --resume goes on."""
+    """Run a recipe; an interrupt saves the state, from which --resume goes on. Under torchrun, several processes run it
+    together."""
+    if plan:
+        from sfumato.cli.plan import print_plan
+
+        print_plan(recipe, overrides or (), gpu=gpu, mfu=mfu, as_json=as_json)
+        return
+    if as_json or mfu is not None:
+        raise ConfigError("--json and --mfu say how to plan; allowed: with --plan")
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.training.distributed import join_world

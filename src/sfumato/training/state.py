@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -204,7 +206,10 @@ def _read_shards(path: Path, target: Target) -> tuple[dict[str, Tensor], Progres
         for name, entry in entries.items()
         if isinstance(entry, TensorStorageMetadata)
     }
-    load_shards(tensors, checkpoint_id=path, no_dist=not torch.distributed.is_initialized())
+    with warnings.catch_warnings():
+        # Torch says that one process reads alone, also where it is told to.
+        warnings.filterwarnings("ignore", message="torch.distributed is disabled")
+        load_shards(tensors, checkpoint_id=path, no_dist=not dist.is_initialized())
     return tensors, progress
 
 
