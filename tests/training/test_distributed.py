@@ -224,6 +224,22 @@ def test_two_processes_have_the_losses_gradients_and_weights_of_one(
             torch.testing.assert_close(second[name], value, atol=1e-5, rtol=1e-4)
 
 
+def test_muon_moves_sharded_matrices_as_whole_ones(launcher: Launcher, recipe: Path, tmp_path: Path):
+    """It makes them orthogonal in bfloat16, of 8 bits, where a last bit of the gradient can be one of the update; done
+    shard by shard, updates would be others altogether."""
+    overrides = ("train.muon_lr=1e-2",)
+    begun = Run(load_recipe(Recipe, recipe, overrides), tmp_path / "one").trainer.model.state_dict()
+    begun = {name: tensor.clone() for name, tensor in begun.items()}
+    alone(recipe, tmp_path / "one", *overrides)
+    launcher.run(recipe, tmp_path / "two", *overrides)
+    one, two = (load_file(tmp_path / name / "checkpoint" / "model.safetensors") for name in ("one", "two"))
+    for name, tensor in one.items():
+        if ".layers." in name and tensor.dim() == 2:
+            assert float((two[name] - tensor).norm() / (tensor - begun[name]).norm()) < 0.1, name
+    pairs = zip(records_of(tmp_path / "one"), records_of(tmp_path / "two"), strict=True)
+    assert all(theirs["loss"] == pytest.approx(mine["loss"], rel=1e-3) for mine, theirs in pairs)
+
+
 def test_the_recipe_has_steps_in_which_one_process_alone_reads_a_first_pass(recipe: Path, tmp_path: Path):
     """In them the other has to go along, or both would wait for ever."""
     trainer = Run(load_recipe(Recipe, recipe), tmp_path / "run").trainer
@@ -362,7 +378,6 @@ def test_shards_of_another_model_or_other_optimizers(recipe: Path, launcher: Lau
     ("config", "message"),
     [
         ({"accumulation": 3}, "accumulation is 3; allowed with 2 processes: a multiple of 2"),
-        ({"accumulation": 2, "muon_lr": 1e-2}, "muon_lr is 0.01; allowed under torchrun: 0, which leaves all to AdamW"),
         ({"accumulation": 2, "compile": True}, "compile is true; allowed under torchrun: false"),
     ],
 )

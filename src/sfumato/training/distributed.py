@@ -116,9 +116,12 @@ def join_world() -> Iterator[World]:
         )
     kind = "cuda" if torch.cuda.is_available() else "cpu"
     if kind == "cuda":
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    # Counts and flags are numbers of the host: they go over gloo on GPUs too.
-    dist.init_process_group("cpu:gloo,cuda:nccl" if kind == "cuda" else "gloo", timeout=PATIENCE)
+        device = torch.device(kind, int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+        # Counts and flags are numbers of the host: they go over gloo here too.
+        dist.init_process_group("cpu:gloo,cuda:nccl", timeout=PATIENCE, device_id=device)
+    else:
+        dist.init_process_group("gloo", timeout=PATIENCE)
     try:
         size = dist.get_world_size()
         yield World(dist.get_rank(), size, init_device_mesh(kind, (size,)))

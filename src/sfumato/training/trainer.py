@@ -1,7 +1,8 @@
 """The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe.
 
-All randomness of a step comes from (seed, step), so resuming needs nothing but the state of `state.py`. The loop
-knows nothing of tasks' scores or terminals: evaluation and reporting are callables it is given.
+All randomness of a batch comes from the seed and its number in the run, so resuming needs nothing but the state of
+`state.py`, and several processes divide a step's batches as they like. The loop knows nothing of tasks' scores or
+terminals: evaluation and reporting are callables it is given.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class TrainConfig:
 
 
 class Trainer:
-    """One run in one directory: `state.safetensors` to resume from and `log.jsonl` with a record a step.
+    """One run in one directory: a state to resume from and `log.jsonl` with a record a step.
 
     Args:
         model: weights already drawn or copied; trained in place.
@@ -401,11 +402,6 @@ def _check_world(config: TrainConfig, world: World) -> None:
         if config.dtype != "float32":
             raise ConfigError(f"dtype is {config.dtype}; allowed without torchrun: float32")
         return
-    if config.muon_lr > 0:
-        raise ConfigError(
-            f"muon_lr is {config.muon_lr}; allowed under torchrun: 0, which leaves all to AdamW (Muon needs whole "
-            "matrices, and weights are sharded)"
-        )
     if config.compile:
         raise ConfigError("compile is true; allowed under torchrun: false")
 
