@@ -68,7 +68,7 @@ MOE = ("model.moe={num_experts = 4, num_experts_per_tok = 2, moe_intermediate_si
 # Imports once, then forks as many processes as a line asks for, each with the environment that torchrun gives. As
 # torchrun does, it ends the others when one fails.
 LAUNCHER = """
-import json, os, signal, sys, traceback
+import json, os, resource, signal, sys, traceback
 from pathlib import Path
 import torch, torch._dynamo
 import torch.distributed.checkpoint
@@ -88,6 +88,13 @@ def work(order):
                 bad = [world.rank, run.trainer.progress.step] == order["spoil"]
                 return forward(*args, **kwargs) * (float("nan") if bad else 1.0)
             run.trainer._forward = spoiled
+        if "full" in order:
+            step = run.trainer._step
+            def limited():
+                if [world.rank, run.trainer.progress.step] == order["full"]:
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+                return step()
+            run.trainer._step = limited
         run.trainer.run()
         run.save_checkpoint()
 
@@ -227,7 +234,7 @@ def test_two_processes_have_the_losses_gradients_and_weights_of_one(
 def test_muon_moves_sharded_matrices_as_whole_ones(launcher: Launcher, recipe: Path, tmp_path: Path):
     """It makes them orthogonal in bfloat16, of 8 bits, where a last bit of the gradient can be one of the update; done
     shard by shard, updates would be others altogether."""
-    overrides = ("train.muon_lr=1e-2",)
+    overrides = ("train.muon_lr=1e-2", "train.steps=4")
     begun = Run(load_recipe(Recipe, recipe, overrides), tmp_path / "one").trainer.model.state_dict()
     begun = {name: tensor.clone() for name, tensor in begun.items()}
     alone(recipe, tmp_path / "one", *overrides)
@@ -334,6 +341,17 @@ def test_a_step_that_is_not_finite_in_one_process_is_refused_by_both(
         bool(tensor.isfinite().all())
         for tensor in load_file(tmp_path / "run" / "checkpoint" / "model.safetensors").values()
     )
+
+
+def test_a_disk_that_is_full_for_one_leaves_the_old_state(launcher: Launcher, recipe: Path, tmp_path: Path):
+    overrides = ("train.save_every_s=0",)
+    launcher.start(recipe, tmp_path / "run", *overrides, full=[1, 4])
+    # Both fail, unless the first to do so has the other ended.
+    assert set(launcher.wait()) <= {1, -signal.SIGKILL}
+    assert newest_state(tmp_path / "run" / "state.safetensors") == tmp_path / "run" / "state-4"
+    launcher.run(recipe, tmp_path / "run", *overrides)
+    alone(recipe, tmp_path / "one")
+    assert_same_run(tmp_path / "one", tmp_path / "run", steps=8)
 
 
 def test_half_precision_layers_keep_whole_weights(launcher: Launcher, recipe: Path, tmp_path: Path):

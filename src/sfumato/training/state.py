@@ -123,7 +123,7 @@ def load_state(
     try:
         tensors, progress = read(path, target)
     except (SafetensorError, CheckpointException, OSError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"cannot resume from {path}: {error}") from None
+        raise CheckpointError(f"cannot resume from {path}: {_said(error)}") from None
     try:
         model.load_state_dict(_within(tensors, "model."))
         for name, tensor in average.items():
@@ -181,7 +181,8 @@ def _save_shards(path: Path, progress: Progress, tensors: Mapping[str, Tensor], 
     if world.any(failure is not None)[0]:
         if world.leads:
             shutil.rmtree(partial, ignore_errors=True)
-        raise CheckpointError(f"cannot write {place}: {failure or 'another process failed'}; the state before it stays")
+        reason = _said(failure) if failure else "another process failed"
+        raise CheckpointError(f"cannot write {place}: {reason}; the state before it stays")
     if world.leads:
         partial.replace(place)
         _remove(path, but=place)
@@ -230,6 +231,14 @@ def _remove(path: Path, *, but: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
     if path != but:
         path.unlink(missing_ok=True)
+
+
+def _said(error: BaseException) -> str:
+    """An error in one line; of those of several processes, the first."""
+    if isinstance(error, CheckpointException) and error.failures:
+        rank, (cause, _) = next(iter(error.failures.items()))
+        return f"{cause} (process {rank})"
+    return str(error)
 
 
 def _step_in(path: Path) -> int:
