@@ -357,7 +357,7 @@ def test_a_disk_that_is_full_for_one_leaves_the_old_state(launcher: Launcher, re
 def test_half_precision_layers_keep_whole_weights(launcher: Launcher, recipe: Path, tmp_path: Path):
     """Losses are near those of float32, and what is stored is float32."""
     alone(recipe, tmp_path / "one")
-    launcher.run(recipe, tmp_path / "two", "train.dtype=bfloat16")
+    launcher.run(recipe, tmp_path / "two", "train.precision=bfloat16")
     pairs = zip(records_of(tmp_path / "one"), records_of(tmp_path / "two"), strict=True)
     ratios = [theirs["loss"] / mine["loss"] for mine, theirs in pairs]
     assert ratios == pytest.approx([1.0] * 8, abs=0.02)
@@ -405,13 +405,6 @@ def test_what_several_processes_refuse(
     mesh: Any = object()
     with pytest.raises(ConfigError, match=message):
         make_trainer(tmp_path, world=World(0, 2, mesh), **config)
-
-
-def test_half_precision_needs_shards(make_trainer: Callable[..., Trainer], tmp_path: Path):
-    with pytest.raises(ConfigError, match="dtype is bfloat16; allowed without torchrun: float32"):
-        make_trainer(tmp_path, dtype="bfloat16")
-    with pytest.raises(ConfigError, match="unknown dtype 'float16'"):
-        make_trainer(tmp_path, dtype="float16")
 
 
 def test_an_environment_that_says_half(monkeypatch: pytest.MonkeyPatch):

@@ -85,7 +85,7 @@ def test_operations_are_those_that_torch_counts(
     cost = cost_of(trainer, batch)
     with sdpa_kernel(SDPBackend.MATH):
         with FlopCounterMode(display=False) as forward:
-            total = sum(losses(trainer.model, batch))
+            total = sum(losses(trainer.model, batch, weights={}).values())
         with FlopCounterMode(display=False) as backward:
             total.backward()
     first = cost.first_pass_operations if batch.self_conditioned else 0.0
@@ -104,7 +104,7 @@ def saved_bytes(trainer: Trainer, batch: TrainingBatch) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        total = sum(losses(trainer.model, batch))
+        total = sum(losses(trainer.model, batch, weights={}).values())
     assert total.requires_grad
     return sum(tensor.untyped_storage().nbytes() for place, tensor in kept.items() if place not in weights)
 
@@ -135,7 +135,7 @@ def test_a_plan_by_hand():
     """Eight GPUs of one node, a model without mixture, halves for layers."""
     config = DecoderConfig(**SIZES)
     packing = PackingConfig(rows=4, row_length=128)
-    train = TrainConfig(steps=1, accumulation=16, dtype="bfloat16")
+    train = TrainConfig(steps=1, accumulation=16, precision="bfloat16")
     found = plan(config, packing, ObjectiveConfig(), train, gpu="h100", num_gpus=8, mfu=0.5)
     count = count_model(config)
     assert found.positions == 16 * 4 * 128
@@ -168,7 +168,7 @@ def test_more_gpus_need_less_memory_each_and_recomputing_less_still(gpu: str):
     packing = PackingConfig(rows=1, row_length=4096, canvas_lengths=(256,))
     found = []
     for recompute in (False, True):
-        train = TrainConfig(steps=1, dtype="bfloat16", recompute=recompute)
+        train = TrainConfig(steps=1, precision="bfloat16", recompute=recompute)
         plans = [plan(model, packing, ObjectiveConfig(), train, gpu=gpu, num_gpus=2**i) for i in range(7)]
         sizes = [one.memory_bytes for one in plans]
         assert sizes == sorted(sizes, reverse=True)

@@ -13,9 +13,10 @@ from sfumato.cli.convert import convert
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.heads import heads
 from sfumato.cli.memory import keep_freed_memory
 from sfumato.cli.run import run
-from sfumato.cli.train import train
+from sfumato.cli.train import adapt, distil, train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
@@ -75,7 +76,8 @@ def common(
 app.command(cls=Command)(run)
 app.command(cls=Command)(edit)
 app.command(cls=Command)(infill)
-app.command(cls=Command)(train)
+for trained in (train, adapt, distil, heads):
+    app.command(cls=Command)(trained)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)
 app.command(cls=Command)(convert)

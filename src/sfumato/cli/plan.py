@@ -41,11 +41,14 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         raise ConfigError(unknown("gpu", gpu, GPUS))
     mfu = MFU if mfu is None else mfu
     recipe = _recipe(subject, overrides)
-    count = count_model(recipe.model)
+    model = recipe.model
+    if model is None:
+        raise ConfigError(f"{subject} has no [model]; allowed: one that has, or the directory of the checkpoint itself")
+    count = count_model(model)
 
     def planned(kind: str, num_gpus: int, recompute: bool) -> Plan:
         train = dataclasses.replace(recipe.train, recompute=recompute)
-        tables = (recipe.model, recipe.packing, recipe.objective, train)
+        tables = (model, recipe.packing, recipe.objective, train)
         return plan(*tables, gpu=kind, num_gpus=num_gpus, mfu=mfu, count=count)
 
     if as_json:
@@ -59,7 +62,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
             "model": str(subject),
             "parameters": count.total,
             "active_parameters": count.active,
-            "dtype": recipe.train.dtype,
+            "dtype": recipe.train.precision,
             "rows": recipe.packing.rows,
             "row_length": recipe.packing.row_length,
             "mfu": mfu,
@@ -70,7 +73,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
     active = f", {count.active / 1e9:.2f} billion active" if count.active < count.total else ""
     packing = recipe.packing
     typer.echo(
-        f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in {recipe.train.dtype}; "
+        f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in {recipe.train.precision}; "
         f"{packing.rows} x {packing.row_length} positions a batch; {gpu} at {mfu:.0%} of its peak; GB of each GPU"
     )
     pairs = [(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS]
@@ -102,7 +105,7 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
         "model": model,
         "data": {},
         "packing": SHAPE_PACKING,
-        "train": {"steps": 1, "dtype": "bfloat16"},
+        "train": {"steps": 1, "precision": "bfloat16"},
     }
     for key, value in parse_settings(overrides).items():
         table[key] = {**table[key], **value} if isinstance(value, dict) and key in table else value

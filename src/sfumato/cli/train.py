@@ -30,19 +30,23 @@ Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
 
+RecipePath = Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny.toml.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")]
+Directory = Annotated[Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")]
+
+
 def train(
     recipe: Annotated[
         Path,
         typer.Argument(help="A TOML file, such as recipes/tiny.toml; --plan also takes 1b, 8b, 26b-a4b, a checkpoint."),
     ],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")] = False,
-    directory: Annotated[
-        Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")
-    ] = None,
+    overrides: Overrides = None,
+    resume: Resume = False,
+    directory: Directory = None,
     plan: Annotated[bool, typer.Option("--plan", help="Count memory and time on 1 to 64 GPUs; train nothing.")] = False,
     gpu: Annotated[str, typer.Option("--gpu", help="With --plan: a100, h100, h200 or b200.")] = "h100",
     mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of the peak that is reached.")] = None,
@@ -57,13 +61,46 @@ def train(
         return
     if as_json or mfu is not None:
         raise ConfigError("--json and --mfu say how to plan; allowed: with --plan")
+    _run(recipe, overrides or (), resume, directory, command="train")
+
+
+def adapt(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
+    """Teach an autoregressive checkpoint to refine canvases: a recipe with a table [adapt]."""
+    _run(recipe, overrides or (), resume, directory, command="adapt")
+
+
+def distil(
+    recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None
+) -> None:
+    """Teach a model to need fewer steps: a recipe with init_from and a teacher or sharpen weight."""
+    _run(recipe, overrides or (), resume, directory, command="distil")
+
+
+def _check_kind(recipe: Recipe, command: str) -> None:
+    """Refuse a recipe that is for another command.
+
+    Raises:
+        ConfigError: saying what is missing.
+    """
+    objective = recipe.objective
+    if command == "adapt" and recipe.adapt is None:
+        raise ConfigError("the recipe has no [adapt]; allowed: one that names a base, or `sfumato train`")
+    if command == "distil" and not (recipe.init_from and (objective.teacher_weight or objective.sharpen_weight)):
+        raise ConfigError(
+            "the recipe has no init_from, or neither objective.teacher_weight nor objective.sharpen_weight; allowed: "
+            "a model to start from and one of them, or `sfumato train`"
+        )
+
+
+def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path | None, *, command: str) -> None:
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.training.distributed import join_world
     from sfumato.training.recipe import Recipe
     from sfumato.training.state import newest_state
 
-    loaded = load_recipe(Recipe, recipe, overrides or ())
+    loaded = load_recipe(Recipe, recipe, overrides)
+    _check_kind(loaded, command)
     for task in loaded.evaluation.tasks:
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
@@ -73,10 +110,10 @@ def train(
     if resume and not state:
         raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
     with join_world() as world:
-        _run(loaded, directory, world, resume=resume, again=_resuming(recipe, overrides or (), directory, world))
+        _train(loaded, directory, world, resume=resume, again=_resuming(command, recipe, overrides, directory, world))
 
 
-def _run(recipe: Recipe, directory: Path, world: World, *, resume: bool, again: Sequence[str]) -> None:
+def _train(recipe: Recipe, directory: Path, world: World, *, resume: bool, again: Sequence[str]) -> None:
     from sfumato.training.recipe import Run
 
     sinks: list[Sink] = []
@@ -129,7 +166,7 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
         spec, end_id = recipe.generation_spec, run.tokenizer.eos_ids[0]
         source = held_out_source(recipe.data.tasks, run.tokenizer)
         if recipe.packing.canvas_lengths:
-            process = make_process(spec.noise, recipe.model.vocab_size, spec.mask_id)
+            process = make_process(spec.noise, run.shape.vocab_size, spec.mask_id)
             bound = canvas_nelbo(
                 decoder,
                 process,
@@ -217,10 +254,10 @@ def _found(record: Record) -> dict[str, float]:
     return {key.removeprefix("score/"): value for key, value in record.items() if key.startswith("score/")}
 
 
-def _resuming(recipe: Path, overrides: Sequence[str], directory: Path, world: World) -> list[str]:
+def _resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path, world: World) -> list[str]:
     settings = [part for override in overrides for part in ("--set", override)]
     started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
-    return [*started, "sfumato", "train", str(recipe), *settings, "--dir", str(directory), "--resume"]
+    return [*started, "sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
 
 
 def _summary(run: Run) -> Record:

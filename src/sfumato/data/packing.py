@@ -11,6 +11,7 @@ A batch depends only on (source, seed, step), so a run resumes by knowing its st
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,9 @@ class PackingConfig:
     canvas_lengths: tuple[int, ...] = (64,)
     """Canvas lengths to train. A document takes the smallest that holds its response with probability 1/2, the next
     with 1/4, and so on; a response longer than all is cut into the largest. Empty: no canvases."""
+    canvas_from: tuple[float, ...] = ()
+    """Share of the run from which each of them is trained, ascending, from 0: small canvases first. Empty: all are from
+    the start."""
     cut_share: float = 0.0
     """Share of documents that take any of the lengths that fit a row, so that answers are also learned over several
     canvases."""
@@ -76,6 +80,17 @@ class PackingConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
         if any(length < 2 for length in self.canvas_lengths):
             raise ConfigError(f"canvas_lengths is {self.canvas_lengths}; allowed: lengths of 2 or more")
+        shares = self.canvas_from
+        if shares and (
+            len(shares) != len(self.canvas_lengths)
+            or list(shares) != sorted(shares)
+            or shares[0] != 0.0
+            or not shares[-1] < 1.0
+        ):
+            raise ConfigError(
+                f"canvas_from is {list(shares)}; allowed: for each of {len(self.canvas_lengths)} canvas_lengths a "
+                "share below 1, ascending, the first 0"
+            )
         for name in ("cut_share", "gap_share", "ar_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
@@ -83,6 +98,15 @@ class PackingConfig:
             raise ConfigError(f"gap_share is {self.gap_share} with no canvas_lengths; allowed: 0")
         if not self.canvas_lengths and self.ar_share < 1.0:
             raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
+
+    def at(self, share_done: float) -> PackingConfig:
+        """What is trained when so much of the run is done."""
+        if not self.canvas_from:
+            return self
+        allowed = [
+            length for length, share in zip(self.canvas_lengths, self.canvas_from, strict=True) if share_done >= share
+        ]
+        return dataclasses.replace(self, canvas_lengths=tuple(allowed), canvas_from=())
 
 
 @dataclass(frozen=True)

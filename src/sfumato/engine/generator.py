@@ -57,7 +57,6 @@ class Generator:
         without_V[list(self.tokenizer.eos_ids)] = True
         return torch.stack([banned_V if may else without_V for may in may_end])
 
-    @torch.inference_mode()
     def length_shares(self, prompt: Sequence[int]) -> torch.Tensor:
         """What the length head says behind a prompt: probabilities [B + 1], without any cache.
 
@@ -66,12 +65,22 @@ class Generator:
         """
         if not self.model.length_buckets:
             raise RequestError(f"{self.name} has no length head")
+        with torch.inference_mode():
+            return self.model.length_logits(self.last_state(prompt)[None]).softmax(-1)[0]
+
+    @torch.inference_mode()
+    def last_state(self, prompt: Sequence[int]) -> torch.Tensor:
+        """The state that a length head reads behind a prompt: float [D], without any cache.
+
+        Raises:
+            RequestError: if the prompt has no token for it to read.
+        """
         ahead = torch.tensor([list(prompt[: len(prompt) - self.spec.logit_shift])], device=self.model.device)
         if not ahead.numel():
             raise RequestError(f"the prompt has {len(prompt)} token; allowed: 2 or more, for a length to be read from")
         positions = torch.arange(ahead.shape[1], device=ahead.device)[None]
-        hidden_1QD = self.model(ahead, positions, AttentionSpec(causal=True))
-        return self.model.length_logits(hidden_1QD[:, -1]).softmax(-1)[0]
+        hidden_1QD: torch.Tensor = self.model(ahead, positions, AttentionSpec(causal=True))
+        return hidden_1QD[0, -1]
 
     def first_length(self, shares: Iterable[float]) -> int | None:
         """The length of a first canvas that most likely holds the answer; None if that is longer than all buckets.

@@ -23,8 +23,10 @@ from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
+from sfumato.models.packaged import PACKAGED, locate
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling import SamplerConfig, StopHead
+from sfumato.sampling.stopping import LearnedStop
 from sfumato.spec import GenerationSpec
 
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
@@ -41,8 +43,9 @@ def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: st
     """Load a model.
 
     Args:
-        name: an embedded model's name, such as "tiny"; a checkpoint directory; a GGUF file; or a hub id, such as
-            "org/model", which is taken from the local cache where it is complete or the network is off.
+        name: an embedded model's name, such as "tiny", or that of a checkpoint that comes in a package, such as
+            "smollm2-135m-instruct"; a checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is
+            taken from the local cache where it is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
         quantize: "int8" or "int4" holds the weights of linears and experts in few bits.
 
@@ -56,7 +59,9 @@ def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: st
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    return TextModel(str(name), *load_parts(find(name), dtype=DTYPES[of_weights], quantization=quantization))
+    place = find(name)
+    parts = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization)
+    return TextModel(str(name), *parts, stop_head=LearnedStop.read(place) if place.is_dir() else None)
 
 
 def load_parts(
@@ -92,7 +97,9 @@ def find(name: str | Path) -> Path:
     Raises:
         CheckpointError: if there is no such model.
     """
-    embedded = sorted(path.parent.name for path in ASSETS.glob("*/config.json"))
+    if name in PACKAGED:
+        return locate(str(name))
+    embedded = sorted([*(path.parent.name for path in ASSETS.glob("*/config.json")), *PACKAGED])
     path = ASSETS / str(name) if str(name) in embedded else Path(name)
     if path.is_file() and path.suffix != SUFFIX:
         raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
@@ -130,13 +137,16 @@ class TextModel:
         name: for results.
         checkpoint: weights, spec and sampling defaults.
         tokenizer: its tokenizer.
+        stop_head: a learned stop rule.
 
     Raises:
         CheckpointError: if the tokenizer has more tokens than the model, the sampling defaults are wrong, or the spec
             asks for what this program does not compute.
     """
 
-    def __init__(self, name: str, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, name: str, checkpoint: Checkpoint, tokenizer: Tokenizer, *, stop_head: StopHead | None = None
+    ) -> None:
         config = checkpoint.model.config
         if tokenizer.vocab_size > config.vocab_size:
             raise CheckpointError(
@@ -168,6 +178,7 @@ class TextModel:
             process=process,
             tokenizer=tokenizer,
             banned=self._banned(config.vocab_size),
+            stop_head=stop_head,
         )
 
     @cached_property

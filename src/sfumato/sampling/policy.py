@@ -23,10 +23,10 @@ from sfumato.diffusion.process import Process
 from sfumato.sampling.reading import Statistics
 from sfumato.sampling.settings import RANKING_SAMPLERS, RowSettings
 
-StopHead = Callable[[Statistics, Tensor], Tensor]
-"""A learned stop rule: (statistics, free_RL) -> prob_R, the probability that the draft is already what more
-steps would give. It must not let a position outside free_RL count. Source: Learn2PD, a small MLP on the
-confidences."""
+StopHead = Callable[[Statistics, Tensor, Tensor], Tensor]
+"""A learned stop rule: (statistics, free_RL, stable_R) -> prob_R, the probability that the draft, unchanged for so many
+steps, is already what more steps would give. It must not let a position outside free_RL count. Source: Learn2PD, a
+small MLP on the confidences."""
 
 
 class Turn(NamedTuple):
@@ -305,5 +305,5 @@ def stop(
     entropy_R = (statistics.entropy_RL * free_RL).sum(-1) / free_RL.sum(-1).clamp_min(1)
     stop_R = (stable_R >= settings.stable_steps_R) & (entropy_R < settings.stop_entropy_R)
     if head is not None:
-        stop_R = stop_R | (head(statistics, free_RL) > settings.stop_probability_R)
+        stop_R = stop_R | (head(statistics, free_RL, stable_R) > settings.stop_probability_R)
     return stop_R & settings.adaptive_R

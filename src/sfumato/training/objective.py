@@ -2,15 +2,17 @@
 
 Canvas positions carry DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted and clean, unweighted), the
 clean half an autoregressive cross-entropy. Without canvases the second term is all there is, which makes the
-autoregressive twin the same program on the same documents.
+autoregressive twin the same program on the same documents. A teacher adds a term: read autoregressively where a model
+is adapted, on the same canvas with less noise where it is distilled to fewer steps.
 """
 
 # B rows, T positions of a row, D model, V vocabulary
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -35,6 +37,21 @@ class ObjectiveConfig:
     """Weight of the next-token cross-entropy on the clean half of responses."""
     length_weight: float = 0.0
     """Weight of the length head's cross-entropy, a term for each document (models that have one)."""
+    teacher_weight: float = 0.0
+    """Weight of the divergence from a teacher's prediction, over its likeliest tokens, at canvas positions."""
+    teacher: Literal["ar", "canvas"] = "ar"
+    """What the teacher reads: "ar" the clean half, for documents whose response stands there (ar_share); "canvas" the
+    same canvas at a lower noise level, the next point of the same path back from noise (Sahoo et al. 2025, Duo,
+    arXiv 2506.10892)."""
+    teacher_until: float = 1.0
+    """Share of the run at which the teacher's weight has fallen to 0, in a line; 1 keeps it whole."""
+    teacher_step: float = 0.25
+    """How much lower the level of a "canvas" teacher is."""
+    teacher_top: int = 64
+    """How many of the teacher's likeliest tokens count."""
+    sharpen_weight: float = 0.0
+    """Weight of the entropy, at temperature 1/2, of predictions on canvases that are right: what is certain can be
+    accepted together (Chen et al. 2025, dParallel, arXiv 2509.26488)."""
     t_min: float = 1e-3
     """Lowest noise level drawn."""
     t_max: float = 1.0
@@ -59,7 +76,7 @@ class ObjectiveConfig:
     model's own writing they may both be wrong (SUNDAE, Savinov et al. 2022, arXiv 2112.06749)."""
 
     def __post_init__(self) -> None:
-        for name in ("canvas_weight", "ar_weight", "length_weight"):
+        for name in ("canvas_weight", "ar_weight", "length_weight", "teacher_weight", "sharpen_weight"):
             if not getattr(self, name) >= 0.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         for name in (
@@ -71,11 +88,27 @@ class ObjectiveConfig:
             "self_conditioning_share",
             "unroll_from",
             "unroll_share",
+            "teacher_until",
+            "teacher_step",
         ):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
+        if self.teacher_top < 1:
+            raise ConfigError(f"teacher_top is {self.teacher_top}; allowed: 1 or more")
         if self.t_min >= self.t_max:
             raise ConfigError(f"t_min is {self.t_min}; allowed: below t_max = {self.t_max}")
+
+    def weights(self, share_done: float) -> dict[str, float]:
+        """Weight of each term that counts, by name, when so much of the run is done."""
+        falling = 1.0 if self.teacher_until == 1.0 else max(0.0, 1.0 - share_done / max(self.teacher_until, 1e-9))
+        weights = {
+            "canvas": self.canvas_weight,
+            "ar": self.ar_weight,
+            "length": self.length_weight,
+            "teacher": self.teacher_weight * falling,
+            "sharpen": self.sharpen_weight,
+        }
+        return {name: weight for name, weight in weights.items() if weight > 0.0}
 
 
 @dataclass(frozen=True)
@@ -108,6 +141,26 @@ class Unroll:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What a teacher reads, and where what it says is about."""
+
+    tokens_BS: Tensor
+    """int64; clean halves alone, or whole rows with less noise."""
+    positions_BS: Tensor
+    """int64 rotary positions."""
+    attention: AttentionSpec
+    """See `PackedBatch.inputs`."""
+    canvas_BS: Tensor
+    """bool, True on canvases."""
+    given_BS: Tensor
+    """bool, where the token that is read is given."""
+    place_BT: Tensor
+    """int64; for each position of the batch the one that the teacher predicts its token at."""
+    taught_BT: Tensor
+    """bool, where it does."""
+
+
+@dataclass(frozen=True)
 class TrainingBatch:
     """A corrupted batch, ready for the model."""
 
@@ -137,12 +190,24 @@ class TrainingBatch:
     """True if there is a first pass, whose soft embedding the canvases read if the model has self-conditioning."""
     unroll: Unroll | None = None
     """What that pass writes, if it writes."""
+    lesson: Lesson | None = None
+    """What a teacher reads, if one is asked."""
     accompanied: bool = False
     """True if some process has a first pass: then all of them do one, and a batch that has none reads zeros."""
 
     def first_pass(self, model: Decoder) -> bool:
         """Whether this batch's canvases read something of a first pass, or are written on by it."""
         return self.self_conditioned and (model.config.self_conditioning or self.unroll is not None)
+
+    def counts(self) -> dict[str, int]:
+        """How many positions or documents each term is a sum over, by name."""
+        return {
+            "canvas": int(self.on_canvas_BT.sum()),
+            "ar": int(self.on_clean_BT.sum()),
+            "length": int((self.lengths_BT > 0).sum()),
+            "teacher": 0 if self.lesson is None else int(self.lesson.taught_BT.sum()),
+            "sharpen": int(self.on_canvas_BT.sum()),
+        }
 
 
 def corrupt(
@@ -151,7 +216,7 @@ def corrupt(
     config: ObjectiveConfig,
     share_done: float,
     generator: torch.Generator,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Put noise on the canvases of a batch, each at a level of its own.
 
     Args:
@@ -164,6 +229,7 @@ def corrupt(
     Returns:
         tokens_BT: int64; clean halves unchanged.
         t_BT: float32, the level of each position; 0 on clean halves, and at what is given around a gap.
+        easier_BT: int64; the same path from noise to text, `config.teacher_step` further on.
     """
     num_rows = batch.tokens_BT.shape[0]
     most = max(1, int(batch.canvases_BT.max()))
@@ -172,7 +238,10 @@ def corrupt(
     if config.span_share > 0.0:
         t_BT = torch.where(_outside_span(batch, most, config.span_share, generator), t_BT * t_BT, t_BT)
     t_BT = torch.where(batch.given_BT > 0, 0.0, t_BT)
+    before = generator.get_state()
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
+    again = torch.Generator().set_state(before)
+    easier_BT = process.corrupt(batch.tokens_BT, (t_BT - config.teacher_step).clamp_min(0.0), again)
     if share_done < config.mask_until:
         if process.mask_id is None:
             raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
@@ -181,7 +250,9 @@ def corrupt(
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
         masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
         noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
-    return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT), t_BT
+    on_canvas = batch.canvases_BT > 0
+    noisy_BT, easier_BT = (torch.where(on_canvas, one, batch.tokens_BT) for one in (noisy_BT, easier_BT))
+    return noisy_BT, t_BT, easier_BT
 
 
 def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.Generator) -> Tensor:
@@ -224,7 +295,7 @@ def prepare(
         device: where the result goes.
         logit_shift: canvases too predict the token after each position.
     """
-    noisy_BT, t_BT = corrupt(batch, process, config, share_done, generator)
+    noisy_BT, t_BT, easier_BT = corrupt(batch, process, config, share_done, generator)
     canvas_BT = batch.canvases_BT > 0
     supervised_BT = batch.targets_BT != IGNORED
     on_canvas_BT = supervised_BT & canvas_BT
@@ -239,10 +310,15 @@ def prepare(
         unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device, logit_shift)
     tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
     given_BT, lengths_BT = batch.given_BT, batch.lengths_BT
+    lesson = None
+    if "teacher" in config.weights(share_done) and config.teacher == "ar":
+        lesson = _clean_lesson(batch, on_canvas_BT, device)
     if logit_shift:
         # The last token of a prompt is read at the head of the canvas.
         given_BT = torch.where(canvas_BT, shift_right(given_BT, batch.before_BT.clamp_max(0)), 0)
         lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
+    if "teacher" in config.weights(share_done) and config.teacher == "canvas":
+        lesson = _canvas_lesson(batch, easier_BT, given_BT, on_canvas_BT, device, logit_shift)
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
         positions_BT=positions_BT.to(device),
@@ -257,6 +333,7 @@ def prepare(
         known_tokens_BT=batch.tokens_BT.to(device),
         self_conditioned=self_conditioned,
         unroll=unroll,
+        lesson=lesson,
     )
 
 
@@ -286,20 +363,75 @@ def _unroll(
     )
 
 
+def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> Lesson:
+    """The clean halves of the rows, in front of each other; what predicts a canvas's token stands one before it."""
+    clean_BT = (batch.canvases_BT == 0) & (batch.documents_BT >= 0)
+    num_rows, row_length = clean_BT.shape
+    most = max(1, int(clean_BT.sum(1).max()))
+    index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :most]
+    _, positions_BT, mask_B1TT = batch.inputs(batch.tokens_BT)
+    rows_B11 = torch.arange(num_rows)[:, None, None]
+    mask_BSS = mask_B1TT[:, 0][rows_B11, index_BS[:, :, None], index_BS[:, None, :]]
+    # Where a document's position stands, for those whose next token is known.
+    size = int(batch.documents_BT.max()) + 1, int(batch.positions_BT.max()) + 2
+    table = torch.full((num_rows, *size), -1)
+    places = torch.arange(most)[None].expand(num_rows, -1)
+    documents_BS, own_BS = batch.documents_BT.gather(1, index_BS), batch.positions_BT.gather(1, index_BS)
+    known_BS = clean_BT.gather(1, index_BS) & (batch.targets_BT.gather(1, index_BS) != IGNORED)
+    rows_BS = torch.arange(num_rows)[:, None].expand(-1, most)
+    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = places[known_BS]
+    rows_BT = torch.arange(num_rows)[:, None].expand(-1, row_length)
+    place_BT = table[rows_BT, batch.documents_BT.clamp_min(0), batch.positions_BT]
+    return Lesson(
+        tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
+        positions_BS=positions_BT.gather(1, index_BS).to(device),
+        attention=AttentionSpec(mask=mask_BSS[:, None].to(device)),
+        canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
+        given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
+        place_BT=place_BT.to(device),
+        taught_BT=(on_canvas_BT & (place_BT >= 0)).to(device),
+    )
+
+
+def _canvas_lesson(
+    batch: PackedBatch,
+    easier_BT: Tensor,
+    given_BT: Tensor,
+    on_canvas_BT: Tensor,
+    device: torch.device,
+    logit_shift: bool,
+) -> Lesson:
+    """The same rows with less noise."""
+    tokens_BT, positions_BT, mask_B1TT = batch.inputs(easier_BT, logit_shift=logit_shift)
+    return Lesson(
+        tokens_BS=tokens_BT.to(device),
+        positions_BS=positions_BT.to(device),
+        attention=AttentionSpec(mask=mask_B1TT.to(device)),
+        canvas_BS=(batch.canvases_BT > 0).to(device),
+        given_BS=(given_BT > 0).to(device),
+        place_BT=torch.arange(tokens_BT.shape[1])[None].expand_as(tokens_BT).to(device),
+        taught_BT=on_canvas_BT.to(device),
+    )
+
+
 def losses(
-    model: Decoder, batch: TrainingBatch, *, forward: Callable[..., Tensor] | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Summed cross-entropies of one batch, in nats.
+    model: Decoder,
+    batch: TrainingBatch,
+    *,
+    weights: Mapping[str, float],
+    teacher: Decoder | None = None,
+    teacher_top: int = 64,
+    forward: Callable[..., Tensor] | None = None,
+) -> dict[str, Tensor]:
+    """The terms of one batch, each a sum over `TrainingBatch.counts`, in nats.
 
     Args:
         model: the decoder in training.
         batch: from `prepare`.
+        weights: from `ObjectiveConfig.weights`; canvas and ar are always reckoned.
+        teacher: what says more, if that is asked for.
+        teacher_top: see `ObjectiveConfig`.
         forward: a compiled form of the model's forward; None calls the model.
-
-    Returns:
-        canvas_sum: over `on_canvas_BT`, own token.
-        clean_sum: over `on_clean_BT`, next token.
-        length_sum: of the length head, over the documents; 0 without one.
     """
     forward = forward or model
     tokens_BT, soft_BTD = batch.tokens_BT, None
@@ -323,14 +455,44 @@ def losses(
     hidden_BTD = forward(
         tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD, **marks
     )
-    sums = []
-    for chosen_BT in (batch.on_canvas_BT, batch.on_clean_BT):
-        logits_NV = model.logits(hidden_BTD[chosen_BT])
-        sums.append(flat_cross_entropy(logits_NV, batch.targets_BT[chosen_BT])[0])
-    length_sum = sums[0].new_zeros(())
+    canvas_NV = model.logits(hidden_BTD[batch.on_canvas_BT])
+    targets_N = batch.targets_BT[batch.on_canvas_BT]
+    terms = {
+        "canvas": flat_cross_entropy(canvas_NV, targets_N)[0],
+        "ar": flat_cross_entropy(model.logits(hidden_BTD[batch.on_clean_BT]), batch.targets_BT[batch.on_clean_BT])[0],
+    }
+    if "sharpen" in weights:
+        terms["sharpen"] = right_entropy(canvas_NV, targets_N)
+    if "teacher" in weights and batch.lesson is not None and teacher is not None:
+        taught_N = batch.lesson.taught_BT[batch.on_canvas_BT]
+        terms["teacher"] = _divergence(canvas_NV[taught_N], teacher, batch.lesson, teacher_top)
     read_BT = batch.lengths_BT > 0
     if model.length_buckets:
         edges = torch.tensor(model.length_buckets, device=read_BT.device)
         bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
-        length_sum = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")
-    return sums[0], sums[1], length_sum
+        terms["length"] = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")
+    return terms
+
+
+def right_entropy(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
+    """Summed entropy at temperature 1/2 where the likeliest token is the right one, in nats.
+
+    Source: Chen et al. 2025, dParallel, arXiv 2509.26488, equation 5.
+    """
+    sharp_MV = (logits_NV[logits_NV.argmax(-1) == targets_N] / 0.5).log_softmax(-1)
+    return -(sharp_MV.exp() * sharp_MV).sum()
+
+
+def _divergence(logits_NV: Tensor, teacher: Decoder, lesson: Lesson, top: int) -> Tensor:
+    """Summed over what is taught: of the teacher's likeliest tokens, p log (p / q)."""
+    with torch.no_grad():
+        marks = {"given_RQ": lesson.given_BS} if teacher.config.given_embedding else {}
+        hidden_BSD = teacher(
+            lesson.tokens_BS, lesson.positions_BS, lesson.attention, canvas_RQ=lesson.canvas_BS, **marks
+        )
+        rows_B1 = torch.arange(len(hidden_BSD), device=hidden_BSD.device)[:, None]
+        hidden_ND = hidden_BSD[rows_B1, lesson.place_BT.clamp_min(0)][lesson.taught_BT]
+        wanted_NV = teacher.logits(hidden_ND).log_softmax(-1)
+        best_NK, tokens_NK = wanted_NV.topk(min(top, wanted_NV.shape[-1]), dim=-1)
+    own_NK = logits_NV.log_softmax(-1).gather(1, tokens_NK)
+    return (best_NK.exp() * (best_NK - own_NK)).sum()

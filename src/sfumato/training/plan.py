@@ -344,7 +344,7 @@ def plan(
     for name, share in (("mfu", mfu), ("supervised_share", supervised_share)):
         if not 0.0 < share <= 1.0:
             raise ConfigError(f"{name} is {share}; allowed: above 0, up to 1")
-    peaks, size, count = GPUS[gpu], BYTES[train.dtype], count or count_model(config)
+    peaks, size, count = GPUS[gpu], BYTES[train.precision], count or count_model(config)
     share, in_company = _first_pass_shares(config, objective, num_gpus)
     own = max(1, train.accumulation // num_gpus)
     cost = batch_cost(
@@ -352,7 +352,7 @@ def plan(
         rows=packing.rows,
         row_length=packing.row_length,
         supervised=math.ceil(packing.rows * packing.row_length * supervised_share),
-        dtype=train.dtype,
+        dtype=train.precision,
         # Memory is that of the batches that need most.
         self_conditioned=share > 0.0,
         recompute=train.recompute,
@@ -362,7 +362,7 @@ def plan(
 
     layers, around, largest = sum(count.layers), count.around, max(count.layers)
     gathered = 0.0
-    if num_gpus > 1 or train.dtype != "float32":
+    if num_gpus > 1 or train.precision != "float32":
         # Weights of two layers and what is around them, their gradients, and those being reduced, in float32.
         gathered = size * (around + 2 * largest) + size * (around + largest) + 4 * max(around, largest)
     state = {name: each * count.total / num_gpus for name, each in STATE_BYTES.items()}
@@ -388,7 +388,7 @@ def plan(
         operations=operations,
         operations_per_position=operations / positions,
         exchanged_bytes=exchanged,
-        compute_s=operations / num_gpus / (peaks.operations_per_s[train.dtype] * mfu),
+        compute_s=operations / num_gpus / (peaks.operations_per_s[train.precision] * mfu),
         exchange_s=exchanged / (rate * LINK_SHARE),
         optimizer_s=STATE_TRAFFIC * count.total / num_gpus / peaks.bytes_per_s,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -15,8 +17,10 @@ from sfumato.data.tasks import draw, find_task
 from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError
+from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.packaged import PACKAGED, locate
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World
@@ -50,6 +54,25 @@ class DataConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdaptConfig:
+    """An autoregressive checkpoint that learns to refine canvases."""
+
+    base: str
+    """Its directory or GGUF file, or the name of one that comes in a package, such as smollm2-135m-instruct."""
+    layers: int = 0
+    """Its first so many layers alone, with its embeddings and its head, to try a recipe out; 0 takes all."""
+    canvas_embedding: bool = True
+    given_embedding: bool = False
+    self_conditioning: bool = True
+    length_buckets: tuple[int, ...] = ()
+    """What it gets besides, as in `DecoderConfig`; all of it starts at zero, where the model is what it was."""
+
+    def __post_init__(self) -> None:
+        if self.layers < 0:
+            raise ConfigError(f"adapt.layers is {self.layers}; allowed: 0 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvaluationConfig:
     """What is measured while training, on the averaged weights."""
 
@@ -72,8 +95,10 @@ class EvaluationConfig:
 class Recipe:
     """Everything about a run; one table a field."""
 
-    model: DecoderConfig
-    """Shape of the model; vocab_size is also that of a tokenizer trained here."""
+    model: DecoderConfig | None = None
+    """Shape of the model; vocab_size is also that of a tokenizer trained here. Not for one that is adapted."""
+    adapt: AdaptConfig | None = None
+    """What is adapted."""
     data: DataConfig
     """Sources and tokenizer."""
     train: TrainConfig
@@ -89,7 +114,8 @@ class Recipe:
     evaluation: EvaluationConfig = EvaluationConfig()
     """Scores while training."""
     init_from: str = ""
-    """Checkpoint directory whose weights to start from; parts of the model that it lacks start fresh."""
+    """Checkpoint directory whose weights to start from; parts of the model that it lacks start fresh. Without a
+    [model] its shape is taken from there as well."""
 
 
 class Run:
@@ -115,20 +141,22 @@ class Run:
         on_record: Callable[[Record], None] | None = None,
         world: World | None = None,
     ) -> None:
-        in_spec, in_model = recipe.generation_spec.self_conditioning, recipe.model.self_conditioning
+        self.recipe = recipe
+        self.directory = directory
+        start = self._start()
+        self.shape = start.config
+        in_spec, in_model = recipe.generation_spec.self_conditioning, self.shape.self_conditioning
         if in_spec != in_model:
             raise ConfigError(
                 f"generation_spec.self_conditioning is {in_spec} and model.self_conditioning is {in_model}; "
                 "allowed: the same for both"
             )
-        self.recipe = recipe
-        self.directory = directory
         self.world = world or World()
         self.tokenizer = self.world.first(self._tokenizer)
         window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
         self.trainer = Trainer(
-            self._model(),
-            make_process(recipe.generation_spec.noise, recipe.model.vocab_size, recipe.generation_spec.mask_id),
+            start,
+            make_process(recipe.generation_spec.noise, self.shape.vocab_size, recipe.generation_spec.mask_id),
             make_source(recipe.data.tasks, recipe.data.files, self.tokenizer, window),
             end_id=self.tokenizer.eos_ids[0],
             logit_shift=recipe.generation_spec.logit_shift,
@@ -136,6 +164,7 @@ class Run:
             objective=recipe.objective,
             config=recipe.train,
             directory=directory,
+            teacher=copy.deepcopy(start) if recipe.objective.teacher_weight > 0 else None,
             evaluate=evaluate,
             on_record=on_record,
             world=self.world,
@@ -193,34 +222,79 @@ class Run:
         self.world.wait()
 
     def _tokenizer(self) -> Tokenizer:
-        data = self.recipe.data
+        data, vocab_size = self.recipe.data, self.shape.vocab_size
         own = self.directory / "tokenizer"
         given = Path(data.tokenizer) if data.tokenizer else own
         if data.tokenizer or (own / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
+        elif self.recipe.adapt is not None:
+            place = opened(_base(self.recipe.adapt))
+            tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
+        elif self.recipe.model is None:
+            tokenizer = Tokenizer.load(given := Path(self.recipe.init_from))
         else:
-            tokenizer = train_tokenizer(_texts(data), self.recipe.model.vocab_size)
+            tokenizer = train_tokenizer(_texts(data), vocab_size)
             tokenizer.save(own)
-        if tokenizer.vocab_size > self.recipe.model.vocab_size:
+        if tokenizer.vocab_size > vocab_size:
             raise ConfigError(
-                f"model.vocab_size is {self.recipe.model.vocab_size}; allowed: at least {tokenizer.vocab_size}, "
+                f"model.vocab_size is {vocab_size}; allowed: at least {tokenizer.vocab_size}, "
                 f"the size of the tokenizer in {given}"
             )
         return tokenizer
 
-    def _model(self) -> Decoder:
-        model = Decoder(self.recipe.model)
-        model.initialize(self.recipe.train.seed)
-        if self.recipe.init_from:
-            start = load_checkpoint(Path(self.recipe.init_from)).model.state_dict()
-            own = model.state_dict()
+    def _start(self) -> Decoder:
+        """The model before its first step."""
+        recipe = self.recipe
+        if recipe.adapt is not None:
+            if recipe.model is not None or recipe.init_from:
+                raise ConfigError("[adapt] says what the model is and where it starts; leave [model] and init_from out")
+            return _adapted(recipe.adapt, recipe.train.seed)
+        if recipe.model is None and not recipe.init_from:
+            raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
+        found = load_checkpoint(Path(recipe.init_from)).model if recipe.init_from else None
+        if found is not None and not isinstance(found, Decoder):
+            raise ConfigError(f"init_from is {recipe.init_from}, a {type(found).__name__}; allowed: a model of ours")
+        if recipe.model is None:
+            assert found is not None
+            return found.requires_grad_(True)
+        model = Decoder(recipe.model)
+        model.initialize(recipe.train.seed)
+        if found is not None:
+            start, own = found.state_dict(), model.state_dict()
             alien = [name for name in start if name not in own or start[name].shape != own[name].shape]
             if alien:
-                raise ConfigError(
-                    f"init_from is {self.recipe.init_from}; its tensors do not fit this model: {alien[:8]}"
-                )
+                raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
             model.load_state_dict(own | start)
         return model
+
+
+def _base(adapt: AdaptConfig) -> Path:
+    return locate(adapt.base) if adapt.base in PACKAGED else Path(adapt.base)
+
+
+def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
+    """An autoregressive checkpoint with what a canvas needs, which starts at zero."""
+    found = load_checkpoint(_base(adapt))
+    if not isinstance(found.model, Decoder) or not found.spec.autoregressive:
+        raise ConfigError(f"adapt.base is {adapt.base}; allowed: an autoregressive checkpoint of a Llama or Qwen shape")
+    shape, layers = found.model.config, adapt.layers or found.model.config.num_hidden_layers
+    if layers > shape.num_hidden_layers:
+        raise ConfigError(f"adapt.layers is {layers}; allowed: up to {shape.num_hidden_layers}, those of {adapt.base}")
+    model = Decoder(
+        dataclasses.replace(
+            shape,
+            num_hidden_layers=layers,
+            canvas_embedding=adapt.canvas_embedding,
+            given_embedding=adapt.given_embedding,
+            self_conditioning=adapt.self_conditioning,
+            length_buckets=adapt.length_buckets,
+        )
+    )
+    model.initialize(seed)
+    own = model.state_dict()
+    start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
+    model.load_state_dict(own | start)
+    return model
 
 
 def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:

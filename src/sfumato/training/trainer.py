@@ -25,7 +25,7 @@ from torch.distributed.tensor import DTensor
 
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
-from sfumato.errors import CheckpointError, ConfigError, SfumatoError, unknown
+from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World, local, recompute, shard
@@ -66,10 +66,10 @@ class TrainConfig:
     """Seconds between saved states."""
     threads: int = 0
     """CPU threads; 0 leaves torch's choice."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of what is computed; weights, gradients and optimizer states are float32."""
     compile: bool = False
     """Compile the model's forward and backward (a minute at the start of every sitting)."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    """What layers compute in; weights, reduced gradients and optimizers stay float32. bfloat16 needs torchrun."""
     recompute: bool = False
     """Keep the inputs of layers alone for the backward, which then computes the rest again: less memory, a third more
     arithmetic."""
@@ -87,8 +87,6 @@ class TrainConfig:
         ):
             if not getattr(self, name) >= least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
-        if self.dtype not in ("float32", "bfloat16"):
-            raise ConfigError(unknown("dtype", self.dtype, ["float32", "bfloat16"]))
         for name in ("lr", "clip"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
@@ -115,6 +113,7 @@ class Trainer:
         logit_shift: canvases too predict the token after each position.
         packing, objective, config: see their classes.
         directory: of the run; made if need be.
+        teacher: what says more than the data, if the objective asks for it; it is not trained.
         evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
         on_record: called with every record, in the first process.
         world: the processes of the run; None is this one alone.
@@ -135,6 +134,7 @@ class Trainer:
         objective: ObjectiveConfig,
         config: TrainConfig,
         directory: Path,
+        teacher: Decoder | None = None,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
         world: World | None = None,
@@ -143,7 +143,7 @@ class Trainer:
         _check_world(config, self.world)
         if config.recompute:
             recompute(model)
-        shard(model, self.world, dtype=getattr(torch, config.dtype))
+        shard(model, self.world, dtype=getattr(torch, config.precision))
         self.model = model
         self.progress = Progress()
         self.config = config
@@ -154,6 +154,7 @@ class Trainer:
         self._logit_shift = logit_shift
         self._packing = packing
         self._objective = objective
+        self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
         self._evaluate = evaluate
         self._on_record = on_record
         self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
@@ -249,30 +250,36 @@ class Trainer:
         step, config = self.progress.step, self.config
         share_done = step / config.steps
         batches, own_tokens = self._batches(step, share_done)
-        own_counts = (
-            sum(int(batch.on_canvas_BT.sum()) for batch in batches),
-            sum(int(batch.on_clean_BT.sum()) for batch in batches),
-            sum(int((batch.lengths_BT > 0).sum()) for batch in batches),
-        )
-        num_tokens, *found = self.world.sum(own_tokens, *own_counts)
-        counts = [max(1, int(count)) for count in found]
+        weights = self._objective.weights(share_done)
+        own_counts = {name: sum(batch.counts()[name] for batch in batches) for name in batches[0].counts()}
+        num_tokens, *found = self.world.sum(own_tokens, *own_counts.values())
+        counts = {name: max(1, int(count)) for name, count in zip(own_counts, found, strict=True)}
         # Forwards gather weights from all, so that a first pass of one process is one of all.
         firsts = self.world.any(*(batch.first_pass(self.model) for batch in batches))
         batches = [replace(batch, accompanied=first) for batch, first in zip(batches, firsts, strict=True)]
 
         self.model.train()
-        weights = (self._objective.canvas_weight, self._objective.ar_weight, self._objective.length_weight)
-        terms = [0.0, 0.0, 0.0]
+        # Sharded weights are cast where they are gathered.
+        autocast = config.precision == "bfloat16" and self.world.mesh is None
+        means = dict.fromkeys(("canvas", "ar", *weights), 0.0)
         for batch in batches:
-            sums = losses(self.model, batch, forward=self._forward)
-            means = [term / count for term, count in zip(sums, counts, strict=True)]
-            total = sum(weight * mean for weight, mean in zip(weights, means, strict=True))
-            total.backward()  # type: ignore[union-attr]
-            terms = [term + mean.item() for term, mean in zip(terms, means, strict=True)]
-        terms = self.world.sum(*terms)
-        loss = sum(weight * term for weight, term in zip(weights, terms, strict=True))
+            with torch.autocast(self.model.device.type, torch.bfloat16, enabled=autocast):
+                sums = losses(
+                    self.model,
+                    batch,
+                    weights=weights,
+                    teacher=self._teacher,
+                    teacher_top=self._objective.teacher_top,
+                    forward=self._forward,
+                )
+            terms = {name: term / counts[name] for name, term in sums.items()}
+            total = torch.stack([weights.get(name, 0.0) * term for name, term in terms.items()]).sum()
+            total.backward()  # type: ignore[no-untyped-call]
+            means |= {name: means.get(name, 0.0) + term.item() for name, term in terms.items()}
+        means = dict(zip(means, self.world.sum(*means.values()), strict=True))
+        loss = sum(weight * means[name] for name, weight in weights.items())
         norm = self._clip()
-        [refused] = self.world.any(not math.isfinite(norm + sum(terms)))
+        [refused] = self.world.any(not math.isfinite(norm + sum(means.values())))
         scale = config.lr_scale(step)
         for optimizer in self.optimizers.values():
             if not refused:
@@ -294,9 +301,7 @@ class Trainer:
         return {
             "step": step + 1,
             "loss": loss,
-            "canvas_loss": terms[0],
-            "ar_loss": terms[1],
-            **({"length_loss": terms[2]} if self.model.length_buckets else {}),
+            **{f"{name}_loss": mean for name, mean in means.items()},
             "gradient_norm": norm,
             "lr_scale": scale,
             "refused": refused,
@@ -319,7 +324,9 @@ class Trainer:
         for part in self.world.share(self.config.accumulation):
             index = step * self.config.accumulation + part
             generator = torch.Generator().manual_seed(_mix(self.config.seed, index))
-            packed = pack(self._source, self._packing, seed=self.config.seed, step=index, end_id=self._end_id)
+            packed = pack(
+                self._source, self._packing.at(share_done), seed=self.config.seed, step=index, end_id=self._end_id
+            )
             num_tokens += packed.num_tokens
             batches.append(
                 prepare(
@@ -398,11 +405,7 @@ def _check_world(config: TrainConfig, world: World) -> None:
             f"accumulation is {config.accumulation}; allowed with {world.size} processes: a multiple of {world.size}, "
             "as each takes as many batches of a step"
         )
-    if world.mesh is None:
-        if config.dtype != "float32":
-            raise ConfigError(f"dtype is {config.dtype}; allowed without torchrun: float32")
-        return
-    if config.compile:
+    if world.mesh is not None and config.compile:
         raise ConfigError("compile is true; allowed under torchrun: false")
 
 

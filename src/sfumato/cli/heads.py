@@ -1,0 +1,102 @@
+"""`sfumato heads`: learn when to stop and how long an answer will be, on a finished model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sfumato.cli.train import Directory, Overrides, RecipePath
+from sfumato.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
+    from sfumato.models.decoder import Decoder
+    from sfumato.training.heads import HeadsRecipe
+
+
+def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory = None) -> None:
+    """Learn a stop head and a length head from a model's own answers; what was gathered before is used again."""
+    from sfumato.config import load_recipe
+    from sfumato.data.tasks import find_task
+    from sfumato.engine.model import load
+    from sfumato.evaluation.gathering import gather, prompts
+    from sfumato.models.checkpoint import save_checkpoint
+    from sfumato.models.decoder import Decoder
+    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.storage import write_atomically
+    from sfumato.training.heads import (
+        HeadsRecipe,
+        fit_length,
+        fit_stop,
+        length_scores,
+        split,
+        stop_scores,
+        stop_threshold,
+    )
+
+    loaded = load_recipe(HeadsRecipe, recipe, overrides or ())
+    for task in loaded.tasks:
+        find_task(task)
+    directory = directory or Path("runs") / recipe.stem
+    _check_same(loaded, directory)
+    model = load(loaded.model)
+    if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
+        raise ConfigError(f"model is {loaded.model}; allowed: a model of ours that refines canvases")
+    write_atomically(directory / "recipe.json", (json.dumps(dataclasses.asdict(loaded), indent=2) + "\n").encode())
+    asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
+    settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
+    for done in gather(model, asked, directory, **settings):
+        typer.echo(f"{directory.name}: {done}/{len(asked)} answers", err=True)
+    learned, held_out = split(sorted(directory.glob("features-*.safetensors")), loaded.held_out)
+    scores: dict[str, float] = {}
+    generation = dict(model.generation)
+    checkpoint = directory / "checkpoint"
+    decoder = _with_length_head(model, loaded)
+    if loaded.length_buckets:
+        fit_length(decoder, learned, loaded)
+        scores |= length_scores(decoder, held_out)
+    head = model.generator.stop_head
+    if loaded.stop:
+        head = fit_stop(learned, loaded)
+        generation["stop_probability"] = stop_threshold(head, learned, loaded)
+        scores |= stop_scores(head, held_out, loaded, generation["stop_probability"])
+    save_checkpoint(checkpoint, decoder, model.spec, generation=generation)
+    if head is not None:
+        assert isinstance(head, LearnedStop)
+        head.write(checkpoint)
+    model.tokenizer.save(checkpoint)
+    rounded = {name: round(value, 4) for name, value in scores.items()}
+    typer.echo(json.dumps({"steps_seen": len(learned.settled_N), **rounded, "checkpoint": str(checkpoint)}))
+
+
+def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
+    """Refuse to go on with what another recipe has gathered."""
+    path = directory / "recipe.json"
+    if not path.exists():
+        return
+    before, now = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(dataclasses.asdict(recipe)))
+    gathering = ("model", "tasks", "files", "n", "steps", "max_tokens", "seed")
+    changed = [f"{key} was {before.get(key)!r} and is {now[key]!r}" for key in gathering if before.get(key) != now[key]]
+    if changed:
+        raise ConfigError(
+            f"{directory} holds what was gathered by another recipe: {'; '.join(changed)}; use another --dir"
+        )
+
+
+def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
+    """The model, with a fresh length head if one is asked for."""
+    from sfumato.models.decoder import Decoder
+
+    decoder = model.decoder
+    assert isinstance(decoder, Decoder)
+    if not recipe.length_buckets:
+        return decoder
+    changed = Decoder(dataclasses.replace(decoder.config, length_buckets=recipe.length_buckets))
+    own = changed.state_dict()
+    kept = {name: tensor for name, tensor in decoder.state_dict().items() if not name.startswith("length_head")}
+    changed.load_state_dict(own | kept)
+    return changed.eval()

@@ -1,0 +1,107 @@
+"""What heads are learned from: a model's own answers, step by step."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+
+from sfumato.data.sources import read_records
+from sfumato.data.tasks import draw, find_task
+from sfumato.engine.model import Prompt, TextModel
+from sfumato.engine.request import Result
+from sfumato.errors import ConfigError
+from sfumato.sampling.stopping import stop_features
+from sfumato.storage import write_atomically
+
+PIECE = 32
+"""Answers of a piece: so many are lost at most if gathering is interrupted."""
+
+
+def prompts(tasks: Mapping[str, float], files: Mapping[str, float], n: int, seed: int) -> list[Prompt]:
+    """Prompts of tasks and of files of chats, by weight.
+
+    Raises:
+        ConfigError: if a task or a file is not there, or a file has no prompts.
+    """
+    rng = random.Random(f"heads {seed}")
+    names, weights = [*tasks, *files], [*tasks.values(), *files.values()]
+    turns = {path: [record.turns for record in read_records(Path(path)) if record.turns] for path in files}
+    for path, found in turns.items():
+        if not found:
+            raise ConfigError(f"{path} holds no prompts; allowed: messages, or prompt and response")
+    drawn: list[Prompt] = []
+    for name in rng.choices(names, weights, k=n):
+        if name in turns:
+            drawn.append(rng.choice(turns[name]))
+        else:
+            drawn.append(draw(find_task(name), "train", rng.getrandbits(62)).prompt)
+    return drawn
+
+
+def gather(
+    model: TextModel, asked: Sequence[Prompt], directory: Path, *, steps: int, max_tokens: int, seed: int
+) -> Iterator[int]:
+    """Answer prompts, and leave in pieces what heads are to see, under the names that `training.heads` reads; pieces
+    that are there are not made again.
+
+    Args:
+        model: answers, with all of the steps of each canvas.
+        asked: the prompts.
+        directory: for the pieces.
+        steps: of a canvas.
+        max_tokens: most tokens of an answer.
+        seed: of the answers.
+
+    Yields:
+        How many are done.
+    """
+    for first in range(0, len(asked), PIECE):
+        path = directory / f"features-{first:06d}.safetensors"
+        if not path.exists():
+            piece = _piece(model, asked[first : first + PIECE], steps, max_tokens, seed + first)
+            write_atomically(path, save({name: tensor.contiguous() for name, tensor in piece.items()}))
+        yield min(first + PIECE, len(asked))
+
+
+def _piece(
+    model: TextModel, asked: Sequence[Prompt], steps: int, max_tokens: int, seed: int
+) -> dict[str, torch.Tensor]:
+    results = model.generate_batch(
+        asked,
+        seeds=[seed + i for i in range(len(asked))],
+        trace=True,
+        canvas_length=model.spec.canvas_length,
+        steps=steps,
+        adaptive=False,
+        max_tokens=max_tokens,
+    )
+    seen = [_steps(result) for result in results]
+    whole = [i for i, result in enumerate(results) if result.finish_reason == "stop"]
+    states = [model.generator.last_state(model.request(asked[i]).prompt).float().cpu() for i in whole]
+    return {
+        "features_NF": torch.cat([features for features, _ in seen]),
+        "settled_N": torch.cat([settled for _, settled in seen]),
+        "states_ND": torch.stack(states) if states else torch.zeros(0, model.decoder.embedding_VD.shape[1]),
+        "lengths_N": torch.tensor([results[i].usage.completion_tokens + 1 for i in whole], dtype=torch.int64),
+    }
+
+
+def _steps(result: Result) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features of every step of an answer, and whether the draft was already what its canvas ended in."""
+    features, settled = [], []
+    events = [event for event in result.trace if event.step > 0]
+    last = {event.canvas: event.tokens for event in events}
+    stable, before = 0, (-1, tuple[int, ...]())
+    for event in events:
+        stable = stable + 1 if before == (event.canvas, event.tokens) else 0
+        before = (event.canvas, event.tokens)
+        confidence = torch.tensor([event.confidence])
+        features.append(
+            stop_features(confidence, torch.ones_like(confidence, dtype=torch.bool), torch.tensor([stable]))
+        )
+        settled.append(event.tokens == last[event.canvas])
+    return torch.cat(features), torch.tensor(settled)
