@@ -13,6 +13,7 @@ import torch
 from sfumato.data.packing import Document, PackingConfig
 from sfumato.diffusion.process import Process, UniformProcess
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import TrainConfig, Trainer
 
@@ -42,6 +43,7 @@ def build_trainer(
     num_documents: int = 1000,
     evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
     on_record: Callable[[dict[str, Any]], None] | None = None,
+    world: World | None = None,
     **config: Any,
 ) -> Trainer:
     sizes: dict[str, Any] = {
@@ -69,6 +71,7 @@ def build_trainer(
         directory=directory,
         evaluate=evaluate,
         on_record=on_record,
+        world=world,
     )
 
 

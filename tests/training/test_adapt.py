@@ -80,7 +80,7 @@ def test_canvases_grow_and_the_teacher_fades(path: Path, tmp_path: Path):
     run = Run(read(path), tmp_path / "run")
     sizes = []
     for share in (0.0, 0.29, 0.3, 0.6):
-        [batch], _ = run.trainer._batches(0, share, torch.Generator().manual_seed(0))
+        [batch], _ = run.trainer._batches(0, share)
         canvas_B1T = batch.attention.mask[:, :, batch.canvas_BT[0].nonzero()[0, 0]]
         sizes.append(int((canvas_B1T[0, 0] & batch.canvas_BT[0]).sum()))
     assert sizes == [4, 4, 8, 16]

@@ -18,6 +18,7 @@ from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
     from sfumato.models.decoder import Decoder
+    from sfumato.training.distributed import World
     from sfumato.training.recipe import Recipe, Run
 
 LINE_EVERY_S = 30.0
@@ -38,8 +39,28 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from the state in 
 Directory = Annotated[Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")]
 
 
-def train(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
-    """Run a recipe; an interrupt saves the state, from which --resume goes on."""
+def train(
+    recipe: Annotated[
+        Path,
+        typer.Argument(help="A TOML file, such as recipes/tiny.toml; --plan also takes 1b, 8b, 26b-a4b, a checkpoint."),
+    ],
+    overrides: Overrides = None,
+    resume: Resume = False,
+    directory: Directory = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Count memory and time on 1 to 64 GPUs; train nothing.")] = False,
+    gpu: Annotated[str, typer.Option("--gpu", help="With --plan: a100, h100, h200 or b200.")] = "h100",
+    mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of the peak that is reached.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --plan: print one JSON object.")] = False,
+) -> None:
+    """Run a recipe; an interrupt saves the state, from which --resume goes on. Under torchrun, several processes run it
+    together."""
+    if plan:
+        from sfumato.cli.plan import print_plan
+
+        print_plan(recipe, overrides or (), gpu=gpu, mfu=mfu, as_json=as_json)
+        return
+    if as_json or mfu is not None:
+        raise ConfigError("--json and --mfu say how to plan; allowed: with --plan")
     _run(recipe, overrides or (), resume, directory, command="train")
 
 
@@ -74,18 +95,26 @@ def _check_kind(recipe: Recipe, command: str) -> None:
 def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path | None, *, command: str) -> None:
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
-    from sfumato.training.recipe import Recipe, Run
+    from sfumato.training.distributed import join_world
+    from sfumato.training.recipe import Recipe
+    from sfumato.training.state import newest_state
 
     loaded = load_recipe(Recipe, recipe, overrides)
     _check_kind(loaded, command)
     for task in loaded.evaluation.tasks:
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
-    state = directory / "state.safetensors"
-    if state.exists() and not resume:
+    state = newest_state(directory / "state.safetensors")
+    if state and not resume:
         raise ConfigError(f"{directory} holds the state of a run: go on with --resume, or start in another --dir")
-    if resume and not state.exists():
+    if resume and not state:
         raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
+    with join_world() as world:
+        _train(loaded, directory, world, resume=resume, again=_resuming(command, recipe, overrides, directory, world))
+
+
+def _train(recipe: Recipe, directory: Path, world: World, *, resume: bool, again: Sequence[str]) -> None:
+    from sfumato.training.recipe import Run
 
     sinks: list[Sink] = []
 
@@ -96,23 +125,26 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
     def evaluate(decoder: Decoder, step: int) -> dict[str, float]:
         return _scores(run, decoder)
 
-    wanted = evaluate if loaded.evaluation.wanted else None
-    run = Run(loaded, directory, evaluate=wanted, on_record=on_record)
+    wanted = evaluate if recipe.evaluation.wanted else None
+    run = Run(recipe, directory, evaluate=wanted, on_record=on_record, world=world)
     if resume:
         run.resume()
     else:
         run.start()
     try:
         with ExitStack() as stack:
-            sinks.append(stack.enter_context(_progress(directory.name, run)))
-            sinks.append(stack.enter_context(_scalars(directory / "tensorboard", run)))
+            if world.leads:
+                sinks.append(stack.enter_context(_progress(directory.name, run)))
+                sinks.append(stack.enter_context(_scalars(directory / "tensorboard", run)))
             run.trainer.run()
     except KeyboardInterrupt:
-        again = shlex.join(_resuming(command, recipe, overrides, directory))
-        typer.echo(f"sfumato: saved at step {run.trainer.progress.step}; go on with: {again}", err=True)
+        if world.leads:
+            step = run.trainer.progress.step
+            typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join(again)}", err=True)
         raise typer.Exit(130) from None
     run.save_checkpoint()
-    typer.echo(json.dumps(_summary(run)))
+    if world.leads:
+        typer.echo(json.dumps(_summary(run)))
 
 
 def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
@@ -227,9 +259,10 @@ def _found(record: Record) -> dict[str, float]:
     return {key.removeprefix("score/"): value for key, value in record.items() if key.startswith("score/")}
 
 
-def _resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
+def _resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path, world: World) -> list[str]:
     settings = [part for override in overrides for part in ("--set", override)]
-    return ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
+    started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
+    return [*started, "sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
 
 
 def _summary(run: Run) -> Record:

@@ -193,6 +193,12 @@ class TrainingBatch:
     """What that pass writes, if it writes."""
     lesson: Lesson | None = None
     """What a teacher reads, if one is asked."""
+    accompanied: bool = False
+    """True if some process has a first pass: then all of them do one, and a batch that has none reads zeros."""
+
+    def first_pass(self, model: Decoder) -> bool:
+        """Whether this batch's canvases read something of a first pass, or are written on by it."""
+        return self.self_conditioned and (model.config.self_conditioning or self.unroll is not None)
 
     def counts(self) -> dict[str, int]:
         """How many positions or documents each term is a sum over, by name."""
@@ -431,16 +437,20 @@ def losses(
     forward = forward or model
     tokens_BT, soft_BTD = batch.tokens_BT, None
     marks = {"given_RQ": batch.given_BT} if model.config.given_embedding else {}
-    if batch.self_conditioned and (model.config.self_conditioning or batch.unroll is not None):
+    reads = batch.first_pass(model)
+    if reads or batch.accompanied:
         with torch.no_grad():
             hidden_BTD = forward(
                 batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None, **marks
             )
-            probs_BTV = model.logits(hidden_BTD).softmax(-1)
+            if reads:
+                probs_BTV = model.logits(hidden_BTD).softmax(-1)
             if model.config.self_conditioning:
-                soft_BTD = model.soft_embedding(probs_BTV) * batch.canvas_BT[:, :, None]
-                known_BTD = model.token_embedding(batch.known_tokens_BT)
-                soft_BTD = torch.where(batch.known_BT[:, :, None], known_BTD, soft_BTD)
+                soft_BTD = torch.zeros_like(hidden_BTD)
+                if reads:
+                    soft_BTD = model.soft_embedding(probs_BTV) * batch.canvas_BT[:, :, None]
+                    known_BTD = model.token_embedding(batch.known_tokens_BT)
+                    soft_BTD = torch.where(batch.known_BT[:, :, None], known_BTD, soft_BTD)
             if batch.unroll is not None:
                 tokens_BT = torch.where(batch.canvas_BT, batch.unroll.write(probs_BTV), tokens_BT)
     hidden_BTD = forward(
@@ -458,7 +468,7 @@ def losses(
         taught_N = batch.lesson.taught_BT[batch.on_canvas_BT]
         terms["teacher"] = _divergence(canvas_NV[taught_N], teacher, batch.lesson, teacher_top)
     read_BT = batch.lengths_BT > 0
-    if model.length_buckets and read_BT.any():
+    if model.length_buckets:
         edges = torch.tensor(model.length_buckets, device=read_BT.device)
         bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
         terms["length"] = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")

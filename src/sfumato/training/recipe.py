@@ -23,11 +23,20 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.packaged import PACKAGED, locate
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
+from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import Record, TrainConfig, Trainer
 
 # A resumed run may change these: they do not touch the weights.
-_FREE = ("evaluation.", "generation.", "train.eval_every", "train.save_every_s", "train.threads", "train.compile")
+_FREE = (
+    "evaluation.",
+    "generation.",
+    "train.eval_every",
+    "train.save_every_s",
+    "train.threads",
+    "train.compile",
+    "train.recompute",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +128,7 @@ class Run:
         directory: of the run.
         evaluate: see `Trainer`.
         on_record: see `Trainer`.
+        world: see `Trainer`.
 
     Raises:
         ConfigError: if the parts of the recipe do not fit together.
@@ -131,6 +141,7 @@ class Run:
         *,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
+        world: World | None = None,
     ) -> None:
         self.recipe = recipe
         self.directory = directory
@@ -142,7 +153,8 @@ class Run:
                 f"generation_spec.self_conditioning is {in_spec} and model.self_conditioning is {in_model}; "
                 "allowed: the same for both"
             )
-        self.tokenizer = self._tokenizer()
+        self.world = world or World()
+        self.tokenizer = self.world.first(self._tokenizer)
         window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
         self.trainer = Trainer(
             start,
@@ -157,6 +169,7 @@ class Run:
             teacher=copy.deepcopy(start) if recipe.objective.teacher_weight > 0 else None,
             evaluate=evaluate,
             on_record=on_record,
+            world=self.world,
         )
 
     @property
@@ -170,7 +183,8 @@ class Run:
 
     def start(self) -> None:
         """Leave the recipe in the directory, for `resume` to compare and for people to read."""
-        write_atomically(self.recipe_path, (json.dumps(asdict(self.recipe), indent=2) + "\n").encode())
+        if self.world.leads:
+            write_atomically(self.recipe_path, (json.dumps(asdict(self.recipe), indent=2) + "\n").encode())
 
     def resume(self) -> None:
         """Go back to the last saved state.
@@ -197,14 +211,17 @@ class Run:
 
     def save_checkpoint(self) -> None:
         """Write the averaged weights as a checkpoint directory, tokenizer included."""
-        save_checkpoint(
-            self.checkpoint_directory,
-            self.trainer.model,
-            self.recipe.generation_spec,
-            generation=self.recipe.generation,
-            tensors=self.trainer.average,
-        )
-        self.tokenizer.save(self.checkpoint_directory)
+        weights = self.world.whole(self.trainer.average)
+        if self.world.leads:
+            save_checkpoint(
+                self.checkpoint_directory,
+                self.trainer.model,
+                self.recipe.generation_spec,
+                generation=self.recipe.generation,
+                tensors=weights,
+            )
+            self.tokenizer.save(self.checkpoint_directory)
+        self.world.wait()
 
     def _tokenizer(self) -> Tokenizer:
         data, vocab_size = self.recipe.data, self.shape.vocab_size

@@ -1,25 +1,41 @@
 """The state of a run: everything that cannot be computed again from (recipe, step).
 
 Data order and noise depend only on the seed and the step, so the state is tensors (weights, their moving average,
-optimizer moments) and a few numbers. It is one file, replaced by a rename: a kill at any moment leaves either the
-old state or the new one.
+optimizer moments) and a few numbers. One process keeps it in one file, several keep their shards side by side in a
+directory; either is replaced by a rename, so that a kill at any moment leaves the old state or the new one. The names
+are the same in both, and any number of processes resumes from either.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+import torch.distributed as dist
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.filesystem import FileSystemReader
+from torch.distributed.checkpoint.metadata import TensorStorageMetadata
+from torch.distributed.checkpoint.state_dict_loader import load as load_shards
+from torch.distributed.checkpoint.state_dict_saver import save as save_shards
 
 from sfumato.errors import CheckpointError
 from sfumato.models.decoder import Decoder
 from sfumato.storage import write_atomically
+from sfumato.training.distributed import World, like
+
+Optimizers = Mapping[str, torch.optim.Optimizer]
+Target = Callable[[str, tuple[int, ...]], Tensor]
+_PROGRESS = "progress.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +57,18 @@ def save_state(
     progress: Progress,
     model: Decoder,
     average: Mapping[str, Tensor],
-    optimizers: Mapping[str, torch.optim.Optimizer],
+    optimizers: Optimizers,
+    world: World | None = None,
 ) -> None:
-    """Write the state file by rename.
+    """Write the state by rename: a file, or with several processes a directory of shards, named after file and step.
 
     Args:
         path: the file.
-        progress: kept in the file's header.
+        progress: kept in the file's header, or beside the shards.
         model: its weights.
         average: moving average of the weights, by name.
         optimizers: by name.
+        world: all of its processes have to call this; None is one alone.
 
     Raises:
         CheckpointError: if it cannot be written; the previous state survives.
@@ -61,28 +79,51 @@ def save_state(
         for index, moments in optimizer.state_dict()["state"].items():
             for key, value in moments.items():
                 tensors[f"optimizer.{name}.{index}.{key}"] = torch.as_tensor(value)
-    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    world = world or World()
+    if world.size > 1:
+        _save_shards(path, progress, tensors, world)
+        return
+    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in world.whole(tensors).items()}
     write_atomically(path, save(stored, metadata={"progress": json.dumps(asdict(progress))}))
+    _remove(path, but=path)
 
 
 def load_state(
     path: Path,
     model: Decoder,
     average: dict[str, Tensor],
-    optimizers: Mapping[str, torch.optim.Optimizer],
+    optimizers: Optimizers,
 ) -> Progress:
-    """Read a state file into a model, its average and its optimizers, all built from the same recipe.
+    """Read the newest state, of however many processes, into a model, its average and its optimizers, all built from
+    the same recipe.
 
     Raises:
-        CheckpointError: if the file is missing or damaged, or belongs to a model of another shape or to other
+        CheckpointError: if the state is missing or damaged, or belongs to a model of another shape or to other
             optimizers.
     """
+    path = newest_state(path) or path
+    parameters = {
+        (name, index): parameter
+        for name, optimizer in optimizers.items()
+        for index, parameter in enumerate(one for group in optimizer.param_groups for one in group["params"])
+    }
+    weights = model.state_dict()
+    wanted = {f"model.{name}": tensor for name, tensor in weights.items()}
+    wanted |= {f"average.{name}": tensor for name, tensor in average.items()}
+
+    def target(name: str, shape: tuple[int, ...]) -> Tensor:
+        """What a stored tensor is sharded like."""
+        if name.startswith("optimizer."):
+            _, kind, index, _ = name.split(".", 3)
+            owner = parameters.get((kind, int(index)))
+            return owner.detach() if owner is not None and owner.shape == shape else torch.empty(shape)
+        return wanted[name] if name in wanted and wanted[name].shape == shape else torch.empty(shape)
+
+    read = _read_shards if path.is_dir() else _read_file
     try:
-        with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            progress = Progress(**json.loads(file.metadata()["progress"]))
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"cannot resume from {path}: {error}") from None
+        tensors, progress = read(path, target)
+    except (SafetensorError, CheckpointException, OSError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"cannot resume from {path}: {_said(error)}") from None
     try:
         model.load_state_dict(_within(tensors, "model."))
         for name, tensor in average.items():
@@ -103,6 +144,110 @@ def load_state(
             moments.setdefault(int(index), {})[moment] = tensor
         optimizer.load_state_dict({**state, "state": moments})
     return progress
+
+
+def newest_state(path: Path) -> Path | None:
+    """The state of the latest step, a file or a directory of shards; None if there is none.
+
+    Args:
+        path: the file that one process writes.
+    """
+    found = list(_sharded(path))
+    if path.exists():
+        found.append((_step_in(path), path))
+    return max(found, default=(0, None), key=lambda entry: entry[0])[1]
+
+
+def _save_shards(path: Path, progress: Progress, tensors: Mapping[str, Tensor], world: World) -> None:
+    place = path.with_name(f"{path.stem}-{progress.step}")
+    if world.any(place.is_dir())[0]:
+        # The state of a step is always the same.
+        return
+    partial = place.with_name(place.name + ".partial")
+    failure: BaseException | None = None
+    try:
+        if world.leads:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+    except OSError as error:
+        failure = error
+    if not world.any(failure is not None)[0]:
+        try:
+            save_shards({name: tensor.detach() for name, tensor in tensors.items()}, checkpoint_id=partial)
+            if world.leads:
+                write_atomically(partial / _PROGRESS, json.dumps(asdict(progress)).encode())
+        except (CheckpointException, CheckpointError, OSError) as error:
+            failure = error
+    if world.any(failure is not None)[0]:
+        if world.leads:
+            shutil.rmtree(partial, ignore_errors=True)
+        reason = _said(failure) if failure else "another process failed"
+        raise CheckpointError(f"cannot write {place}: {reason}; the state before it stays")
+    if world.leads:
+        partial.replace(place)
+        _remove(path, but=place)
+    world.wait()
+
+
+def _read_file(path: Path, target: Target) -> tuple[dict[str, Tensor], Progress]:
+    with safe_open(path, framework="pt") as file:
+        progress = Progress(**json.loads(file.metadata()["progress"]))
+        tensors = {}
+        for name in file.keys():  # noqa: SIM118
+            tensor = file.get_tensor(name)
+            tensors[name] = like(tensor, target(name, tuple(tensor.shape)))
+    return tensors, progress
+
+
+def _read_shards(path: Path, target: Target) -> tuple[dict[str, Tensor], Progress]:
+    progress = Progress(**json.loads((path / _PROGRESS).read_text(encoding="utf-8")))
+    entries: dict[str, Any] = FileSystemReader(path).read_metadata().state_dict_metadata
+    tensors = {
+        name: torch.empty_like(target(name, tuple(entry.size)), dtype=entry.properties.dtype)
+        for name, entry in entries.items()
+        if isinstance(entry, TensorStorageMetadata)
+    }
+    with warnings.catch_warnings():
+        # Torch says that one process reads alone, also where it is told to.
+        warnings.filterwarnings("ignore", message="torch.distributed is disabled")
+        load_shards(tensors, checkpoint_id=path, no_dist=not dist.is_initialized())
+    return tensors, progress
+
+
+def _sharded(path: Path) -> Iterator[tuple[int, Path]]:
+    """(step, directory) of the shards beside a state file, whole ones alone."""
+    for place in path.parent.glob(f"{path.stem}-*"):
+        if place.is_dir() and (step := re.fullmatch(rf"{re.escape(path.stem)}-(\d+)", place.name)):
+            yield int(step[1]), place
+
+
+def _remove(path: Path, *, but: Path) -> None:
+    """Drop the states that another one has taken the place of."""
+    for _, place in list(_sharded(path)):
+        if place != but:
+            # A directory goes file by file: under its own name, half of it would be taken for a state.
+            place.rename(place.with_name(place.name + ".partial"))
+    for place in path.parent.glob(f"{path.stem}-*.partial"):
+        shutil.rmtree(place, ignore_errors=True)
+    if path != but:
+        path.unlink(missing_ok=True)
+
+
+def _said(error: BaseException) -> str:
+    """An error in one line; of those of several processes, the first."""
+    if isinstance(error, CheckpointException) and error.failures:
+        rank, (cause, _) = next(iter(error.failures.items()))
+        return f"{cause} (process {rank})"
+    return str(error)
+
+
+def _step_in(path: Path) -> int:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return int(json.loads(file.metadata()["progress"])["step"])
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError):
+        # Whoever loads it is told.
+        return 0
 
 
 def _within(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -1,7 +1,8 @@
 """The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe.
 
-All randomness of a step comes from (seed, step), so resuming needs nothing but the state of `state.py`. The loop
-knows nothing of tasks' scores or terminals: evaluation and reporting are callables it is given.
+All randomness of a batch comes from the seed and its number in the run, so resuming needs nothing but the state of
+`state.py`, and several processes divide a step's batches as they like. The loop knows nothing of tasks' scores or
+terminals: evaluation and reporting are callables it is given.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
 from sfumato.storage import write_atomically
+from sfumato.training.distributed import World, local, recompute, shard
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
 from sfumato.training.state import Progress, load_state, save_state
 
@@ -54,7 +57,7 @@ class TrainConfig:
     average: float = 0.999
     """Decay of the moving average of the weights, which is what is evaluated and shipped; 0 keeps the weights."""
     accumulation: int = 1
-    """Packed batches of one optimizer step."""
+    """Packed batches of one optimizer step; several processes divide them, so that it is a multiple of their number."""
     seed: int = 0
     """Of weights, data order and noise."""
     eval_every: int = 0
@@ -67,6 +70,9 @@ class TrainConfig:
     """Of what is computed; weights, gradients and optimizer states are float32."""
     compile: bool = False
     """Compile the model's forward and backward (a minute at the start of every sitting)."""
+    recompute: bool = False
+    """Keep the inputs of layers alone for the backward, which then computes the rest again: less memory, a third more
+    arithmetic."""
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -97,7 +103,7 @@ class TrainConfig:
 
 
 class Trainer:
-    """One run in one directory: `state.safetensors` to resume from and `log.jsonl` with a record a step.
+    """One run in one directory: a state to resume from and `log.jsonl` with a record a step.
 
     Args:
         model: weights already drawn or copied; trained in place.
@@ -109,7 +115,11 @@ class Trainer:
         directory: of the run; made if need be.
         teacher: what says more than the data, if the objective asks for it; it is not trained.
         evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
-        on_record: called with every record.
+        on_record: called with every record, in the first process.
+        world: the processes of the run; None is this one alone.
+
+    Raises:
+        ConfigError: if the config asks for what sharded weights do not do, or its batches cannot be divided.
     """
 
     def __init__(
@@ -127,7 +137,13 @@ class Trainer:
         teacher: Decoder | None = None,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
+        world: World | None = None,
     ) -> None:
+        self.world = world or World()
+        _check_world(config, self.world)
+        if config.recompute:
+            recompute(model)
+        shard(model, self.world, dtype=getattr(torch, config.precision))
         self.model = model
         self.progress = Progress()
         self.config = config
@@ -138,7 +154,7 @@ class Trainer:
         self._logit_shift = logit_shift
         self._packing = packing
         self._objective = objective
-        self._teacher = None if teacher is None else teacher.eval().requires_grad_(False)
+        self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
         self._evaluate = evaluate
         self._on_record = on_record
         self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
@@ -156,14 +172,14 @@ class Trainer:
     def resume(self) -> None:
         """Go back to the last saved state, and drop the log's records of steps that came after it."""
         self.progress = load_state(self.state_path, self.model, self.average, self.optimizers)
-        if self.log_path.exists():
+        if self.world.leads and self.log_path.exists():
             lines = self.log_path.read_text(encoding="utf-8").splitlines()
             kept = [line for line in lines if _step_of(line) <= self.progress.step]
             write_atomically(self.log_path, "".join(f"{line}\n" for line in kept).encode())
 
     def save(self) -> None:
         """Write the state; the previous one survives if that fails."""
-        save_state(self.state_path, self.progress, self.model, self.average, self.optimizers)
+        save_state(self.state_path, self.progress, self.model, self.average, self.optimizers, self.world)
 
     def run(self) -> None:
         """Train to the last step, saving as it goes; an interrupt saves after the step in work and is passed on.
@@ -174,18 +190,25 @@ class Trainer:
         """
         if self.config.threads:
             torch.set_num_threads(self.config.threads)
-        if self.progress.step == 0:
+        with _held_interrupts(self.world) as held:
+            self._run(held)
+
+    def _run(self, held: list[int]) -> None:
+        if self.progress.step == 0 and self.world.leads:
             # A run that died before its first state leaves records that are not this run's.
             write_atomically(self.log_path, b"")
         saved_at = time.monotonic()
         refused_in_a_row = 0
         record: Record | None = None
+        # Several processes save together or not at all: one that fails by itself would wait for the others.
+        together = self.world.size == 1
         try:
             while self.progress.step < self.config.steps:
                 with _uninterrupted():
                     record = self._step()
                 refused_in_a_row = refused_in_a_row + 1 if record["refused"] else 0
                 if refused_in_a_row == MOST_REFUSED_IN_A_ROW:
+                    together = True
                     raise SfumatoError(
                         f"loss or gradient was not finite for {MOST_REFUSED_IN_A_ROW} steps up to step "
                         f"{self.progress.step}; the weights are those from before. Lower lr or muon_lr"
@@ -194,20 +217,28 @@ class Trainer:
                 with _uninterrupted():
                     self._log(record)
                     done, record = record, None
-                if self._on_record:
+                if self._on_record and self.world.leads:
                     self._on_record(done)
-                if time.monotonic() - saved_at > self.config.save_every_s:
+                due, stopped = self.world.any(time.monotonic() - saved_at > self.config.save_every_s, bool(held))
+                if stopped:
+                    together = True
+                    raise KeyboardInterrupt
+                if due:
                     self.save()
                     saved_at = time.monotonic()
+            together = True
         finally:
             try:
                 if record is not None:
                     # Its step is done, whatever stopped the evaluation.
                     self._log(record)
             finally:
-                self.save()
+                if together:
+                    self.save()
 
     def _log(self, record: Record) -> None:
+        if not self.world.leads:
+            return
         try:
             with self.log_path.open("a", encoding="utf-8") as log:
                 log.write(json.dumps(record) + "\n")
@@ -218,15 +249,21 @@ class Trainer:
         started = time.monotonic()
         step, config = self.progress.step, self.config
         share_done = step / config.steps
-        generator = torch.Generator().manual_seed(_mix(config.seed, step))
-        batches, num_tokens = self._batches(step, share_done, generator)
+        batches, own_tokens = self._batches(step, share_done)
         weights = self._objective.weights(share_done)
-        counts = {name: max(1, sum(batch.counts()[name] for batch in batches)) for name in batches[0].counts()}
+        own_counts = {name: sum(batch.counts()[name] for batch in batches) for name in batches[0].counts()}
+        num_tokens, *found = self.world.sum(own_tokens, *own_counts.values())
+        counts = {name: max(1, int(count)) for name, count in zip(own_counts, found, strict=True)}
+        # Forwards gather weights from all, so that a first pass of one process is one of all.
+        firsts = self.world.any(*(batch.first_pass(self.model) for batch in batches))
+        batches = [replace(batch, accompanied=first) for batch, first in zip(batches, firsts, strict=True)]
 
         self.model.train()
+        # Sharded weights are cast where they are gathered.
+        autocast = config.precision == "bfloat16" and self.world.mesh is None
         means = dict.fromkeys(("canvas", "ar", *weights), 0.0)
         for batch in batches:
-            with torch.autocast(self.model.device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
+            with torch.autocast(self.model.device.type, torch.bfloat16, enabled=autocast):
                 sums = losses(
                     self.model,
                     batch,
@@ -239,9 +276,10 @@ class Trainer:
             total = torch.stack([weights.get(name, 0.0) * term for name, term in terms.items()]).sum()
             total.backward()  # type: ignore[no-untyped-call]
             means |= {name: means.get(name, 0.0) + term.item() for name, term in terms.items()}
+        means = dict(zip(means, self.world.sum(*means.values()), strict=True))
         loss = sum(weight * means[name] for name, weight in weights.items())
-        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip))
-        refused = not math.isfinite(norm + sum(means.values()))
+        norm = self._clip()
+        [refused] = self.world.any(not math.isfinite(norm + sum(means.values())))
         scale = config.lr_scale(step)
         for optimizer in self.optimizers.values():
             if not refused:
@@ -256,7 +294,7 @@ class Trainer:
         self.progress = replace(
             self.progress,
             step=step + 1,
-            num_tokens=self.progress.num_tokens + num_tokens,
+            num_tokens=self.progress.num_tokens + int(num_tokens),
             num_refused=self.progress.num_refused + refused,
             seconds=self.progress.seconds + seconds,
         )
@@ -271,10 +309,21 @@ class Trainer:
             "tokens_per_s": num_tokens / seconds,
         }
 
-    def _batches(self, step: int, share_done: float, generator: torch.Generator) -> tuple[list[TrainingBatch], int]:
+    def _clip(self) -> float:
+        """Clip the gradient by its norm over all processes, which is returned."""
+        parameters = list(self.model.parameters())
+        norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
+        if isinstance(norm, DTensor):
+            norm = norm.full_tensor()
+        torch.nn.utils.clip_grads_with_norm_(parameters, self.config.clip, norm)
+        return float(norm)
+
+    def _batches(self, step: int, share_done: float) -> tuple[list[TrainingBatch], int]:
+        """This process's share of a step. What a batch holds depends on its number in the run, and on no process."""
         batches, num_tokens = [], 0
-        for part in range(self.config.accumulation):
+        for part in self.world.share(self.config.accumulation):
             index = step * self.config.accumulation + part
+            generator = torch.Generator().manual_seed(_mix(self.config.seed, index))
             packed = pack(
                 self._source, self._packing.at(share_done), seed=self.config.seed, step=index, end_id=self._end_id
             )
@@ -295,14 +344,17 @@ class Trainer:
     def _update_average(self, step: int) -> None:
         # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
         decay = min(self.config.average, (1 + step) / (10 + step))
-        parameters: list[Tensor] = [parameter.detach() for parameter in self.model.parameters()]
-        torch._foreach_lerp_(list(self.average.values()), parameters, 1.0 - decay)
+        parameters = [local(parameter.detach()) for parameter in self.model.parameters()]
+        torch._foreach_lerp_([local(average) for average in self.average.values()], parameters, 1.0 - decay)
 
     def _evaluation(self) -> Record:
         step, every = self.progress.step, self.config.eval_every
         due = step == self.config.steps or (every > 0 and step % every == 0)
         if self._evaluate is None or not due:
             return {}
+        if self.world.mesh is not None:
+            whole = self.world.whole(self.average)
+            return self._evaluate(self._unsharded(whole), step) if self.world.leads else {}
         trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
         try:
             with _uninterrupted():
@@ -312,6 +364,12 @@ class Trainer:
         finally:
             with _uninterrupted():
                 self.model.load_state_dict(trained)
+
+    def _unsharded(self, weights: dict[str, Tensor]) -> Decoder:
+        """A model of these weights in this process alone, to be evaluated."""
+        model = Decoder(self.model.config)
+        model.load_state_dict(weights)
+        return model.to(self.model.device).eval()
 
 
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
@@ -338,6 +396,31 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
         for group in optimizer.param_groups:
             group["peak_lr"] = group["lr"]
     return optimizers
+
+
+def _check_world(config: TrainConfig, world: World) -> None:
+    """Refuse what cannot be divided over the processes, or is not done with sharded weights."""
+    if config.accumulation % world.size:
+        raise ConfigError(
+            f"accumulation is {config.accumulation}; allowed with {world.size} processes: a multiple of {world.size}, "
+            "as each takes as many batches of a step"
+        )
+    if world.mesh is not None and config.compile:
+        raise ConfigError("compile is true; allowed under torchrun: false")
+
+
+@contextmanager
+def _held_interrupts(world: World) -> Iterator[list[int]]:
+    """Note interrupts, so that several processes stop after the same step; one alone is interrupted as ever."""
+    held: list[int] = []
+    if world.size == 1 or threading.current_thread() is not threading.main_thread():
+        yield held
+        return
+    previous = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield held
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 @contextmanager

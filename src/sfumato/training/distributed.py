@@ -1,0 +1,175 @@
+"""One run in several processes: each holds a shard of the weights and takes its share of a step's batches.
+
+torchrun starts the processes and says in the environment who they are. FSDP2 keeps every parameter as a `DTensor`, cut
+along its first dimension, and has it whole only while a layer computes. The loop stays that of one process: it asks the
+`World` for its share, for sums over all, and for decisions that all have to take alike, as a process that goes on alone
+would wait for the others for ever.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.utils.checkpoint import checkpoint
+
+from sfumato.errors import ConfigError
+from sfumato.models.decoder import Decoder
+
+Made = TypeVar("Made")
+PATIENCE = timedelta(hours=1)
+"""How long processes wait for each other: as long as an evaluation, which the first does alone, may take."""
+_NAMED = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a run, seen from one of them."""
+
+    rank: int = 0
+    """Which of them this is; the first, 0, is the only one that logs, prints and evaluates."""
+    size: int = 1
+    """How many there are."""
+    mesh: DeviceMesh | None = None
+    """What weights are sharded over; None leaves them whole, in the one process there is."""
+
+    @property
+    def leads(self) -> bool:
+        """True in the first process."""
+        return self.rank == 0
+
+    def share(self, count: int) -> range:
+        """Which of the numbers below `count` are this process's."""
+        return range(self.rank, count, self.size)
+
+    def sum(self, *numbers: float) -> list[float]:
+        """Each number, summed over all processes."""
+        return self._reduced(numbers, dist.ReduceOp.SUM)
+
+    def any(self, *flags: bool) -> list[bool]:
+        """For each flag, whether it is set in some process; the answer is the same in all of them."""
+        return [found > 0 for found in self._reduced([float(flag) for flag in flags], dist.ReduceOp.MAX)]
+
+    def wait(self) -> None:
+        """Go on when all have come here."""
+        if self.size > 1:
+            dist.barrier()
+
+    def first(self, make: Callable[[], Made]) -> Made:
+        """Call something in the first process and, when that is done, in the others, which find what it wrote."""
+        if not self.leads:
+            self.wait()
+        made = make()
+        if self.leads:
+            self.wait()
+        return made
+
+    def whole(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The tensors without shards, on the CPU of the first process; the others get an empty dict.
+
+        Weights that are not sharded are given as they are.
+        """
+        if self.mesh is None:
+            return dict(tensors)
+        gathered: dict[str, Tensor] = {}
+        for name, tensor in tensors.items():
+            full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+            if self.leads:
+                gathered[name] = full.cpu()
+        return gathered
+
+    def _reduced(self, numbers: tuple[float, ...] | list[float], how: dist.ReduceOp.RedOpType) -> list[float]:
+        if self.size == 1:
+            return list(numbers)
+        totals = torch.tensor(numbers, dtype=torch.float64)
+        dist.all_reduce(totals, how)
+        found: list[float] = totals.tolist()
+        return found
+
+
+@contextmanager
+def join_world() -> Iterator[World]:
+    """Meet the processes that torchrun started, with gloo on CPUs and NCCL on GPUs; without torchrun, be alone.
+
+    Raises:
+        ConfigError: if the environment says only half of what torchrun says.
+    """
+    if "WORLD_SIZE" not in os.environ and "RANK" not in os.environ:
+        yield World()
+        return
+    missing = [name for name in _NAMED if name not in os.environ]
+    if missing:
+        raise ConfigError(
+            f"the environment has no {', '.join(missing)}; allowed: all of {', '.join(_NAMED)}, as torchrun sets them, "
+            "or neither WORLD_SIZE nor RANK"
+        )
+    kind = "cuda" if torch.cuda.is_available() else "cpu"
+    if kind == "cuda":
+        device = torch.device(kind, int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+        # Counts and flags are numbers of the host: they go over gloo here too.
+        dist.init_process_group("cpu:gloo,cuda:nccl", timeout=PATIENCE, device_id=device)
+    else:
+        dist.init_process_group("gloo", timeout=PATIENCE)
+    try:
+        size = dist.get_world_size()
+        yield World(dist.get_rank(), size, init_device_mesh(kind, (size,)))
+    finally:
+        dist.destroy_process_group()
+
+
+def shard(model: Decoder, world: World, *, dtype: torch.dtype) -> None:
+    """Cut a model's parameters over the processes, layer by layer; it moves to their devices.
+
+    The embedding, the head and what stands around the layers stay whole from the forward to the end of the backward, as
+    the losses read the head after the forward.
+
+    Args:
+        model: its parameters become DTensors; without a mesh it is left as it is.
+        world: who shares it.
+        dtype: what layers compute in. Weights, reduced gradients and optimizers stay float32.
+
+    Source: FSDP: Zhao et al. 2023, arXiv 2304.11277; per-parameter shards as in torchtitan, arXiv 2410.06511.
+    """
+    if world.mesh is None:
+        return
+    policy = MixedPrecisionPolicy()
+    if dtype != torch.float32:
+        policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
+    for layer in model.model.layers:
+        fully_shard(layer, mesh=world.mesh, mp_policy=policy, reshard_after_forward=True)
+    fully_shard(model, mesh=world.mesh, mp_policy=policy, reshard_after_forward=False)
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            # Losses are divided by the counts of all processes, so that gradients are to be summed.
+            module.set_gradient_divide_factor(1.0)
+            module.set_force_sum_reduction_for_comms(True)
+
+
+def recompute(model: Decoder) -> None:
+    """Have layers keep their inputs alone, and compute the rest again in the backward."""
+    for layer in model.model.layers:
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+def local(tensor: Tensor) -> Tensor:
+    """This process's part of a tensor, which shares its memory."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
+def like(whole: Tensor, sharded: Tensor) -> Tensor:
+    """A tensor that every process has, cut as another one is."""
+    if not isinstance(sharded, DTensor):
+        return whole
+    return distribute_tensor(whole.to(sharded.device), sharded.device_mesh, sharded.placements, src_data_rank=None)

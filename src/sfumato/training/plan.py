@@ -1,0 +1,404 @@
+"""What a training step would take, counted from its sizes: memory, arithmetic, traffic between GPUs, time.
+
+Nothing is started and no weight is made. Memory and arithmetic follow what `trainer` does, to the tensor: weights,
+gradients, AdamW's moments and the moving average are float32 and sharded; layers compute on gathered copies; what the
+backward reads is kept for every layer. Times are those over the share of published peaks that is assumed to be reached.
+"""
+
+# B rows, T positions of a row
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sfumato.data.packing import PackingConfig
+from sfumato.errors import ConfigError, unknown
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.trainer import TrainConfig
+
+BYTES = {"float32": 4, "bfloat16": 2}
+GPUS_OF_A_NODE = 8
+STATE_BYTES = {"weights": 4, "gradients": 4, "optimizer": 8, "average": 4}
+"""Of each parameter, in float32; AdamW's two moments count as one thing."""
+STATE_TRAFFIC = 36
+"""Bytes of memory that an optimizer step moves for each parameter: weight, moments and average are read and written,
+the gradient is read."""
+MFU = 0.4
+"""Share of the peak that dense training reaches. Llama 3 405B: 0.38 to 0.43 on 8,192 to 16,384 H100 (Llama team 2024,
+arXiv 2407.21783, table 4)."""
+LINK_SHARE = 0.7
+"""Share of the links' rate that collectives reach: our assumption."""
+MEMORY_SHARE = 0.92
+"""Share of a GPU's memory that tensors can have; the rest is for the driver, NCCL and gaps: our assumption."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPU:
+    """Published peaks."""
+
+    operations_per_s: dict[str, float]
+    """Dense, by the type that layers compute in."""
+    bytes_per_s: float
+    """Of its memory."""
+    memory_bytes: float
+    """Of its memory."""
+    link_bytes_per_s: float
+    """To the others of its node, in one direction."""
+    network_bytes_per_s: float
+    """Of a node to other nodes, in one direction: eight adapters. What all GPUs of a node wait for comes in once."""
+
+
+GPUS = {
+    "a100": GPU(
+        operations_per_s={"float32": 19.5e12, "bfloat16": 312e12},
+        bytes_per_s=2.0e12,
+        memory_bytes=80e9,
+        link_bytes_per_s=300e9,
+        network_bytes_per_s=200e9,
+    ),
+    "h100": GPU(
+        operations_per_s={"float32": 67e12, "bfloat16": 989e12},
+        bytes_per_s=3.35e12,
+        memory_bytes=80e9,
+        link_bytes_per_s=450e9,
+        network_bytes_per_s=400e9,
+    ),
+    "h200": GPU(
+        operations_per_s={"float32": 67e12, "bfloat16": 989e12},
+        bytes_per_s=4.8e12,
+        memory_bytes=141e9,
+        link_bytes_per_s=450e9,
+        network_bytes_per_s=400e9,
+    ),
+    "b200": GPU(
+        operations_per_s={"float32": 75e12, "bfloat16": 2250e12},
+        bytes_per_s=8.0e12,
+        memory_bytes=192e9,
+        link_bytes_per_s=900e9,
+        network_bytes_per_s=400e9,
+    ),
+}
+"""NVIDIA's data sheets (A100 and H100 SXM, H200, HGX B200), without sparsity; networks as in their DGX systems."""
+
+_MODES: dict[str, Any] = {"canvas_embedding": True, "self_conditioning": True}
+SHAPES: dict[str, dict[str, Any]] = {
+    # Llama 3.2 1B, Llama 3.1 8B: their configs.
+    "1b": {
+        "vocab_size": 128256,
+        "hidden_size": 2048,
+        "intermediate_size": 8192,
+        "num_hidden_layers": 16,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 64,
+        **_MODES,
+    },
+    "8b": {
+        "vocab_size": 128256,
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "tie_word_embeddings": False,
+        **_MODES,
+    },
+    # The sizes of DiffusionGemma 26B-A4B with our layers: no sliding windows, its plain MLP as three shared experts.
+    "26b-a4b": {
+        "vocab_size": 262144,
+        "hidden_size": 2816,
+        "intermediate_size": 2112,
+        "num_hidden_layers": 30,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "head_dim": 256,
+        "qk_norm": True,
+        "moe": {
+            "num_experts": 128,
+            "num_experts_per_tok": 8,
+            "moe_intermediate_size": 704,
+            "num_shared_experts": 3,
+        },
+        **_MODES,
+    },
+}
+"""Tables of `DecoderConfig`, by name."""
+SHAPE_PACKING: dict[str, Any] = {"rows": 1, "row_length": 4096, "canvas_lengths": [256]}
+"""Packing of a model that comes without a recipe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCount:
+    """Parameters of a decoder."""
+
+    total: int
+    """All, the shared embedding counted once."""
+    active: int
+    """Those that one position goes through: of a mixture, the chosen experts alone."""
+    layers: tuple[int, ...]
+    """Of each layer; what is not in them (embedding, head, norms, self-conditioning) is gathered apart."""
+
+    @property
+    def around(self) -> int:
+        """Those outside the layers."""
+        return self.total - sum(self.layers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCost:
+    """One packed batch, forward and backward."""
+
+    forward_operations: float
+    """Multiplications and additions of the forward that is trained."""
+    backward_operations: float
+    """Of its backward; with recomputation, the layers' forward once more."""
+    first_pass_operations: float
+    """Of a first pass without gradient, the soft embedding included, if there is one."""
+    layer_bytes: tuple[int, ...]
+    """What each layer keeps for the backward."""
+    head_bytes: int
+    """What is kept around the layers: norms, self-conditioning, log-probabilities."""
+    transient_bytes: int
+    """What the head, a layer being recomputed, or a first pass needs for a moment besides."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """What all keep for the backward."""
+        return sum(self.layer_bytes) + self.head_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run's steps on some GPUs."""
+
+    gpu: str
+    """One of GPUS."""
+    num_gpus: int
+    """How many."""
+    accumulation: int
+    """Packed batches of a step: the recipe's, or one for each GPU where those are more."""
+    positions: int
+    """Of a step: clean halves, canvases and padding."""
+    state_bytes: dict[str, float]
+    """Of each GPU, sharded: weights, gradients, optimizer, average."""
+    gathered_bytes: float
+    """Of each GPU: whole copies of what computes, and of what the next layer will."""
+    activation_bytes: float
+    """Of each GPU: what the backward reads, and what is needed for a moment besides."""
+    fits: bool
+    """Whether all of this is at most MEMORY_SHARE of the GPU's memory."""
+    first_pass_share: float
+    """Share of batches that have a first pass, their own or that of another GPU at the same time; mean over the run."""
+    operations: float
+    """Of a step, over all GPUs."""
+    operations_per_position: float
+    """Of a step, over its positions."""
+    exchanged_bytes: float
+    """Received by each GPU in a step."""
+    compute_s: float
+    """Arithmetic of a step."""
+    exchange_s: float
+    """Traffic of a step; it goes on beside the arithmetic."""
+    optimizer_s: float
+    """Reading and writing of the optimizer's state."""
+
+    @property
+    def memory_bytes(self) -> float:
+        """Of each GPU, in all."""
+        return sum(self.state_bytes.values()) + self.gathered_bytes + self.activation_bytes
+
+    @property
+    def step_s(self) -> float:
+        """A step: arithmetic or traffic, whichever is longer, and the optimizer."""
+        return max(self.compute_s, self.exchange_s) + self.optimizer_s
+
+    @property
+    def positions_per_s(self) -> float:
+        """Over all GPUs."""
+        return self.positions / self.step_s
+
+
+def count_model(config: DecoderConfig) -> ModelCount:
+    """Count a decoder's parameters; none is made."""
+    with torch.device("meta"):
+        model = Decoder(config)
+    layers = tuple(sum(one.numel() for one in layer.parameters()) for layer in model.model.layers)
+    idle = 0
+    if config.moe is not None:
+        one = 3 * config.hidden_size * config.moe.moe_intermediate_size
+        mixed = config.num_hidden_layers - config.moe.first_k_dense_replace
+        idle = mixed * one * (config.moe.num_experts - config.moe.num_experts_per_tok)
+    return ModelCount(total=model.num_parameters, active=model.num_parameters - idle, layers=layers)
+
+
+def batch_cost(
+    config: DecoderConfig,
+    *,
+    rows: int,
+    row_length: int,
+    supervised: int,
+    dtype: str = "float32",
+    self_conditioned: bool = False,
+    recompute: bool = False,
+) -> BatchCost:
+    """Count one packed batch.
+
+    Of attention, all T x T scores are computed, masked or not, by a kernel that keeps none of them; of the two products
+    of its backward that such kernels do again, neither is counted.
+
+    Args:
+        config: of the model.
+        rows, row_length: B and T.
+        supervised: positions with a loss, which alone have logits.
+        dtype: one of BYTES; norms and losses keep what they keep in it.
+        self_conditioned: whether the trained forward reads a soft embedding.
+        recompute: layers keep their inputs alone.
+    """
+    size, num, width = BYTES[dtype], rows * row_length, config.hidden_size
+    queries, keys = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
+    operations: list[float] = []
+    kept: list[int] = []
+    for layer in range(config.num_hidden_layers):
+        weights = 2 * width * (queries + keys)
+        # A norm keeps its input, that over its root mean square, and what comes out; then queries, keys, values and
+        # what attention makes of them.
+        numbers = 2 * (3 * width + 1) + 2 * (queries + keys)
+        if config.qk_norm:
+            numbers += 2 * (queries + keys) + config.num_attention_heads + config.num_key_value_heads
+        moe = config.moe
+        if moe is None or layer < moe.first_k_dense_replace:
+            weights += 3 * width * config.intermediate_size
+            # Gate, up, the activated gate, and the product of both.
+            numbers += 4 * config.intermediate_size
+            extra = 0
+        else:
+            chosen, inner = moe.num_experts_per_tok, moe.moe_intermediate_size
+            weights += width * moe.num_experts + 3 * width * inner * (chosen + moe.num_shared_experts)
+            numbers += chosen * (2 * width + 4 * inner) + 4 * inner * moe.num_shared_experts
+            # The router scores in float32; which expert, and the order of positions, are int64.
+            extra = 4 * moe.num_experts + 24 * chosen + (4 * width if size < 4 else 0)
+        operations.append(2.0 * num * weights + 4.0 * num * row_length * queries)
+        # The mask is added to scores as a number, which every layer makes anew; one log-sum a head is float32.
+        mask = rows * row_length * row_length * size
+        kept.append(num * (size * numbers + extra + 4 * config.num_attention_heads) + mask)
+    head = 2.0 * supervised * config.vocab_size * width
+    first = sum(operations) + 2.0 * num * config.vocab_size * width * (1 + config.self_conditioning)
+    around = num * size * (2 * width + 1) + supervised * (size * width + 4 * config.vocab_size + 8)
+    correction = 0.0
+    if self_conditioned and config.self_conditioning:
+        correction = 2.0 * num * 3 * width * config.intermediate_size
+        around += num * size * (3 * width + 1 + 4 * config.intermediate_size)
+    forward = sum(operations) + head + correction
+    # Logits and their gradient beside the log-probabilities that are kept; in a first pass, logits and probabilities.
+    transient = 2 * 4 * supervised * config.vocab_size
+    if self_conditioned:
+        transient = max(transient, 2 * 4 * num * config.vocab_size - sum(kept))
+    if recompute:
+        transient = max(transient, max(kept))
+        kept = [num * width * size for _ in kept]
+    return BatchCost(
+        forward_operations=forward,
+        backward_operations=2.0 * forward + (sum(operations) if recompute else 0.0),
+        first_pass_operations=first,
+        layer_bytes=tuple(kept),
+        head_bytes=around,
+        transient_bytes=transient,
+    )
+
+
+def plan(
+    config: DecoderConfig,
+    packing: PackingConfig,
+    objective: ObjectiveConfig,
+    train: TrainConfig,
+    *,
+    gpu: str,
+    num_gpus: int,
+    mfu: float = MFU,
+    supervised_share: float = 1.0,
+    count: ModelCount | None = None,
+) -> Plan:
+    """Plan a run's steps under FSDP.
+
+    Args:
+        config, packing, objective, train: of the recipe.
+        gpu: one of GPUS.
+        num_gpus: 1 or more; eight make a node.
+        mfu: share of the peak that arithmetic reaches.
+        supervised_share: share of positions with a loss; 1 is the most there can be.
+        count: of the config, where it is known.
+
+    Raises:
+        ConfigError: if the GPU is not known or a number is out of range.
+    """
+    if gpu not in GPUS:
+        raise ConfigError(unknown("gpu", gpu, GPUS))
+    if num_gpus < 1:
+        raise ConfigError(f"num_gpus is {num_gpus}; allowed: 1 or more")
+    for name, share in (("mfu", mfu), ("supervised_share", supervised_share)):
+        if not 0.0 < share <= 1.0:
+            raise ConfigError(f"{name} is {share}; allowed: above 0, up to 1")
+    peaks, size, count = GPUS[gpu], BYTES[train.precision], count or count_model(config)
+    share, in_company = _first_pass_shares(config, objective, num_gpus)
+    own = max(1, train.accumulation // num_gpus)
+    cost = batch_cost(
+        config,
+        rows=packing.rows,
+        row_length=packing.row_length,
+        supervised=math.ceil(packing.rows * packing.row_length * supervised_share),
+        dtype=train.precision,
+        # Memory is that of the batches that need most.
+        self_conditioned=share > 0.0,
+        recompute=train.recompute,
+    )
+    batch_operations = cost.forward_operations + cost.backward_operations + in_company * cost.first_pass_operations
+    operations = own * num_gpus * batch_operations
+
+    layers, around, largest = sum(count.layers), count.around, max(count.layers)
+    gathered = 0.0
+    if num_gpus > 1 or train.precision != "float32":
+        # Weights of two layers and what is around them, their gradients, and those being reduced, in float32.
+        gathered = size * (around + 2 * largest) + size * (around + largest) + 4 * max(around, largest)
+    state = {name: each * count.total / num_gpus for name, each in STATE_BYTES.items()}
+    activations = float(cost.kept_bytes + cost.transient_bytes)
+    memory = sum(state.values()) + gathered + activations
+
+    others = (num_gpus - 1) / num_gpus
+    exchanged = own * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.total)
+    rate = peaks.link_bytes_per_s
+    if num_gpus > GPUS_OF_A_NODE:
+        rate = min(rate, peaks.network_bytes_per_s)
+    positions = own * num_gpus * packing.rows * packing.row_length
+    return Plan(
+        gpu=gpu,
+        num_gpus=num_gpus,
+        accumulation=own * num_gpus,
+        positions=positions,
+        state_bytes=state,
+        gathered_bytes=gathered,
+        activation_bytes=activations,
+        fits=memory <= MEMORY_SHARE * peaks.memory_bytes,
+        first_pass_share=in_company,
+        operations=operations,
+        operations_per_position=operations / positions,
+        exchanged_bytes=exchanged,
+        compute_s=operations / num_gpus / (peaks.operations_per_s[train.precision] * mfu),
+        exchange_s=exchanged / (rate * LINK_SHARE),
+        optimizer_s=STATE_TRAFFIC * count.total / num_gpus / peaks.bytes_per_s,
+    )
+
+
+def _first_pass_shares(config: DecoderConfig, objective: ObjectiveConfig, num_gpus: int) -> tuple[float, float]:
+    """Share of batches with a first pass of their own, and of those with one of some GPU at the time, over the run."""
+    begins = objective.self_conditioning_from
+    if not config.self_conditioning:
+        begins = max(begins, objective.unroll_from)
+    # GPUs draw by themselves, and go along with who has one.
+    together = 1.0 - (1.0 - objective.self_conditioning_share) ** num_gpus
+    return (1.0 - begins) * objective.self_conditioning_share, (1.0 - begins) * together
