@@ -86,6 +86,45 @@ class AttentionSpec:
         return _attend(queries_RQHE, keys_RQGE, values_RQGE, self.mask, self.causal, scale)
 
 
+@dataclass(frozen=True)
+class BehindText:
+    """One text and rows behind it, one after the other in a packed row [1, A + B * W]: each row reads the text and all of
+    itself. What reads a text many times, as the steps of its canvases do, computes it once; gradients pass through it.
+    """
+
+    num_ahead: int
+    """Positions A of the text; 0 leaves rows that read themselves alone."""
+    num_rows: int
+    """Rows B, of one length W."""
+    ahead: AttentionSpec
+    """How the text reads itself."""
+
+    def attend(
+        self,
+        layer: int,
+        queries_RQHE: Tensor,
+        keys_RQGE: Tensor,
+        values_RQGE: Tensor,
+        *,
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """See `Attention`; R is 1. No windows: they would be ignored."""
+        assert window is None
+        split = [self.num_ahead, queries_RQHE.shape[1] - self.num_ahead]
+        (texts, rows) = zip(*(one.split(split, dim=1) for one in (queries_RQHE, keys_RQGE, values_RQGE)), strict=True)
+        own = [one.unflatten(1, (self.num_rows, -1)).squeeze(0) for one in rows]
+        if not self.num_ahead:
+            return _attend(own[0], own[1], own[2], None, False, scale).flatten(0, 1).unsqueeze(0)
+        keys, values = (
+            torch.cat((text.expand(self.num_rows, -1, -1, -1), one), dim=1)
+            for text, one in zip(texts[1:], own[1:], strict=True)
+        )
+        out_RQHE = _attend(own[0], keys, values, None, False, scale)
+        out_ahead = self.ahead.attend(layer, *texts, scale=scale)
+        return torch.cat((out_ahead, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
+
+
 class KVPool:
     """Slots for the keys and values of single positions, of any texts.
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.data.packing import PackingConfig
 from sfumato.data.sources import make_source, read_records
@@ -21,6 +21,9 @@ from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import Record, TrainConfig, Trainer
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 # A resumed run may change these: they do not touch the weights.
 _FREE = ("evaluation.", "generation.", "train.eval_every", "train.save_every_s", "train.threads", "train.compile")
@@ -139,7 +142,7 @@ class Run:
 
     def start(self) -> None:
         """Leave the recipe in the directory, for `resume` to compare and for people to read."""
-        write_atomically(self.recipe_path, (json.dumps(asdict(self.recipe), indent=2) + "\n").encode())
+        write_recipe(self.recipe_path, self.recipe)
 
     def resume(self) -> None:
         """Go back to the last saved state.
@@ -149,19 +152,7 @@ class Run:
                 the weights.
             CheckpointError: if the state cannot be read.
         """
-        if self.recipe_path.exists():
-            before = _flat(json.loads(self.recipe_path.read_text(encoding="utf-8")))
-            now = _flat(json.loads(json.dumps(asdict(self.recipe))))
-            changed = [
-                f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
-                for key in sorted(before.keys() | now.keys())
-                if before.get(key) != now.get(key) and not key.startswith(_FREE)
-            ]
-            if changed:
-                raise ConfigError(
-                    f"{self.directory} holds a run of another recipe: {'; '.join(changed)}. Resume with the same "
-                    "values, or start in another directory with init_from"
-                )
+        check_recipe(self.recipe_path, self.recipe)
         self.trainer.resume()
 
     def save_checkpoint(self) -> None:
@@ -204,6 +195,33 @@ class Run:
                 )
             model.load_state_dict(own | start)
         return model
+
+
+def write_recipe(path: Path, recipe: DataclassInstance) -> None:
+    """Leave a recipe as it is run, overrides included."""
+    write_atomically(path, (json.dumps(asdict(recipe), indent=2) + "\n").encode())
+
+
+def check_recipe(path: Path, recipe: DataclassInstance) -> None:
+    """Hold a recipe against the one that a run was started with, if that was left.
+
+    Raises:
+        ConfigError: if it says otherwise where that would change the weights.
+    """
+    if not path.exists():
+        return
+    before = _flat(json.loads(path.read_text(encoding="utf-8")))
+    now = _flat(json.loads(json.dumps(asdict(recipe))))
+    changed = [
+        f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and not key.startswith(_FREE)
+    ]
+    if changed:
+        raise ConfigError(
+            f"{path.parent} holds a run of another recipe: {'; '.join(changed)}. Resume with the same values, or start "
+            "in another directory with init_from"
+        )
 
 
 def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe.
+"""The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe, learning
+from rewards (`rl`) in what a step is.
 
 All randomness of a step comes from (seed, step), so resuming needs nothing but the state of `state.py`. The loop
 knows nothing of tasks' scores or terminals: evaluation and reporting are callables it is given.
@@ -12,6 +13,7 @@ import math
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -94,16 +96,12 @@ class TrainConfig:
         return warm * (self.final_lr + (1.0 - self.final_lr) * 0.5 * (1.0 + math.cos(math.pi * done)))
 
 
-class Trainer:
+class Loop(ABC):
     """One run in one directory: `state.safetensors` to resume from and `log.jsonl` with a record a step.
 
     Args:
         model: weights already drawn or copied; trained in place.
-        process: the noise put on canvases.
-        source: gives documents.
-        end_id: end token, which fills canvases.
-        logit_shift: canvases too predict the token after each position.
-        packing, objective, config: see their classes.
+        config: the loop's own settings.
         directory: of the run; made if need be.
         evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
         on_record: called with every record.
@@ -112,13 +110,7 @@ class Trainer:
     def __init__(
         self,
         model: Decoder,
-        process: Process,
-        source: Source,
         *,
-        end_id: int,
-        logit_shift: bool = False,
-        packing: PackingConfig,
-        objective: ObjectiveConfig,
         config: TrainConfig,
         directory: Path,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
@@ -128,17 +120,18 @@ class Trainer:
         self.progress = Progress()
         self.config = config
         self.directory = directory
-        self._process = process
-        self._source = source
-        self._end_id = end_id
-        self._logit_shift = logit_shift
-        self._packing = packing
-        self._objective = objective
         self._evaluate = evaluate
         self._on_record = on_record
         self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
         self.optimizers = make_optimizers(model, config)
-        self._forward = torch.compile(model) if config.compile else model
+
+    @abstractmethod
+    def _step(self) -> Record:
+        """Take the next step: train, count it, and tell of it; "step" and "refused" are in the record."""
+
+    def _first_record(self) -> Record | None:
+        """What is to be logged before the first step, if anything."""
+        return None
 
     @property
     def state_path(self) -> Path:
@@ -172,6 +165,11 @@ class Trainer:
         if self.progress.step == 0:
             # A run that died before its first state leaves records that are not this run's.
             write_atomically(self.log_path, b"")
+            first = self._first_record()
+            if first is not None:
+                self._log(first)
+                if self._on_record:
+                    self._on_record(first)
         saved_at = time.monotonic()
         refused_in_a_row = 0
         record: Record | None = None
@@ -209,11 +207,107 @@ class Trainer:
         except OSError as error:
             raise CheckpointError(f"cannot write {self.log_path}: {error.strerror}") from error
 
+    def _apply(self, *, finite: bool) -> tuple[float, float, bool]:
+        """Clip the gradient and follow it, if it and the loss are finite.
+
+        Args:
+            finite: whether the loss is.
+
+        Returns:
+            The gradient's norm, the factor on the learning rates, and whether the gradient was refused.
+        """
+        step, config = self.progress.step, self.config
+        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip))
+        refused = not (finite and math.isfinite(norm))
+        scale = config.lr_scale(step)
+        for optimizer in self.optimizers.values():
+            if not refused:
+                for group in optimizer.param_groups:
+                    group["lr"] = group["peak_lr"] * scale
+                optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if not refused:
+            self._update_average(step)
+        return norm, scale, refused
+
+    def _count(self, *, num_tokens: int, refused: bool, seconds: float) -> None:
+        """Count a step that was taken."""
+        self.progress = replace(
+            self.progress,
+            step=self.progress.step + 1,
+            num_tokens=self.progress.num_tokens + num_tokens,
+            num_refused=self.progress.num_refused + refused,
+            seconds=self.progress.seconds + seconds,
+        )
+
+    def _update_average(self, step: int) -> None:
+        # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
+        decay = min(self.config.average, (1 + step) / (10 + step))
+        parameters: list[Tensor] = [parameter.detach() for parameter in self.model.parameters()]
+        torch._foreach_lerp_(list(self.average.values()), parameters, 1.0 - decay)
+
+    def _evaluation(self) -> Record:
+        step, every = self.progress.step, self.config.eval_every
+        due = step == self.config.steps or (every > 0 and step % every == 0)
+        return self._scores() if due else {}
+
+    def _scores(self) -> Record:
+        """What the evaluation finds of the averaged weights."""
+        if self._evaluate is None:
+            return {}
+        trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
+        try:
+            with _uninterrupted():
+                self.model.load_state_dict(self.average)
+            self.model.eval()
+            return dict(self._evaluate(self.model, self.progress.step))
+        finally:
+            with _uninterrupted():
+                self.model.load_state_dict(trained)
+
+
+class Trainer(Loop):
+    """Training on documents.
+
+    Args:
+        model: weights already drawn or copied; trained in place.
+        process: the noise put on canvases.
+        source: gives documents.
+        end_id: end token, which fills canvases.
+        logit_shift: canvases too predict the token after each position.
+        packing, objective, config: see their classes.
+        directory, evaluate, on_record: see `Loop`.
+    """
+
+    def __init__(
+        self,
+        model: Decoder,
+        process: Process,
+        source: Source,
+        *,
+        end_id: int,
+        logit_shift: bool = False,
+        packing: PackingConfig,
+        objective: ObjectiveConfig,
+        config: TrainConfig,
+        directory: Path,
+        evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
+        on_record: Callable[[Record], None] | None = None,
+    ) -> None:
+        super().__init__(model, config=config, directory=directory, evaluate=evaluate, on_record=on_record)
+        self._process = process
+        self._source = source
+        self._end_id = end_id
+        self._logit_shift = logit_shift
+        self._packing = packing
+        self._objective = objective
+        self._forward = torch.compile(model) if config.compile else model
+
     def _step(self) -> Record:
         started = time.monotonic()
         step, config = self.progress.step, self.config
         share_done = step / config.steps
-        generator = torch.Generator().manual_seed(_mix(config.seed, step))
+        generator = torch.Generator().manual_seed(mix(config.seed, step))
         batches, num_tokens = self._batches(step, share_done, generator)
         canvas_count = max(1, sum(int(batch.on_canvas_BT.sum()) for batch in batches))
         clean_count = max(1, sum(int(batch.on_clean_BT.sum()) for batch in batches))
@@ -230,26 +324,9 @@ class Trainer:
             total.backward()  # type: ignore[union-attr]
             terms = [term + mean.item() for term, mean in zip(terms, means, strict=True)]
         loss = sum(weight * term for weight, term in zip(weights, terms, strict=True))
-        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip))
-        refused = not math.isfinite(norm + sum(terms))
-        scale = config.lr_scale(step)
-        for optimizer in self.optimizers.values():
-            if not refused:
-                for group in optimizer.param_groups:
-                    group["lr"] = group["peak_lr"] * scale
-                optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        if not refused:
-            self._update_average(step)
-
+        norm, scale, refused = self._apply(finite=math.isfinite(sum(terms)))
         seconds = time.monotonic() - started
-        self.progress = replace(
-            self.progress,
-            step=step + 1,
-            num_tokens=self.progress.num_tokens + num_tokens,
-            num_refused=self.progress.num_refused + refused,
-            seconds=self.progress.seconds + seconds,
-        )
+        self._count(num_tokens=num_tokens, refused=refused, seconds=seconds)
         return {
             "step": step + 1,
             "loss": loss,
@@ -281,27 +358,6 @@ class Trainer:
                 )
             )
         return batches, num_tokens
-
-    def _update_average(self, step: int) -> None:
-        # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
-        decay = min(self.config.average, (1 + step) / (10 + step))
-        parameters: list[Tensor] = [parameter.detach() for parameter in self.model.parameters()]
-        torch._foreach_lerp_(list(self.average.values()), parameters, 1.0 - decay)
-
-    def _evaluation(self) -> Record:
-        step, every = self.progress.step, self.config.eval_every
-        due = step == self.config.steps or (every > 0 and step % every == 0)
-        if self._evaluate is None or not due:
-            return {}
-        trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
-        try:
-            with _uninterrupted():
-                self.model.load_state_dict(self.average)
-            self.model.eval()
-            return dict(self._evaluate(self.model, step))
-        finally:
-            with _uninterrupted():
-                self.model.load_state_dict(trained)
 
 
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
@@ -346,7 +402,7 @@ def _uninterrupted() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _mix(seed: int, step: int) -> int:
+def mix(seed: int, step: int) -> int:
     digest = hashlib.sha256(f"noise {seed} {step}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
