@@ -14,6 +14,7 @@ from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.memory import keep_freed_memory
+from sfumato.cli.rl import rl
 from sfumato.cli.run import run
 from sfumato.cli.train import train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
@@ -76,6 +77,7 @@ app.command(cls=Command)(run)
 app.command(cls=Command)(edit)
 app.command(cls=Command)(infill)
 app.command(cls=Command)(train)
+app.command(cls=Command)(rl)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)
 app.command(cls=Command)(convert)

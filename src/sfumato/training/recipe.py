@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,7 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.rl import RLConfig
 from sfumato.training.trainer import Record, TrainConfig, Trainer
 
 if TYPE_CHECKING:
@@ -84,6 +86,50 @@ class Recipe:
     """Scores while training."""
     init_from: str = ""
     """Checkpoint directory whose weights to start from; parts of the model that it lacks start fresh."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutConfig:
+    """What is asked while learning from rewards, and how it is answered."""
+
+    tasks: dict[str, float] = field(default_factory=dict)
+    """Weight by procedural task; items of the test split are never drawn."""
+    canvas_length: int = 0
+    """Positions denoised together; 0 takes the model's own, which a length head may set."""
+    max_tokens: int = 0
+    """Most tokens of an answer; 0 takes the model's own."""
+    sampler: dict[str, object] = field(default_factory=dict)
+    """Settings of the sampler, name included, where they are not to be the model's own."""
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise ConfigError("tasks is empty; allowed: a weight for each of one or more tasks")
+        for name, weight in self.tasks.items():
+            if not 0.0 < weight < math.inf:
+                raise ConfigError(f"the weight of task {name!r} is {weight}; allowed: more than 0")
+        for name in ("canvas_length", "max_tokens"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RLRecipe:
+    """Everything about a run that learns from rewards; one table a field."""
+
+    init_from: str
+    """The model to start from: a name, directory or hub id."""
+    rollout: RolloutConfig
+    """What is asked, and how it is answered."""
+    train: TrainConfig
+    """The loop; a step is an update."""
+    rl: RLConfig = RLConfig()
+    """Groups, ratios and divergence."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """Scores before, while and after training, by the sampler that answers while training."""
+
+    def __post_init__(self) -> None:
+        if self.evaluation.bound_batches:
+            raise ConfigError(f"bound_batches is {self.evaluation.bound_batches}; allowed with rewards: 0")
 
 
 class Run:

@@ -248,7 +248,7 @@ class RLTrainer(Loop):
                 kl_weight=self._rl.kl_weight,
             )
             (terms.loss / num_decisions).backward()  # type: ignore[no-untyped-call]
-            sums = {name: total + float(getattr(terms, name)) for name, total in sums.items()}
+            sums = {name: total + getattr(terms, name).item() for name, total in sums.items()}
             error = max(error, float((log_prob_N.detach() - replay.log_prob_N).abs().max()))
         return {name: total / num_decisions for name, total in sums.items()}, error
 
