@@ -110,9 +110,9 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
         now = TextModel(directory.name, Checkpoint(weights, model.spec, dict(model.generation)), model.tokenizer)
         numbers: dict[str, float] = {}
         wanted = recipe.evaluation
-        own = {key: value for key, value in settings.items() if key != "record"}
+        own = {key: value for key, value in settings.items() if key not in ("record", "steps")}
         for name in wanted.tasks:
-            score = evaluate_task(now, name, n=wanted.n, steps=wanted.steps or None, **own)
+            score = evaluate_task(now, name, n=wanted.n, steps=wanted.steps or settings.get("steps"), **own)
             numbers |= {f"score/{name}": score.score, f"mean_steps/{name}": score.mean_steps}
         return numbers
 
@@ -154,9 +154,7 @@ def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tup
     return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, place, "item"))
 
 
-def _answered(
-    model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request]
-) -> list[list[Rollout]]:
+def _answered(model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request]) -> list[list[Rollout]]:
     """Groups of answers, and what they are worth; an answer that failed is worth nothing."""
     from sfumato.engine.engine import Engine, EngineConfig
     from sfumato.engine.request import Finished

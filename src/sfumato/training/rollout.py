@@ -189,7 +189,9 @@ class Policy:
         rows_BW = torch.cat((lead, replay.tokens_BL), dim=1)[:, :width]
         given_BW = torch.cat((torch.zeros_like(lead, dtype=torch.bool), replay.frozen_BL), dim=1)[:, :width]
         tokens_1N = self._packed(text[:num_ahead], rows_BW)
-        place_A, place_W = (torch.arange(a, b, device=text.device) for a, b in ((0, num_ahead), (num_ahead, num_ahead + width)))
+        place_A, place_W = (
+            torch.arange(a, b, device=text.device) for a, b in ((0, num_ahead), (num_ahead, num_ahead + width))
+        )
         on_canvas_W = torch.arange(width, device=text.device) >= width - length
         soft_1ND = None
         if replay.soft_BLD is not None:
@@ -227,5 +229,3 @@ class Policy:
     @staticmethod
     def _packed(ahead_A: Tensor, rows_BW: Tensor) -> Tensor:
         return torch.cat((ahead_A, rows_BW.flatten())).unsqueeze(0)
-
-
