@@ -149,8 +149,8 @@ def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tup
     """The item of one place of an update: the same for the same seed."""
     from sfumato.data.tasks import draw
 
-    weights = recipe.rollout.tasks
-    chosen = random.Random(_number(recipe.train.seed, step, place, "task")).choices(list(weights), weights.values())[0]
+    names, weights = zip(*recipe.rollout.tasks.items(), strict=True)
+    chosen = random.Random(_number(recipe.train.seed, step, place, "task")).choices(names, weights)[0]
     return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, place, "item"))
 
 

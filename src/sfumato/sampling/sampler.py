@@ -25,8 +25,8 @@ from sfumato.sampling.canvas import CanvasBatch
 from sfumato.sampling.constraint import Constraint, tie
 from sfumato.sampling.policy import StopHead
 from sfumato.sampling.random import Stream
-from sfumato.sampling.record import StepRecord
 from sfumato.sampling.reading import Reader, Statistics, Tied
+from sfumato.sampling.record import StepRecord
 from sfumato.sampling.settings import REVERSE_SAMPLERS
 
 

@@ -1,9 +1,9 @@
 """Learning from rewards: several answers to each prompt, and steps towards the better ones (GRPO).
 
-A decision is a token that one step drew at one position and accepted (`rollout`). Each carries the advantage of its
-answer over the others to the same prompt, and a ratio of its own between the weights now and those that drew it, clipped
-as in PPO. The sum over all decisions is divided by their number, so that each counts the same, in long trajectories as
-in short ones; dividing by answer instead would make the steps of an answer cheaper the more it takes.
+A decision is a token that one step drew at one position, and that was kept (`rollout`). Each carries the advantage of
+its answer over the others to the same prompt, and a ratio of its own between the weights now and those that drew it,
+which is clipped as in PPO. The sum over all decisions is divided by their number, so that each counts the same, in long
+trajectories as in short ones; dividing by answer instead would make the steps of an answer cheaper the more it takes.
 
 Nothing here knows a task, an engine or a terminal: answers and what they are worth come from a callable.
 
@@ -11,7 +11,7 @@ Source: GRPO, Shao et al. 2024, arXiv 2402.03300, section 4.1; the normalisation
 2503.14476; advantages without the standard deviation, Liu et al. 2025, arXiv 2503.20783.
 """
 
-# G answers to a prompt, N accepted positions
+# G answers to a prompt, N decided positions
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from sfumato.training.rollout import Policy, Replay, Rollout, lay_out
 from sfumato.training.trainer import Loop, Record, TrainConfig, mix
 
 Collect = Callable[[int], Sequence[Sequence[Rollout]]]
-"""Answers of the weights as they are, for an update: a group for each prompt. The same for the same weights and step."""
+"""Answers of the weights as they are, for an update: a group for each prompt. The same weights and step give the same
+ones."""
 
 
 @dataclass(frozen=True, kw_only=True)

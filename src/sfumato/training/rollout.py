@@ -6,10 +6,14 @@ and noise has no parameters; so given what was accepted, the log-probability of 
 accepted positions, of that of the drawn token. It is that of the distribution the sampler drew from: at its
 temperature, of the canvas and the soft embedding as they were, which count as observed.
 
+The last step is read otherwise: the draft is committed, whatever was drawn and accepted. What was drawn otherwise than
+the draft changed nothing, and would be noise in a gradient; what agrees with it counts, accepted or not, as if the
+commit were a draw.
+
 Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301.
 """
 
-# B steps, L canvas, W positions of a row, A positions ahead of it, N accepted positions, D model, V vocabulary
+# B steps, L canvas, W positions of a row, A positions ahead of it, N decided positions, D model, V vocabulary
 
 from __future__ import annotations
 
@@ -60,7 +64,7 @@ class Replay:
     """Soft embeddings that were read; None without self-conditioning."""
     temperature_B: Tensor
     """float32."""
-    accepted_BL: Tensor
+    decided_BL: Tensor
     """bool; the N positions in question."""
     sampled_N: Tensor
     """int64; what was drawn there."""
@@ -85,7 +89,7 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
         raise ConfigError(f"canvas_length is {spec.canvas_length}; allowed: 2 or more, a model that denoises canvases")
     if spec.commit == "in_place":
         raise ConfigError(
-            "commit is 'in_place'; allowed: 'reencode', as what a canvas computed in its last step is not computed again"
+            "commit is 'in_place'; allowed: 'reencode', as what a canvas leaves in the cache is not computed again"
         )
     if sampler.name in REVERSE_SAMPLERS:
         raise ConfigError(
@@ -98,6 +102,20 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
     for name in ("temperature_start", "temperature_end"):
         if not getattr(sampler, name) >= COLD:
             raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed: {COLD} or more, as 0 draws nothing")
+
+
+_Decided = tuple[StepRecord, Tensor, float]
+"""A step, what it decided, and how much better than others the answer is."""
+
+
+def committed(step: StepRecord) -> Tensor:
+    """Of the last step of a canvas: what it drew as it was then committed.
+
+    Returns:
+        decided_L: bool; never where there was nothing to choose, as at frozen positions, and under mask noise at those
+            that were filled before.
+    """
+    return (step.sampled_L == step.draft_L) & (step.confidence_L < 1.0)
 
 
 def lay_out(
@@ -118,15 +136,16 @@ def lay_out(
         generator: decides which.
 
     Returns:
-        The replays; steps that accepted nothing are left out.
+        The replays; steps that decided nothing are left out.
     """
-    alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, float]]] = {}
+    alike: dict[tuple[tuple[int, ...], int], list[_Decided]] = {}
     for rollout, advantage in rollouts:
         for canvas in rollout.canvases:
             chosen = torch.rand(len(canvas.steps), generator=generator) < step_share
             for step, wanted in zip(canvas.steps, chosen.tolist(), strict=True):
-                if wanted and bool(step.accepted_L.any()):
-                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, advantage))
+                decided_L = committed(step) if step is canvas.steps[-1] else step.accepted_L
+                if wanted and bool(decided_L.any()):
+                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, decided_L, advantage))
     replays = []
     for (text, length), steps in alike.items():
         size = max(1, positions // length)
@@ -134,26 +153,26 @@ def lay_out(
     return replays
 
 
-def _stack(text: tuple[int, ...], pairs: list[tuple[StepRecord, float]], device: torch.device) -> Replay:
-    steps = [step for step, _ in pairs]
-    accepted_BL = torch.stack([step.accepted_L for step in steps])
+def _stack(text: tuple[int, ...], decided: list[_Decided], device: torch.device) -> Replay:
+    steps = [step for step, _, _ in decided]
+    decided_BL = torch.stack([decided_L for _, decided_L, _ in decided])
     known = next((step.soft_LD for step in steps if step.soft_LD is not None), None)
     soft_BLD = None
     if known is not None:
         # Zero stands for no prediction yet.
         soft_BLD = torch.stack([torch.zeros_like(known) if step.soft_LD is None else step.soft_LD for step in steps])
-    confidence_N = torch.stack([step.confidence_L for step in steps])[accepted_BL]
-    advantage_B = torch.tensor([advantage for _, advantage in pairs], dtype=torch.float32)
+    confidence_N = torch.stack([step.confidence_L for step in steps])[decided_BL]
+    advantage_B = torch.tensor([advantage for _, _, advantage in decided], dtype=torch.float32)
     return Replay(
         text=text,
         tokens_BL=torch.stack([step.tokens_L for step in steps]).to(device),
         frozen_BL=torch.stack([step.frozen_L for step in steps]).to(device),
         soft_BLD=None if soft_BLD is None else soft_BLD.to(device),
         temperature_B=torch.tensor([step.temperature for step in steps], device=device),
-        accepted_BL=accepted_BL.to(device),
-        sampled_N=torch.stack([step.sampled_L for step in steps])[accepted_BL].to(device),
+        decided_BL=decided_BL.to(device),
+        sampled_N=torch.stack([step.sampled_L for step in steps])[decided_BL].to(device),
         log_prob_N=confidence_N.clamp_min(_LEAST).log().to(device),
-        advantage_N=advantage_B[:, None].expand(accepted_BL.shape)[accepted_BL].to(device),
+        advantage_N=advantage_B[:, None].expand(decided_BL.shape)[decided_BL].to(device),
     )
 
 
@@ -169,7 +188,7 @@ class Policy:
     """bool; tokens that are never drawn either."""
 
     def log_probs(self, model: Decoder, replay: Replay) -> Tensor:
-        """Log-probabilities of what was drawn and accepted.
+        """Log-probabilities of what was drawn and decided.
 
         Args:
             model: the weights.
@@ -210,9 +229,9 @@ class Policy:
         hidden_BWD = hidden_1ND[0, num_ahead:].unflatten(0, (num_rows, width))
         # The place that decides a position.
         first = width - length - (shift if full else 0)
-        hidden_ND = hidden_BWD[:, first : first + length][replay.accepted_BL]
-        temperature_BL = replay.temperature_B[:, None].expand(replay.accepted_BL.shape)
-        scores_NV = model.logits(hidden_ND) / temperature_BL[replay.accepted_BL][:, None]
+        hidden_ND = hidden_BWD[:, first : first + length][replay.decided_BL]
+        temperature_BL = replay.temperature_B[:, None].expand(replay.decided_BL.shape)
+        scores_NV = model.logits(hidden_ND) / temperature_BL[replay.decided_BL][:, None]
         if self.mask_id is not None:
             scores_NV = scores_NV.index_fill(1, torch.tensor(self.mask_id, device=scores_NV.device), NEVER)
         if self.banned_V is not None:
