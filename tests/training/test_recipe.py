@@ -16,7 +16,7 @@ from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.checkpoint import load_checkpoint
 from sfumato.training import recipe as recipes
 from sfumato.training.heads import HeadsRecipe
-from sfumato.training.recipe import DataConfig, Recipe, Run
+from sfumato.training.recipe import DataConfig, Recipe, RLRecipe, Run
 
 SMALL = """
 [model]
@@ -56,9 +56,10 @@ def read(path: Path, *overrides: str) -> Recipe:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in KEPT.glob("*.toml")))
 def test_recipes_that_are_kept_can_be_read(name: str):
-    if name.endswith("-heads.toml"):
-        load_recipe(HeadsRecipe, KEPT / name)
-        return
+    for ending, kind in (("-heads.toml", HeadsRecipe), ("-rl.toml", RLRecipe)):
+        if name.endswith(ending):
+            load_recipe(kind, KEPT / name)
+            return
     found = read(KEPT / name)
     shape = found.model or found.adapt
     assert (shape is None) == (found.model is None and bool(found.init_from))

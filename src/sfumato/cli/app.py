@@ -17,6 +17,7 @@ from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.heads import heads
 from sfumato.cli.memory import keep_freed_memory
+from sfumato.cli.rl import rl
 from sfumato.cli.run import run
 from sfumato.cli.train import adapt, distil, train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
@@ -78,7 +79,7 @@ def common(
 app.command(cls=Command)(run)
 app.command(cls=Command)(edit)
 app.command(cls=Command)(infill)
-for trained in (train, adapt, distil, heads):
+for trained in (train, adapt, distil, heads, rl):
     app.command(cls=Command)(trained)
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)

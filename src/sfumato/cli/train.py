@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.models.decoder import Decoder
     from sfumato.training.distributed import World
     from sfumato.training.recipe import Recipe, Run
+    from sfumato.training.trainer import Loop
 
 LINE_EVERY_S = 30.0
 """Time between lines of progress where stderr is no terminal."""
@@ -97,20 +98,15 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
     from sfumato.data.tasks import find_task
     from sfumato.training.distributed import join_world
     from sfumato.training.recipe import Recipe
-    from sfumato.training.state import newest_state
 
     loaded = load_recipe(Recipe, recipe, overrides)
     _check_kind(loaded, command)
     for task in loaded.evaluation.tasks:
         find_task(task)
-    directory = directory or Path("runs") / recipe.stem
-    state = newest_state(directory / "state.safetensors")
-    if state and not resume:
-        raise ConfigError(f"{directory} holds the state of a run: go on with --resume, or start in another --dir")
-    if resume and not state:
-        raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
+    directory = run_directory(directory, recipe, resume)
+    again = resuming(command, recipe, overrides, directory)
     with join_world() as world:
-        _train(loaded, directory, world, resume=resume, again=_resuming(command, recipe, overrides, directory, world))
+        _train(loaded, directory, world, resume=resume, again=again)
 
 
 def _train(recipe: Recipe, directory: Path, world: World, *, resume: bool, again: Sequence[str]) -> None:
@@ -134,17 +130,46 @@ def _train(recipe: Recipe, directory: Path, world: World, *, resume: bool, again
     try:
         with ExitStack() as stack:
             if world.leads:
-                sinks.append(stack.enter_context(_progress(directory.name, run)))
-                sinks.append(stack.enter_context(_scalars(directory / "tensorboard", run)))
+                sinks.append(stack.enter_context(showing(directory.name, run.trainer, _describe)))
+                sinks.append(stack.enter_context(scalars(directory / "tensorboard", run.trainer)))
             run.trainer.run()
     except KeyboardInterrupt:
-        if world.leads:
-            step = run.trainer.progress.step
-            typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join(again)}", err=True)
-        raise typer.Exit(130) from None
+        raise interrupted(again, run.trainer) from None
     run.save_checkpoint()
     if world.leads:
         typer.echo(json.dumps(_summary(run)))
+
+
+def run_directory(given: Path | None, recipe: Path, resume: bool) -> Path:
+    """The directory of a run: as given, or named after its recipe.
+
+    Raises:
+        ConfigError: if it holds a state and is not to be resumed, or the other way round.
+    """
+    from sfumato.training.state import newest_state
+
+    directory = given or Path("runs") / recipe.stem
+    state = newest_state(directory / "state.safetensors")
+    if state and not resume:
+        raise ConfigError(f"{directory} holds the state of a run: go on with --resume, or start in another --dir")
+    if resume and not state:
+        raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
+    return directory
+
+
+def interrupted(again: Sequence[str], trainer: Loop) -> typer.Exit:
+    """Say how to go on; the exit to raise.
+
+    Args:
+        again: the command that resumes the run in one process.
+        trainer: of the run.
+    """
+    world = trainer.world
+    started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
+    if world.leads:
+        step = trainer.progress.step
+        typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join([*started, *again])}", err=True)
+    return typer.Exit(130)
 
 
 def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
@@ -188,18 +213,18 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
 
 
 @contextmanager
-def _progress(name: str, run: Run) -> Iterator[Sink]:
+def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iterator[Sink]:
     """A bar where stderr is a terminal, a line now and then where it is not."""
-    num_steps, done = run.recipe.train.steps, run.trainer.progress.step
+    num_steps, done = trainer.config.steps, trainer.progress.step
     if not sys.stderr.isatty():
         shown_at = -math.inf
 
         def say(record: Record) -> None:
             nonlocal shown_at
             last = record["step"] == num_steps
-            if last or _found(record) or time.monotonic() - shown_at >= LINE_EVERY_S:
+            if last or found(record) or time.monotonic() - shown_at >= LINE_EVERY_S:
                 shown_at = time.monotonic()
-                typer.echo(f"{name}: step {record['step']}/{num_steps} · {_describe(record)}", err=True)
+                typer.echo(f"{name}: step {record['step']}/{num_steps} · {describe(record)}", err=True)
 
         yield say
         return
@@ -218,15 +243,15 @@ def _progress(name: str, run: Run) -> Iterator[Sink]:
         task = bar.add_task(name, total=num_steps, completed=done, figures="")
 
         def advance(record: Record) -> None:
-            bar.update(task, completed=record["step"], figures=_describe(record | {"scores": None}))
-            if _found(record):
-                bar.console.print(f"step {record['step']} · {_describe(record)}", markup=False, style="dim")
+            bar.update(task, completed=record["step"], figures=describe(record))
+            if found(record):
+                bar.console.print(f"step {record['step']} · {describe(record)}", markup=False, style="dim")
 
         yield advance
 
 
 @contextmanager
-def _scalars(directory: Path, run: Run) -> Iterator[Sink]:
+def scalars(directory: Path, trainer: Loop) -> Iterator[Sink]:
     """TensorBoard's log, where it is installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -234,10 +259,10 @@ def _scalars(directory: Path, run: Run) -> Iterator[Sink]:
         yield lambda record: None
         return
     # What an interrupted run logged after its last saved state is dropped.
-    writer = SummaryWriter(str(directory), purge_step=run.trainer.progress.step + 1)
+    writer = SummaryWriter(str(directory), purge_step=trainer.progress.step + 1)
 
     def write(record: Record) -> None:
-        if record["step"] % SCALARS_EVERY and not _found(record):
+        if record["step"] % SCALARS_EVERY and not found(record):
             return
         for key, value in record.items():
             if key != "step":
@@ -251,31 +276,35 @@ def _scalars(directory: Path, run: Run) -> Iterator[Sink]:
 
 def _describe(record: Record) -> str:
     parts = [f"loss {record['loss']:.4f}", f"{record['tokens_per_s']:,.0f} tokens/s"]
-    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in _found(record).items()])
+    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in found(record).items()])
 
 
-def _found(record: Record) -> dict[str, float]:
+def found(record: Record) -> dict[str, float]:
     """The scores in a record, by task."""
     return {key.removeprefix("score/"): value for key, value in record.items() if key.startswith("score/")}
 
 
-def _resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path, world: World) -> list[str]:
+def resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
     settings = [part for override in overrides for part in ("--set", override)]
-    started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
-    return [*started, "sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
+    return ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
+
+
+def records(log: Path) -> list[Record]:
+    """What a run has logged."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 def _summary(run: Run) -> Record:
     """The final numbers; those of the last step are read from the log, as a finished run takes none when resumed."""
     progress, log = run.trainer.progress, run.trainer.log_path
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    last = json.loads(lines[-1]) if lines else {}
+    last = (records(log) or [{}])[-1]
     loss = last.get("loss", math.nan)
     return {
         "steps": progress.step,
         "tokens": progress.num_tokens,
         "seconds": round(progress.seconds, 3),
         "loss": loss if math.isfinite(loss) else None,
-        "scores": _found(last),
+        "scores": found(last),
         "checkpoint": str(run.checkpoint_directory),
     }

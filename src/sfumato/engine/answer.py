@@ -28,7 +28,7 @@ from sfumato.engine.request import (
     Start,
     Usage,
 )
-from sfumato.sampling import CanvasBatch, Constraint, StepResult
+from sfumato.sampling import CanvasBatch, CanvasRecord, Constraint, StepRecord, StepResult
 from sfumato.spec import GenerationSpec
 
 # A confidence that is as good as none.
@@ -101,6 +101,10 @@ class Answer:
     """Steps of the engine in a row that left it out."""
     usage: Usage = field(default_factory=Usage)
     trace: list[CanvasChanged] = field(default_factory=list)
+    canvases: list[CanvasRecord] = field(default_factory=list)
+    """Those that were committed, where they are to be recorded."""
+    steps: list[StepRecord] = field(default_factory=list)
+    """Of the canvas in work, likewise."""
     finish_reason: FinishReason | None = None
 
     def __post_init__(self) -> None:
@@ -269,7 +273,9 @@ class Answer:
         return (list(tokens[: ends[0]]), True) if ends and self.start is None else (list(tokens), False)
 
     def show(self, batch: CanvasBatch, row: int, result: StepResult | None) -> list[tuple[int, Event]]:
-        """Tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
+        """Record and tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
+        if result is not None and self.wanted.record:
+            self.steps.append(result.record(row))
         if not self.drafts and not self.wanted.trace:
             return []
         tokenizer, head, end = self.generator.tokenizer, len(self.head), int(batch.length_R[row])
@@ -319,6 +325,9 @@ class Answer:
         usage.denoising_steps += steps
         usage.revisions += revisions
         usage.time_to_first_commit_s = usage.time_to_first_commit_s or time.perf_counter() - self.started
+        if self.wanted.record:
+            self.canvases.append(CanvasRecord(text=tuple(self.text), steps=tuple(self.steps)))
+            self.steps = []
         left, begun = self.most - len(self.tokens), len(self.tokens)
         written, ended = self._until_end(tokens[len(self.head) :])
         written, ended = written[:left], ended and len(written) <= left
@@ -432,6 +441,7 @@ class Answer:
             model=self.generator.name,
             usage=self.usage,
             trace=self.trace,
+            canvases=tuple(self.canvases),
             confidence=tuple(self.confidence),
             certainty=sum(canvas.log_confidence for canvas in self._canvases)
             / max(1, sum(canvas.num_decided for canvas in self._canvases)),

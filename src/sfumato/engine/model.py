@@ -397,6 +397,7 @@ class TextModel:
         seed: int = 0,
         n: int = 1,
         trace: bool = False,
+        record: bool = False,
         sampler: str | None = None,
         temperature: float | None = None,
         raw: bool = False,
@@ -423,6 +424,7 @@ class TextModel:
             seed: decides all randomness.
             n: number of answers.
             trace: record every draft.
+            record: keep every step of every canvas, for training by rewards.
             sampler: name of the accept and renoise rule.
             temperature: sets both ends of the temperature schedule.
             raw: continue a text as it stands, without the chat template; so it is for a model that has none.
@@ -485,6 +487,7 @@ class TextModel:
             seed=seed,
             n=n,
             trace=trace,
+            record=record,
             priority=priority,
             deadline_ms=deadline_ms,
             start=start,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.errors import RequestError
-from sfumato.sampling import Automaton, SamplerConfig
+from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
 FinishReason = Literal["stop", "length", "deadline", "cancelled", "error"]
 """stop: the model ended its text, or the start was filled in; length: max_tokens was reached; deadline, cancelled: what
@@ -76,6 +76,9 @@ class Request:
     """Number of answers over the same prefilled prompt."""
     trace: bool = False
     """Record every draft."""
+    record: bool = False
+    """Keep of every step what is needed to take it again, for `Result.canvases`: L x D floats a step where a model
+    conditions on its own predictions."""
     priority: int = 0
     """Of those that wait, the highest goes first."""
     deadline_ms: int | None = None
@@ -238,6 +241,8 @@ class Result:
     """What it cost."""
     trace: list[CanvasChanged] = field(default_factory=list)
     """Every draft, if asked for."""
+    canvases: tuple[CanvasRecord, ...] = ()
+    """Every step of every canvas, if asked for; of tensors, and so in no JSON."""
     confidence: tuple[float, ...] = ()
     """Of each token, the probability that the last step gave it; 1 where it was given."""
     certainty: float = 0.0

@@ -352,6 +352,7 @@ class Rewriting:
             model=self.model.name,
             usage=Usage.together([result.usage for result in results]),
             trace=[event for result in results for event in result.trace],
+            canvases=tuple(canvas for result in results for canvas in result.canvases),
             certainty=sum(result.certainty for result in results) / max(1, len(results)),
             error="" if failed is None else failed.error,
         )

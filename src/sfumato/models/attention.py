@@ -3,7 +3,7 @@
 A forward is given an `Attention`, and its layers hand it their queries, keys and values. `AttentionSpec` lets the
 positions of a forward read each other under a mask: training, likelihoods, the plain loop. `PackedAttention` serves
 many texts at once without padding: positions of all of them stand behind each other in one row, and each reads its own
-text from a pool of slots, where the prefix was written before.
+text from a pool of slots, where the prefix was written before. `BehindText` takes steps again, with gradients.
 
 One rule covers every use of the pool. A forward writes the keys and values of its positions into the slots of their
 places in the text, and reads its text from there; what counts as committed is the caller's book-keeping. So a
@@ -12,7 +12,8 @@ whose keys the next step overwrites. Within a layer everything is written before
 prompt may share a forward with the prompt.
 """
 
-# R rows, Q query positions, S key positions, N packed positions, H heads, G key-value heads, E head dimension
+# R rows, Q query positions, S key positions, N packed positions, H heads, G key-value heads, E head dimension; A
+# positions ahead of B rows of W
 
 from __future__ import annotations
 
@@ -84,6 +85,46 @@ class AttentionSpec:
         if window is not None and window in self.windows:
             return self.windows[window].attend(layer, queries_RQHE, keys_RQGE, values_RQGE, scale=scale)
         return _attend(queries_RQHE, keys_RQGE, values_RQGE, self.mask, self.causal, scale)
+
+
+@dataclass(frozen=True)
+class BehindText:
+    """One text and rows behind it, packed one after the other [1, A + B * W]; a row reads the text, and itself whole.
+
+    What is read many times, as by the steps of its canvases, is computed once, and gradients pass through it.
+    """
+
+    num_ahead: int
+    """Positions A of the text; 0 leaves rows that read themselves alone."""
+    num_rows: int
+    """Rows B, of one length W."""
+    ahead: AttentionSpec
+    """How the text reads itself."""
+
+    def attend(
+        self,
+        layer: int,
+        queries_RQHE: Tensor,
+        keys_RQGE: Tensor,
+        values_RQGE: Tensor,
+        *,
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """See `Attention`; R is 1. No windows: they would be ignored."""
+        assert window is None
+        given = (queries_RQHE, keys_RQGE, values_RQGE)
+        texts = [one[:, : self.num_ahead] for one in given]
+        own = [torch.unflatten(one[0, self.num_ahead :], 0, (self.num_rows, -1)) for one in given]
+        if not self.num_ahead:
+            return _attend(own[0], own[1], own[2], None, False, scale).flatten(0, 1).unsqueeze(0)
+        keys, values = (
+            torch.cat((text.expand(self.num_rows, -1, -1, -1), one), dim=1)
+            for text, one in zip(texts[1:], own[1:], strict=True)
+        )
+        out_RQHE = _attend(own[0], keys, values, None, False, scale)
+        out_ahead = self.ahead.attend(layer, texts[0], texts[1], texts[2], scale=scale)
+        return torch.cat((out_ahead, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
 
 
 class KVPool:

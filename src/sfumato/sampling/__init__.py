@@ -6,13 +6,15 @@ from sfumato.sampling.canvas import CanvasBatch
 from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.policy import StopHead
 from sfumato.sampling.reading import Statistics
-from sfumato.sampling.sampler import Denoised, Denoiser, StepRecord, StepResult, denoise, denoising, step
+from sfumato.sampling.record import CanvasRecord, StepRecord
+from sfumato.sampling.sampler import Denoised, Denoiser, StepResult, denoise, denoising, step
 from sfumato.sampling.settings import SAMPLERS, RowSettings, SamplerConfig
 
 __all__ = [
     "SAMPLERS",
     "Automaton",
     "CanvasBatch",
+    "CanvasRecord",
     "Constraint",
     "Denoised",
     "Denoiser",

@@ -26,6 +26,7 @@ from sfumato.sampling.constraint import Constraint, tie
 from sfumato.sampling.policy import StopHead
 from sfumato.sampling.random import Stream
 from sfumato.sampling.reading import Reader, Statistics, Tied
+from sfumato.sampling.record import StepRecord
 from sfumato.sampling.settings import REVERSE_SAMPLERS
 
 
@@ -80,26 +81,30 @@ class StepResult:
     """What the denoiser said of the tokens that stood before the step."""
     revised_RL: Tensor
     """bool; positions accepted in an earlier step whose draft token this step changed."""
+    before: CanvasBatch
+    """The batch before the step: what the denoiser read."""
 
+    def record(self, row: int) -> StepRecord:
+        """The step of one row. Waits for the device."""
+        before, length = self.before, int(self.before.host_length_R[row])
+        temperature_R = before.settings.temperature_at(before.step_R, before.steps_R)
 
-@dataclass(frozen=True, kw_only=True)
-class StepRecord:
-    """One step of one row, on the host and without padding."""
+        def host(values: Tensor) -> Tensor:
+            # A view would keep the whole batch's.
+            return values[row, :length].to("cpu", copy=True)
 
-    step: int
-    """Index of the step, from 0."""
-    tokens_L: Tensor
-    """int64; what the denoiser read."""
-    sampled_L: Tensor
-    """int64; what was drawn."""
-    draft_L: Tensor
-    """int64; the reading after the step."""
-    accepted_L: Tensor
-    """bool."""
-    revised_L: Tensor
-    """bool."""
-    confidence_L: Tensor
-    """float32; probability of the drawn token, so its logarithm is what policy gradients need."""
+        return StepRecord(
+            step=int(before.step_R[row]),
+            tokens_L=host(before.tokens_RL),
+            frozen_L=host(before.frozen_RL),
+            soft_LD=None if before.soft_RLD is None else host(before.soft_RLD),
+            temperature=float(temperature_R[row]),
+            sampled_L=host(self.statistics.sampled_RL),
+            draft_L=host(self.batch.draft_RL),
+            accepted_L=host(self.batch.accepted_RL),
+            revised_L=host(self.revised_RL),
+            confidence_L=host(self.statistics.confidence_RL),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +231,7 @@ def step(
         failed_R=batch.failed_R | failed_R,
         soft_RLD=soft_RLD,
     )
-    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL)
+    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL, before=batch)
 
 
 def _tie(
@@ -310,7 +315,7 @@ def denoising(
         )
         for i, row in enumerate(rows):
             if row in traced:
-                records[row].append(_record(active, result, i))
+                records[row].append(result.record(i))
         yield result
         active = result.batch
     places = sorted(range(len(order)), key=order.__getitem__)
@@ -525,16 +530,3 @@ def _correct(
     noise_RL = process.noise(batch.uniforms(Stream.CORRECT_NOISE), s_R)
     kept_RL = batch.uniforms(Stream.CORRECT_KEEP) < process.schedule.alpha(s_R).unsqueeze(-1)
     return torch.where(chosen_RL, torch.where(kept_RL, sampled_RL, noise_RL), moved_RL)
-
-
-def _record(before: CanvasBatch, result: StepResult, i: int) -> StepRecord:
-    part = slice(0, int(before.length_R[i]))
-    return StepRecord(
-        step=int(before.step_R[i]),
-        tokens_L=before.tokens_RL[i, part].cpu(),
-        sampled_L=result.statistics.sampled_RL[i, part].cpu(),
-        draft_L=result.batch.draft_RL[i, part].cpu(),
-        accepted_L=result.batch.accepted_RL[i, part].cpu(),
-        revised_L=result.revised_RL[i, part].cpu(),
-        confidence_L=result.statistics.confidence_RL[i, part].cpu(),
-    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.data.packing import PackingConfig
 from sfumato.data.sources import make_source, read_records
@@ -25,7 +26,11 @@ from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.rl import RLConfig
 from sfumato.training.trainer import Record, TrainConfig, Trainer
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 # A resumed run may change these: they do not touch the weights.
 _FREE = (
@@ -120,6 +125,50 @@ class Recipe:
     [model] its shape is taken from there as well."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RolloutConfig:
+    """What is asked while learning from rewards, and how it is answered."""
+
+    tasks: dict[str, float] = field(default_factory=dict)
+    """Weight by procedural task; items of the test split are never drawn."""
+    canvas_length: int = 0
+    """Positions denoised together; 0 takes the model's own, which a length head may set."""
+    max_tokens: int = 0
+    """Most tokens of an answer; 0 takes the model's own."""
+    sampler: dict[str, object] = field(default_factory=dict)
+    """Settings of the sampler, name included, where they are not to be the model's own."""
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise ConfigError("tasks is empty; allowed: a weight for each of one or more tasks")
+        for name, weight in self.tasks.items():
+            if not 0.0 < weight < math.inf:
+                raise ConfigError(f"the weight of task {name!r} is {weight}; allowed: more than 0")
+        for name in ("canvas_length", "max_tokens"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RLRecipe:
+    """Everything about a run that learns from rewards; one table a field."""
+
+    init_from: str
+    """The model to start from: a name, directory or hub id."""
+    rollout: RolloutConfig
+    """What is asked, and how it is answered."""
+    train: TrainConfig
+    """The loop; a step is an update."""
+    rl: RLConfig = RLConfig()
+    """Groups, ratios and divergence."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """Scores before, while and after training, by the sampler that answers while training."""
+
+    def __post_init__(self) -> None:
+        if self.evaluation.bound_batches:
+            raise ConfigError(f"bound_batches is {self.evaluation.bound_batches}; allowed with rewards: 0")
+
+
 class Run:
     """A recipe with its directory: tokenizer, trainer, and the checkpoint that comes out.
 
@@ -184,7 +233,7 @@ class Run:
     def start(self) -> None:
         """Leave the recipe in the directory, for `resume` to compare and for people to read."""
         if self.world.leads:
-            write_atomically(self.recipe_path, (json.dumps(asdict(self.recipe), indent=2) + "\n").encode())
+            write_recipe(self.recipe_path, self.recipe)
 
     def resume(self) -> None:
         """Go back to the last saved state.
@@ -194,19 +243,7 @@ class Run:
                 the weights.
             CheckpointError: if the state cannot be read.
         """
-        if self.recipe_path.exists():
-            before = _flat(json.loads(self.recipe_path.read_text(encoding="utf-8")))
-            now = _flat(json.loads(json.dumps(asdict(self.recipe))))
-            changed = [
-                f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
-                for key in sorted(before.keys() | now.keys())
-                if before.get(key) != now.get(key) and not key.startswith(_FREE)
-            ]
-            if changed:
-                raise ConfigError(
-                    f"{self.directory} holds a run of another recipe: {'; '.join(changed)}. Resume with the same "
-                    "values, or start in another directory with init_from"
-                )
+        check_recipe(self.recipe_path, self.recipe)
         self.trainer.resume()
 
     def save_checkpoint(self) -> None:
@@ -297,6 +334,33 @@ def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
     start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
     model.load_state_dict(own | start)
     return model
+
+
+def write_recipe(path: Path, recipe: DataclassInstance) -> None:
+    """Leave a recipe as it is run, overrides included."""
+    write_atomically(path, (json.dumps(asdict(recipe), indent=2) + "\n").encode())
+
+
+def check_recipe(path: Path, recipe: DataclassInstance) -> None:
+    """Hold a recipe against the one that a run was started with, if that was left.
+
+    Raises:
+        ConfigError: if it says otherwise where that would change the weights.
+    """
+    if not path.exists():
+        return
+    before = _flat(json.loads(path.read_text(encoding="utf-8")))
+    now = _flat(json.loads(json.dumps(asdict(recipe))))
+    changed = [
+        f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and not key.startswith(_FREE)
+    ]
+    if changed:
+        raise ConfigError(
+            f"{path.parent} holds a run of another recipe: {'; '.join(changed)}. Resume with the same values, or start "
+            "in another directory with init_from"
+        )
 
 
 def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe.
+"""The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe, learning
+from rewards (`rl`) in what a step is.
 
 All randomness of a batch comes from the seed and its number in the run, so resuming needs nothing but the state of
 `state.py`, and several processes divide a step's batches as they like. The loop knows nothing of tasks' scores or
@@ -13,6 +14,7 @@ import math
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -102,18 +104,13 @@ class TrainConfig:
         return warm * (self.final_lr + (1.0 - self.final_lr) * 0.5 * (1.0 + math.cos(math.pi * done)))
 
 
-class Trainer:
+class Loop(ABC):
     """One run in one directory: a state to resume from and `log.jsonl` with a record a step.
 
     Args:
         model: weights already drawn or copied; trained in place.
-        process: the noise put on canvases.
-        source: gives documents.
-        end_id: end token, which fills canvases.
-        logit_shift: canvases too predict the token after each position.
-        packing, objective, config: see their classes.
+        config: the loop's own settings.
         directory: of the run; made if need be.
-        teacher: what says more than the data, if the objective asks for it; it is not trained.
         evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
         on_record: called with every record, in the first process.
         world: the processes of the run; None is this one alone.
@@ -125,16 +122,9 @@ class Trainer:
     def __init__(
         self,
         model: Decoder,
-        process: Process,
-        source: Source,
         *,
-        end_id: int,
-        logit_shift: bool = False,
-        packing: PackingConfig,
-        objective: ObjectiveConfig,
         config: TrainConfig,
         directory: Path,
-        teacher: Decoder | None = None,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
         world: World | None = None,
@@ -148,18 +138,18 @@ class Trainer:
         self.progress = Progress()
         self.config = config
         self.directory = directory
-        self._process = process
-        self._source = source
-        self._end_id = end_id
-        self._logit_shift = logit_shift
-        self._packing = packing
-        self._objective = objective
-        self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
         self._evaluate = evaluate
         self._on_record = on_record
         self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
         self.optimizers = make_optimizers(model, config)
-        self._forward = torch.compile(model) if config.compile else model
+
+    @abstractmethod
+    def _step(self) -> Record:
+        """Take the next step: train, count it, and tell of it; "step" and "refused" are in the record."""
+
+    def _first_record(self) -> Record | None:
+        """What is to be logged before the first step, if anything."""
+        return None
 
     @property
     def state_path(self) -> Path:
@@ -197,6 +187,11 @@ class Trainer:
         if self.progress.step == 0 and self.world.leads:
             # A run that died before its first state leaves records that are not this run's.
             write_atomically(self.log_path, b"")
+            first = self._first_record()
+            if first is not None:
+                self._log(first)
+                if self._on_record:
+                    self._on_record(first)
         saved_at = time.monotonic()
         refused_in_a_row = 0
         record: Record | None = None
@@ -245,6 +240,124 @@ class Trainer:
         except OSError as error:
             raise CheckpointError(f"cannot write {self.log_path}: {error.strerror}") from error
 
+    def _apply(self, *, finite: bool) -> tuple[float, float, bool]:
+        """Clip the gradient and follow it, if it and the loss are finite.
+
+        Args:
+            finite: whether the loss is.
+
+        Returns:
+            The gradient's norm, the factor on the learning rates, and whether the gradient was refused.
+        """
+        step, config = self.progress.step, self.config
+        norm = self._clip()
+        [refused] = self.world.any(not (finite and math.isfinite(norm)))
+        scale = config.lr_scale(step)
+        for optimizer in self.optimizers.values():
+            if not refused:
+                for group in optimizer.param_groups:
+                    group["lr"] = group["peak_lr"] * scale
+                optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if not refused:
+            self._update_average(step)
+        return norm, scale, refused
+
+    def _clip(self) -> float:
+        """Clip the gradient by its norm over all processes, which is returned."""
+        parameters = list(self.model.parameters())
+        norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
+        if isinstance(norm, DTensor):
+            norm = norm.full_tensor()
+        torch.nn.utils.clip_grads_with_norm_(parameters, self.config.clip, norm)
+        return float(norm)
+
+    def _count(self, *, num_tokens: int, refused: bool, seconds: float) -> None:
+        """Count a step that was taken."""
+        self.progress = replace(
+            self.progress,
+            step=self.progress.step + 1,
+            num_tokens=self.progress.num_tokens + num_tokens,
+            num_refused=self.progress.num_refused + refused,
+            seconds=self.progress.seconds + seconds,
+        )
+
+    def _update_average(self, step: int) -> None:
+        # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
+        decay = min(self.config.average, (1 + step) / (10 + step))
+        parameters = [local(parameter.detach()) for parameter in self.model.parameters()]
+        torch._foreach_lerp_([local(average) for average in self.average.values()], parameters, 1.0 - decay)
+
+    def _evaluation(self) -> Record:
+        step, every = self.progress.step, self.config.eval_every
+        due = step == self.config.steps or (every > 0 and step % every == 0)
+        return self._scores() if due else {}
+
+    def _scores(self) -> Record:
+        """What the evaluation finds of the averaged weights."""
+        if self._evaluate is None:
+            return {}
+        if self.world.mesh is not None:
+            whole = self.world.whole(self.average)
+            return self._evaluate(self._unsharded(whole), self.progress.step) if self.world.leads else {}
+        trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
+        try:
+            with _uninterrupted():
+                self.model.load_state_dict(self.average)
+            self.model.eval()
+            return dict(self._evaluate(self.model, self.progress.step))
+        finally:
+            with _uninterrupted():
+                self.model.load_state_dict(trained)
+
+    def _unsharded(self, weights: dict[str, Tensor]) -> Decoder:
+        """A model of these weights in this process alone, to be evaluated."""
+        model = Decoder(self.model.config)
+        model.load_state_dict(weights)
+        return model.to(self.model.device).eval()
+
+
+class Trainer(Loop):
+    """Training on documents.
+
+    Args:
+        model: weights already drawn or copied; trained in place.
+        process: the noise put on canvases.
+        source: gives documents.
+        end_id: end token, which fills canvases.
+        logit_shift: canvases too predict the token after each position.
+        packing, objective, config: see their classes.
+        teacher: what says more than the data, if the objective asks for it; it is not trained.
+        directory, evaluate, on_record, world: see `Loop`.
+    """
+
+    def __init__(
+        self,
+        model: Decoder,
+        process: Process,
+        source: Source,
+        *,
+        end_id: int,
+        logit_shift: bool = False,
+        packing: PackingConfig,
+        objective: ObjectiveConfig,
+        config: TrainConfig,
+        directory: Path,
+        teacher: Decoder | None = None,
+        evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
+        on_record: Callable[[Record], None] | None = None,
+        world: World | None = None,
+    ) -> None:
+        super().__init__(model, config=config, directory=directory, evaluate=evaluate, on_record=on_record, world=world)
+        self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
+        self._process = process
+        self._source = source
+        self._end_id = end_id
+        self._logit_shift = logit_shift
+        self._packing = packing
+        self._objective = objective
+        self._forward = torch.compile(model) if config.compile else model
+
     def _step(self) -> Record:
         started = time.monotonic()
         step, config = self.progress.step, self.config
@@ -278,26 +391,9 @@ class Trainer:
             means |= {name: means.get(name, 0.0) + term.item() for name, term in terms.items()}
         means = dict(zip(means, self.world.sum(*means.values()), strict=True))
         loss = sum(weight * means[name] for name, weight in weights.items())
-        norm = self._clip()
-        [refused] = self.world.any(not math.isfinite(norm + sum(means.values())))
-        scale = config.lr_scale(step)
-        for optimizer in self.optimizers.values():
-            if not refused:
-                for group in optimizer.param_groups:
-                    group["lr"] = group["peak_lr"] * scale
-                optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        if not refused:
-            self._update_average(step)
-
+        norm, scale, refused = self._apply(finite=math.isfinite(sum(means.values())))
         seconds = time.monotonic() - started
-        self.progress = replace(
-            self.progress,
-            step=step + 1,
-            num_tokens=self.progress.num_tokens + int(num_tokens),
-            num_refused=self.progress.num_refused + refused,
-            seconds=self.progress.seconds + seconds,
-        )
+        self._count(num_tokens=int(num_tokens), refused=refused, seconds=seconds)
         return {
             "step": step + 1,
             "loss": loss,
@@ -309,21 +405,12 @@ class Trainer:
             "tokens_per_s": num_tokens / seconds,
         }
 
-    def _clip(self) -> float:
-        """Clip the gradient by its norm over all processes, which is returned."""
-        parameters = list(self.model.parameters())
-        norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
-        if isinstance(norm, DTensor):
-            norm = norm.full_tensor()
-        torch.nn.utils.clip_grads_with_norm_(parameters, self.config.clip, norm)
-        return float(norm)
-
     def _batches(self, step: int, share_done: float) -> tuple[list[TrainingBatch], int]:
         """This process's share of a step. What a batch holds depends on its number in the run, and on no process."""
         batches, num_tokens = [], 0
         for part in self.world.share(self.config.accumulation):
             index = step * self.config.accumulation + part
-            generator = torch.Generator().manual_seed(_mix(self.config.seed, index))
+            generator = torch.Generator().manual_seed(mix(self.config.seed, index))
             packed = pack(
                 self._source, self._packing.at(share_done), seed=self.config.seed, step=index, end_id=self._end_id
             )
@@ -340,36 +427,6 @@ class Trainer:
                 )
             )
         return batches, num_tokens
-
-    def _update_average(self, step: int) -> None:
-        # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
-        decay = min(self.config.average, (1 + step) / (10 + step))
-        parameters = [local(parameter.detach()) for parameter in self.model.parameters()]
-        torch._foreach_lerp_([local(average) for average in self.average.values()], parameters, 1.0 - decay)
-
-    def _evaluation(self) -> Record:
-        step, every = self.progress.step, self.config.eval_every
-        due = step == self.config.steps or (every > 0 and step % every == 0)
-        if self._evaluate is None or not due:
-            return {}
-        if self.world.mesh is not None:
-            whole = self.world.whole(self.average)
-            return self._evaluate(self._unsharded(whole), step) if self.world.leads else {}
-        trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
-        try:
-            with _uninterrupted():
-                self.model.load_state_dict(self.average)
-            self.model.eval()
-            return dict(self._evaluate(self.model, step))
-        finally:
-            with _uninterrupted():
-                self.model.load_state_dict(trained)
-
-    def _unsharded(self, weights: dict[str, Tensor]) -> Decoder:
-        """A model of these weights in this process alone, to be evaluated."""
-        model = Decoder(self.model.config)
-        model.load_state_dict(weights)
-        return model.to(self.model.device).eval()
 
 
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
@@ -439,7 +496,7 @@ def _uninterrupted() -> Iterator[None]:
         signal.raise_signal(signal.SIGINT)
 
 
-def _mix(seed: int, step: int) -> int:
+def mix(seed: int, step: int) -> int:
     digest = hashlib.sha256(f"noise {seed} {step}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 

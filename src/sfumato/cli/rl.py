@@ -1,0 +1,209 @@
+"""`sfumato rl`: learn from rewards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.train import Sink, found, interrupted, records, resuming, run_directory, scalars, showing
+from sfumato.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sfumato.data.tasks import Item, Task
+    from sfumato.engine.model import TextModel
+    from sfumato.engine.request import Request
+    from sfumato.models.decoder import Decoder
+    from sfumato.training.recipe import RLRecipe
+    from sfumato.training.rl import RLTrainer
+    from sfumato.training.rollout import Rollout
+
+POSITIONS = 1024
+"""Most positions of a step of the engine: nobody waits for a single answer."""
+
+Record = dict[str, Any]
+
+
+def rl(
+    recipe: Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny-rl.toml.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=10. Repeatable."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")] = False,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")
+    ] = None,
+) -> None:
+    """Train a model by what checkers say of its answers; an interrupt saves the state, from which --resume goes on."""
+    from sfumato.config import load_recipe
+    from sfumato.data.tasks import find_task
+    from sfumato.engine.model import load
+    from sfumato.models.checkpoint import save_checkpoint
+    from sfumato.training.recipe import RLRecipe, check_recipe, write_recipe
+
+    loaded = load_recipe(RLRecipe, recipe, overrides or ())
+    for task in (*loaded.rollout.tasks, *loaded.evaluation.tasks):
+        find_task(task)
+    directory = run_directory(directory, recipe, resume)
+    model = load(loaded.init_from)
+    sinks: list[Sink] = []
+    trainer = make_trainer(model, loaded, directory, sinks)
+    left = directory / "recipe.json"
+    if resume:
+        check_recipe(left, loaded)
+        trainer.resume()
+    else:
+        write_recipe(left, loaded)
+    try:
+        with ExitStack() as stack:
+            sinks.append(stack.enter_context(showing(directory.name, trainer, _describe)))
+            sinks.append(stack.enter_context(scalars(directory / "tensorboard", trainer)))
+            trainer.run()
+    except KeyboardInterrupt:
+        raise interrupted(resuming("rl", recipe, overrides or (), directory), trainer) from None
+    checkpoint = directory / "checkpoint"
+    save_checkpoint(checkpoint, trainer.model, model.spec, generation=model.generation, tensors=trainer.average)
+    model.tokenizer.save(checkpoint)
+    typer.echo(json.dumps(_summary(trainer, checkpoint)))
+
+
+def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Sequence[Sink]) -> RLTrainer:
+    """A trainer of a model's weights, with answers from the engine, rewards from the tasks' checkers, and scores.
+
+    Raises:
+        ConfigError: if the model, or the way it is to answer, is not one whose steps can be taken again.
+        RequestError: if a setting of the sampler is not allowed.
+    """
+    from sfumato.data.tasks import find_task
+    from sfumato.engine.model import TextModel
+    from sfumato.evaluation.tasks import evaluate_task
+    from sfumato.models.checkpoint import Checkpoint
+    from sfumato.models.decoder import Decoder
+    from sfumato.training.rl import RLTrainer
+    from sfumato.training.rollout import Policy, check_replayable
+
+    decoder = model.decoder
+    if not isinstance(decoder, Decoder):
+        raise ConfigError(f"init_from is {recipe.init_from!r}, which is no model that is trained here")
+    settings = _settings(recipe)
+    check_replayable(model.spec, model.request("?", **settings).sampler)
+    tasks = {name: find_task(name) for name in recipe.rollout.tasks}
+
+    def collect(step: int) -> list[list[Rollout]]:
+        asked = [_ask(tasks, recipe, step, place) for place in range(recipe.rl.prompts)]
+        answers = recipe.rl.answers
+        requests = [
+            model.request(item.prompt, n=answers, seed=_number(recipe.train.seed, step, place, "answers"), **settings)
+            for place, (_, item) in enumerate(asked)
+        ]
+        return _answered(model, asked, requests)
+
+    def evaluate(weights: Decoder, step: int) -> dict[str, float]:
+        # One whose engine has written nothing with other weights.
+        now = TextModel(directory.name, Checkpoint(weights, model.spec, dict(model.generation)), model.tokenizer)
+        numbers: dict[str, float] = {}
+        wanted = recipe.evaluation
+        own = {key: value for key, value in settings.items() if key not in ("record", "steps")}
+        for name in wanted.tasks:
+            score = evaluate_task(now, name, n=wanted.n, steps=wanted.steps or settings.get("steps"), **own)
+            numbers |= {f"score/{name}": score.score, f"mean_steps/{name}": score.mean_steps}
+        return numbers
+
+    def on_record(record: Record) -> None:
+        for sink in sinks:
+            sink(record)
+
+    return RLTrainer(
+        decoder,
+        Policy(model.spec, model.generator.process.mask_id, model.generator.banned),
+        collect,
+        rl=recipe.rl,
+        config=recipe.train,
+        directory=directory,
+        evaluate=evaluate if recipe.evaluation.wanted else None,
+        on_record=on_record,
+    )
+
+
+def _settings(recipe: RLRecipe) -> dict[str, Any]:
+    """How answers are asked for."""
+    wanted = recipe.rollout
+    settings: dict[str, Any] = dict(wanted.sampler)
+    if "name" in settings:
+        settings["sampler"] = settings.pop("name")
+    return settings | {
+        "canvas_length": wanted.canvas_length or None,
+        "max_tokens": wanted.max_tokens or None,
+        "record": True,
+    }
+
+
+def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tuple[Task, Item]:
+    """The item of one place of an update: the same for the same seed."""
+    from sfumato.data.tasks import draw
+
+    names, weights = zip(*recipe.rollout.tasks.items(), strict=True)
+    chosen = random.Random(_number(recipe.train.seed, step, place, "task")).choices(names, weights)[0]
+    return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, place, "item"))
+
+
+def _answered(model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request]) -> list[list[Rollout]]:
+    """Groups of answers, and what they are worth; an answer that failed is worth nothing."""
+    from sfumato.engine.engine import Engine, EngineConfig
+    from sfumato.engine.request import Finished
+    from sfumato.training.rollout import Rollout
+
+    # A new one for each update: what it has written is of the weights as they are.
+    engine = Engine(model, EngineConfig(max_positions=POSITIONS))
+    groups: list[dict[int, Rollout]] = [{} for _ in requests]
+    for index, event in engine.run(requests):
+        if isinstance(event, Finished):
+            (task, item), result = asked[index], event.result
+            groups[index][event.variation] = Rollout(
+                canvases=() if result.failed else result.canvases,
+                reward=float(not result.failed and task.check(item, result.text)),
+            )
+    return [[group[i] for i in sorted(group)] for group in groups]
+
+
+def _number(*parts: int | str) -> int:
+    """A seed below 2^61, the same for the same parts; answers of a group add to it."""
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 3
+
+
+def _describe(record: Record) -> str:
+    parts = []
+    if "reward" in record:
+        parts = [
+            f"reward {record['reward']:.3f}",
+            f"right {record['solved']:.1%}",
+            f"{record['mean_steps']:.1f} steps",
+            f"KL {record['kl']:.4f}",
+        ]
+    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in found(record).items()])
+
+
+def _summary(trainer: RLTrainer, checkpoint: Path) -> Record:
+    """The first and the last scores, as they stand in the log."""
+    log = records(trainer.log_path)
+    scored = [record for record in log if found(record)]
+
+    def scores(record: Record) -> Record:
+        return {key: value for key, value in record.items() if key.startswith(("score/", "mean_steps/"))}
+
+    return {
+        "steps": trainer.progress.step,
+        "seconds": round(trainer.progress.seconds, 3),
+        "reward": log[-1].get("reward") if log else None,
+        "before": scores(scored[0]) if scored else {},
+        "after": scores(scored[-1]) if scored else {},
+        "checkpoint": str(checkpoint),
+    }

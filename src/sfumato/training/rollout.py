@@ -1,0 +1,250 @@
+"""Answers as the sampler wrote them, and their steps taken again with gradients.
+
+A canvas is a trajectory: at each step a token is drawn at every free position, some are accepted, and the rest is put
+back to noise. Which are accepted is decided by entropies, margins or chance, or by the drawn tokens' own probability,
+and noise has no parameters; so given what was accepted, the log-probability of a trajectory is the sum, over steps and
+accepted positions, of that of the drawn token. It is that of the distribution the sampler drew from: at its
+temperature, of the canvas and the soft embedding as they were, which count as observed.
+
+The last step is read otherwise: the draft is committed, whatever was drawn and accepted. What was drawn otherwise than
+the draft changed nothing, and would be noise in a gradient; what agrees with it counts, accepted or not, as if the
+commit were a draw.
+
+Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301.
+"""
+
+# B steps, L canvas, W positions of a row, A positions ahead of it, N decided positions, D model, V vocabulary
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sfumato.errors import ConfigError
+from sfumato.models.attention import AttentionSpec, BehindText, readable
+from sfumato.models.decoder import Decoder
+from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
+from sfumato.sampling.reading import COLD, NEVER
+from sfumato.sampling.settings import REVERSE_SAMPLERS
+from sfumato.spec import GenerationSpec
+
+# What a float32 softmax can still tell from 0.
+_LEAST = 1e-30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """One answer, and what it is worth."""
+
+    canvases: tuple[CanvasRecord, ...]
+    """Its canvases; those of an answer that failed may be left out."""
+    reward: float
+    """What the checker says."""
+
+    @property
+    def num_steps(self) -> int:
+        """Denoising steps it took."""
+        return sum(len(canvas.steps) for canvas in self.canvases)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Steps over canvases of one length behind one text, to be taken again in one forward."""
+
+    text: tuple[int, ...]
+    """What stands before the canvases."""
+    tokens_BL: Tensor
+    """int64; what was read."""
+    frozen_BL: Tensor
+    """bool; given tokens."""
+    soft_BLD: Tensor | None
+    """Soft embeddings that were read; None without self-conditioning."""
+    temperature_B: Tensor
+    """float32."""
+    decided_BL: Tensor
+    """bool; the N positions in question."""
+    sampled_N: Tensor
+    """int64; what was drawn there."""
+    log_prob_N: Tensor
+    """float32; how probable that was."""
+    advantage_N: Tensor
+    """float32; how much better than others the answer is."""
+
+    @property
+    def num_positions(self) -> int:
+        """Canvas positions to compute."""
+        return self.tokens_BL.numel()
+
+
+def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
+    """Refuse what is no draw from the model's distribution, or cannot be computed again.
+
+    Raises:
+        ConfigError: naming the field, its value and what is allowed.
+    """
+    if spec.autoregressive:
+        raise ConfigError(f"canvas_length is {spec.canvas_length}; allowed: 2 or more, a model that denoises canvases")
+    if spec.commit == "in_place":
+        raise ConfigError(
+            "commit is 'in_place'; allowed: 'reencode', as what a canvas leaves in the cache is not computed again"
+        )
+    if sampler.name in REVERSE_SAMPLERS:
+        raise ConfigError(
+            f"sampler is {sampler.name!r}; allowed: one that accepts what it has drawn, such as 'entropy'; not "
+            f"{', '.join(REVERSE_SAMPLERS)}"
+        )
+    for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("refresh", 1)):
+        if getattr(sampler, name) != only:
+            raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed where steps are taken again: {only}")
+    for name in ("temperature_start", "temperature_end"):
+        if not getattr(sampler, name) >= COLD:
+            raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed: {COLD} or more, as 0 draws nothing")
+
+
+_Decided = tuple[StepRecord, Tensor, float]
+"""A step, what it decided, and how much better than others the answer is."""
+
+
+def committed(step: StepRecord) -> Tensor:
+    """Of the last step of a canvas: what it drew as it was then committed.
+
+    Returns:
+        decided_L: bool; never where there was nothing to choose, as at frozen positions, and under mask noise at those
+            that were filled before.
+    """
+    return (step.sampled_L == step.draft_L) & (step.confidence_L < 1.0)
+
+
+def lay_out(
+    rollouts: Iterable[tuple[Rollout, float]],
+    *,
+    device: torch.device,
+    positions: int,
+    step_share: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> list[Replay]:
+    """Put steps together that can be taken again in one forward.
+
+    Args:
+        rollouts: answers with their advantages.
+        device: where the result goes.
+        positions: most canvas positions of a forward; a single step may have more.
+        step_share: probability with which a step is taken again.
+        generator: decides which.
+
+    Returns:
+        The replays; steps that decided nothing are left out.
+    """
+    alike: dict[tuple[tuple[int, ...], int], list[_Decided]] = {}
+    for rollout, advantage in rollouts:
+        for canvas in rollout.canvases:
+            chosen = torch.rand(len(canvas.steps), generator=generator) < step_share
+            for step, wanted in zip(canvas.steps, chosen.tolist(), strict=True):
+                decided_L = committed(step) if step is canvas.steps[-1] else step.accepted_L
+                if wanted and bool(decided_L.any()):
+                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, decided_L, advantage))
+    replays = []
+    for (text, length), steps in alike.items():
+        size = max(1, positions // length)
+        replays += [_stack(text, steps[i : i + size], device) for i in range(0, len(steps), size)]
+    return replays
+
+
+def _stack(text: tuple[int, ...], decided: list[_Decided], device: torch.device) -> Replay:
+    steps = [step for step, _, _ in decided]
+    decided_BL = torch.stack([decided_L for _, decided_L, _ in decided])
+    known = next((step.soft_LD for step in steps if step.soft_LD is not None), None)
+    soft_BLD = None
+    if known is not None:
+        # Zero stands for no prediction yet.
+        soft_BLD = torch.stack([torch.zeros_like(known) if step.soft_LD is None else step.soft_LD for step in steps])
+    confidence_N = torch.stack([step.confidence_L for step in steps])[decided_BL]
+    advantage_B = torch.tensor([advantage for _, _, advantage in decided], dtype=torch.float32)
+    return Replay(
+        text=text,
+        tokens_BL=torch.stack([step.tokens_L for step in steps]).to(device),
+        frozen_BL=torch.stack([step.frozen_L for step in steps]).to(device),
+        soft_BLD=None if soft_BLD is None else soft_BLD.to(device),
+        temperature_B=torch.tensor([step.temperature for step in steps], device=device),
+        decided_BL=decided_BL.to(device),
+        sampled_N=torch.stack([step.sampled_L for step in steps])[decided_BL].to(device),
+        log_prob_N=confidence_N.clamp_min(_LEAST).log().to(device),
+        advantage_N=advantage_B[:, None].expand(decided_BL.shape)[decided_BL].to(device),
+    )
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The distribution a sampler draws from, of weights that are given with each call."""
+
+    spec: GenerationSpec
+    """How text and canvas are laid out."""
+    mask_id: int | None = None
+    """Never drawn."""
+    banned_V: Tensor | None = None
+    """bool; tokens that are never drawn either."""
+
+    def log_probs(self, model: Decoder, replay: Replay) -> Tensor:
+        """Log-probabilities of what was drawn and decided.
+
+        Args:
+            model: the weights.
+            replay: steps, none of which need be those weights' own.
+
+        Returns:
+            log_prob_N: float32, with a gradient where one is asked for.
+        """
+        full, shift = self.spec.prefix_attention == "full", int(self.spec.logit_shift)
+        text = torch.tensor(replay.text, device=replay.tokens_BL.device)
+        num_rows, length = replay.tokens_BL.shape
+        # Where every position reads every other, the text is part of each row; where logits are shifted, its last token
+        # is read at the head of the canvas.
+        num_ahead = 0 if full else len(text) - shift
+        width = len(text) + length if full else length
+        lead = text[num_ahead:].expand(num_rows, -1)
+        rows_BW = torch.cat((lead, replay.tokens_BL), dim=1)[:, :width]
+        given_BW = torch.cat((torch.zeros_like(lead, dtype=torch.bool), replay.frozen_BL), dim=1)[:, :width]
+        tokens_1N = self._packed(text[:num_ahead], rows_BW)
+        place_A, place_W = (
+            torch.arange(a, b, device=text.device) for a, b in ((0, num_ahead), (num_ahead, num_ahead + width))
+        )
+        on_canvas_W = torch.arange(width, device=text.device) >= width - length
+        soft_1ND = None
+        if replay.soft_BLD is not None:
+            size = replay.soft_BLD.shape[2]
+            before = replay.soft_BLD.new_zeros(num_rows, width - length, size)
+            rows_BWD = torch.cat((before, replay.soft_BLD), dim=1)
+            soft_1ND = torch.cat((before.new_zeros(num_ahead, size), rows_BWD.flatten(0, 1))).unsqueeze(0)
+        hidden_1ND = model(
+            tokens_1N,
+            self._packed(place_A, place_W.expand(num_rows, -1)),
+            BehindText(num_ahead, num_rows, self._ahead(num_ahead, text.device)),
+            canvas_RQ=self._packed(torch.zeros_like(place_A, dtype=torch.bool), on_canvas_W.expand(num_rows, -1)),
+            soft_RQD=soft_1ND,
+            given_RQ=self._packed(torch.zeros_like(place_A, dtype=torch.bool), given_BW) if model.marks_given else None,
+        )
+        hidden_BWD = hidden_1ND[0, num_ahead:].unflatten(0, (num_rows, width))
+        # The place that decides a position.
+        first = width - length - (shift if full else 0)
+        hidden_ND = hidden_BWD[:, first : first + length][replay.decided_BL]
+        temperature_BL = replay.temperature_B[:, None].expand(replay.decided_BL.shape)
+        scores_NV = model.logits(hidden_ND) / temperature_BL[replay.decided_BL][:, None]
+        if self.mask_id is not None:
+            scores_NV = scores_NV.index_fill(1, torch.tensor(self.mask_id, device=scores_NV.device), NEVER)
+        if self.banned_V is not None:
+            scores_NV = scores_NV.masked_fill(self.banned_V, NEVER)
+        return scores_NV.log_softmax(-1).gather(1, replay.sampled_N[:, None]).squeeze(1)
+
+    def _ahead(self, num_ahead: int, device: torch.device) -> AttentionSpec:
+        """How the text before a canvas reads itself."""
+        if self.spec.block == 1:
+            return AttentionSpec(causal=True)
+        _, mask_QS = readable(0, num_ahead, self.spec.block, device=device) if num_ahead else (0, None)
+        return AttentionSpec(mask=None if mask_QS is None else mask_QS[None, None])
+
+    @staticmethod
+    def _packed(ahead_A: Tensor, rows_BW: Tensor) -> Tensor:
+        return torch.cat((ahead_A, rows_BW.flatten())).unsqueeze(0)

@@ -1,0 +1,388 @@
+"""Steps taken again are what the sampler drew, the loss is what the papers say, and rewards move the weights."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.engine import Engine
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Finished, Result
+from sfumato.errors import ConfigError
+from sfumato.models.checkpoint import Checkpoint
+from sfumato.models.decoder import Decoder
+from sfumato.sampling import SamplerConfig
+from sfumato.spec import GenerationSpec
+from sfumato.training.rl import RLConfig, RLTrainer, advantages, policy_loss
+from sfumato.training.rollout import Policy, Rollout, check_replayable, committed, lay_out
+from sfumato.training.trainer import TrainConfig
+
+VOCAB = 261
+MASK = 4
+SPECS = {
+    "uniform": GenerationSpec(canvas_length=12),
+    "shifted": GenerationSpec(canvas_length=12, logit_shift=True),
+    "self-conditioned": GenerationSpec(canvas_length=12, self_conditioning=True),
+    "self-conditioned, shifted": GenerationSpec(canvas_length=12, self_conditioning=True, logit_shift=True),
+    "mask": GenerationSpec(noise="mask", mask_id=MASK, canvas_length=12),
+    "mask, self-conditioned": GenerationSpec(noise="mask", mask_id=MASK, canvas_length=12, self_conditioning=True),
+    "mask, shifted": GenerationSpec(noise="mask", mask_id=MASK, canvas_length=12, logit_shift=True),
+    "hybrid": GenerationSpec(noise="hybrid", mask_id=MASK, canvas_length=12),
+    "full": GenerationSpec(noise="mask", mask_id=MASK, canvas_length=12, prefix_attention="full"),
+    "full, shifted": GenerationSpec(
+        noise="mask", mask_id=MASK, canvas_length=12, prefix_attention="full", logit_shift=True
+    ),
+    "block": GenerationSpec(noise="mask", mask_id=MASK, canvas_length=4, prefix_attention="block"),
+}
+SETTINGS: dict[str, Any] = {"steps": 5, "temperature_start": 1.3, "temperature_end": 0.7, "entropy_bound": 9.0}
+
+
+@pytest.fixture
+def make_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer) -> Callable[..., TextModel]:
+    def made(spec: GenerationSpec, **changes: Any) -> TextModel:
+        marks = {"canvas_embedding": True, "given_embedding": True, "self_conditioning": spec.self_conditioning}
+        decoder = make_decoder(vocab_size=VOCAB, **marks | changes)
+        return TextModel("small", Checkpoint(decoder, spec, {}), byte_tokenizer)
+
+    return made
+
+
+def answers_of(model: TextModel, prompt: str = "abc", n: int = 3, **settings: Any) -> list[Result]:
+    request = model.request(prompt, n=n, record=True, **{"max_tokens": 20, **SETTINGS, **settings})
+    # A new engine has written nothing with other weights.
+    events = [event for _, event in Engine(model).run([request]) if isinstance(event, Finished)]
+    return [event.result for event in sorted(events, key=lambda event: event.variation)]
+
+
+def policy_of(model: TextModel) -> Policy:
+    return Policy(model.spec, model.generator.process.mask_id, model.generator.banned)
+
+
+def difference(model: TextModel, weights: Decoder, results: list[Result], positions: int = 1000) -> float:
+    """The largest between log-probabilities now and when they were drawn."""
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in results]
+    replays = lay_out(pairs, device=torch.device("cpu"), positions=positions)
+    assert sum(len(replay.sampled_N) for replay in replays) > 20
+    found = [policy_of(model).log_probs(weights, replay) - replay.log_prob_N for replay in replays]
+    return torch.cat(found).abs().max().item()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_log_probabilities_are_those_of_the_rollout(make_model: Callable[..., TextModel], name: str):
+    model = make_model(SPECS[name])
+    results = answers_of(model)
+    assert all(len(result.canvases) >= 2 for result in results)
+    assert {len(canvas.steps) for result in results for canvas in result.canvases} != {1}
+    assert difference(model, model.decoder, results) < 1e-4
+    # In other batches too.
+    assert difference(model, model.decoder, results, positions=1) < 1e-4
+
+
+@pytest.mark.parametrize("change", ["soft", "temperature", "tokens", "text", "weights"])
+def test_a_replay_notices_what_it_was_given_wrong(make_model: Callable[..., TextModel], change: str):
+    model = make_model(SPECS["self-conditioned, shifted"])
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in answers_of(model)]
+    weights = model.decoder
+    (replay, *_) = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+    wrong = {
+        "soft": {"soft_BLD": None},
+        "temperature": {"temperature_B": replay.temperature_B * 1.1},
+        "tokens": {"tokens_BL": replay.tokens_BL.flip(1)},
+        "text": {"text": (*replay.text[:-1], replay.text[-1] + 1)},
+        "weights": {},
+    }
+    if change == "weights":
+        weights = make_model(SPECS["self-conditioned, shifted"], qk_norm=True).decoder
+    changed = type(replay)(**vars(replay) | wrong[change])
+    found_N = policy_of(model).log_probs(weights, changed)
+    assert (found_N - replay.log_prob_N).abs().max().item() > 1e-2
+
+
+def test_a_text_that_is_shared_has_the_gradients_of_one_that_is_not(make_model: Callable[..., TextModel]):
+    model = make_model(SPECS["self-conditioned, shifted"])
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in answers_of(model)]
+    gradients = []
+    for positions in (1, 1000):
+        model.decoder.zero_grad()
+        for replay in lay_out(pairs, device=torch.device("cpu"), positions=positions):
+            policy_of(model).log_probs(model.decoder, replay).sum().backward()
+        gradients.append({name: p.grad for name, p in model.decoder.named_parameters() if p.grad is not None})
+    assert gradients[0].keys() == gradients[1].keys()
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name], gradient, rtol=1e-3, atol=1e-3)
+
+
+def test_nothing_is_recorded_that_was_not_asked_for(make_model: Callable[..., TextModel]):
+    model = make_model(SPECS["uniform"])
+    assert model.generate("abc", max_tokens=12, **SETTINGS).canvases == ()
+
+
+def test_recording_changes_no_answer(make_model: Callable[..., TextModel]):
+    model = make_model(SPECS["self-conditioned"])
+    plain = model.generate("abc", max_tokens=20, **SETTINGS)
+    (recorded,) = answers_of(model, n=1)
+    assert recorded.tokens == plain.tokens
+    steps = [step for canvas in recorded.canvases for step in canvas.steps]
+    assert len(steps) == plain.usage.denoising_steps
+    # What is accepted is what the next step reads.
+    first, second = recorded.canvases[0].steps[:2]
+    assert torch.equal(second.tokens_L[first.accepted_L], first.sampled_L[first.accepted_L])
+    assert first.soft_LD is None or not first.soft_LD.any()
+    assert second.soft_LD is not None
+    assert second.soft_LD.any()
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "hybrid"])
+def test_the_last_step_decides_what_is_committed(make_model: Callable[..., TextModel], name: str):
+    for result in answers_of(make_model(SPECS[name]), max_tokens=12):
+        (canvas,) = result.canvases
+        last = canvas.steps[-1]
+        decided_L = committed(last)
+        # What it drew otherwise is in no answer, whatever was accepted.
+        assert torch.equal(last.sampled_L[decided_L], last.draft_L[decided_L])
+        if name == "mask":
+            assert not decided_L[last.tokens_L != MASK].any()
+        pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0)]
+        replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+        count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1]) + int(decided_L.sum())
+        assert sum(len(replay.sampled_N) for replay in replays) == count
+
+
+def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextModel]):
+    pairs = [
+        (Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in answers_of(make_model(SPECS["mask"]), n=8)
+    ]
+    counts = [
+        sum(len(r.tokens_BL) for r in lay_out(pairs, device=torch.device("cpu"), positions=99, step_share=share))
+        for share in (1.0, 0.5)
+    ]
+    assert 0.25 * counts[0] < counts[1] < 0.75 * counts[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "sampler"),
+    [
+        ("top_p", {"top_p": 0.9}),
+        ("top_k", {"top_k": 5}),
+        ("greedy_tail", {"greedy_tail": 1}),
+        ("refresh", {"refresh": 2}),
+        ("temperature_end", {"temperature_end": 0.0}),
+        ("sampler is 'ancestral'", {"name": "ancestral"}),
+    ],
+)
+def test_what_is_no_draw_of_the_model_is_refused(field: str, sampler: dict[str, Any]):
+    with pytest.raises(ConfigError, match=f"{field}.*allowed"):
+        check_replayable(SPECS["uniform"], SamplerConfig(**sampler))
+
+
+@pytest.mark.parametrize(
+    "spec", [GenerationSpec(canvas_length=1, logit_shift=True), GenerationSpec(canvas_length=12, commit="in_place")]
+)
+def test_models_that_cannot_be_computed_again_are_refused(spec: GenerationSpec):
+    with pytest.raises(ConfigError, match="allowed"):
+        check_replayable(spec, SamplerConfig())
+
+
+def test_advantages_have_a_mean_of_zero():
+    assert advantages([1.0, 0.0, 0.0, 1.0]) == [0.5, -0.5, -0.5, 0.5]
+    assert sum(advantages([0.3, 0.1, 0.9])) == pytest.approx(0.0)
+    assert advantages([0.1] * 3) == [0.0] * 3
+
+
+def test_advantages_over_the_deviation_do_not_depend_on_the_scale():
+    first, second = (advantages(rewards, divide_by_std=True) for rewards in ([1, 0, 0, 0], [0.1, 0, 0, 0]))
+    assert first == pytest.approx(second)
+    assert sum(value**2 for value in first) / 4 == pytest.approx(1.0)
+    assert advantages([0.7] * 3, divide_by_std=True) == [0.0] * 3
+
+
+def test_the_gradient_of_what_was_just_drawn_is_the_advantage():
+    log_prob_N = torch.tensor([-1.0, -2.0], requires_grad=True)
+    terms = policy_loss(
+        log_prob_N, log_prob_N.detach(), None, torch.tensor([0.5, -0.25]), ratio_clip=0.2, kl_weight=1.0
+    )
+    terms.loss.backward()
+    assert log_prob_N.grad is not None
+    assert log_prob_N.grad.tolist() == [-0.5, 0.25]
+    assert (terms.kl.item(), terms.clipped.item()) == (0.0, 0)
+
+
+def test_a_ratio_gains_no_more_than_the_clip_allows():
+    # Ratios 1.5, 1.5, 0.5, 0.5: clipped where the advantage has it go further, not where it draws it back.
+    log_prob_N = torch.tensor([1.5, 1.5, 0.5, 0.5]).log().requires_grad_()
+    advantage_N = torch.tensor([1.0, -1.0, 1.0, -1.0])
+    terms = policy_loss(log_prob_N, torch.zeros(4), None, advantage_N, ratio_clip=0.2, kl_weight=0.0)
+    terms.loss.backward()
+    assert terms.loss.item() == pytest.approx(-(1.2 - 1.5 + 0.5 - 0.8))
+    assert terms.clipped.item() == 2
+    assert log_prob_N.grad is not None
+    assert log_prob_N.grad.tolist() == pytest.approx([0.0, 1.5, -0.5, 0.0])
+
+
+def test_the_divergence_is_that_of_the_distributions():
+    # In expectation over draws of the weights now, over all tokens of a vocabulary.
+    now_V, start_V = (torch.tensor(values).log_softmax(0) for values in ([0.3, -1.0, 2.0], [1.0, 0.0, 0.5]))
+    estimates = [
+        policy_loss(now_V[i : i + 1], now_V[i : i + 1], start_V[i : i + 1], torch.zeros(1), ratio_clip=0.2, kl_weight=1)
+        for i in range(3)
+    ]
+    mean = sum(float(p) * float(terms.loss) for p, terms in zip(now_V.exp(), estimates, strict=True))
+    assert mean == pytest.approx(float((now_V.exp() * (now_V - start_V)).sum()), rel=1e-5)
+    assert all(float(terms.kl) >= 0 for terms in estimates)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"prompts": 0},
+        {"answers": 1},
+        {"epochs": 0},
+        {"ratio_clip": 1.0},
+        {"ratio_clip": 0.0},
+        {"kl_weight": -1.0},
+        {"kl_weight": math.nan},
+        {"step_cost": -0.1},
+        {"step_share": 0.0},
+        {"positions": 0},
+    ],
+)
+def test_a_setting_outside_of_what_is_allowed_is_refused(setting: dict[str, Any]):
+    with pytest.raises(ConfigError, match=f"{next(iter(setting))} is .*allowed"):
+        RLConfig(**setting)
+
+
+def small(result: Result) -> float:
+    """The share of small tokens in all that was drawn: a bandit with an arm for each token, at every step."""
+    return torch.cat([step.sampled_L < VOCAB // 2 for step in result.canvases[0].steps]).double().mean().item()
+
+
+def build(model: TextModel, directory: Path, rl: dict[str, Any] | None = None, **config: Any) -> RLTrainer:
+    def collect(step: int) -> list[list[Rollout]]:
+        groups = []
+        for place, prompt in enumerate(("abc", "xyz")):
+            results = answers_of(
+                model,
+                prompt,
+                n=16,
+                max_tokens=4,
+                canvas_length=4,
+                steps=3,
+                seed=100 * (2 * step + place),
+                entropy_bound=math.inf,
+                stop_entropy=0.0,
+            )
+            groups.append([Rollout(canvases=result.canvases, reward=small(result)) for result in results])
+        return groups
+
+    settings: dict[str, Any] = {
+        "steps": 4,
+        "lr": 2e-2,
+        "warmup": 0,
+        "final_lr": 1.0,
+        "average": 0.0,
+        "weight_decay": 0.0,
+        "threads": 1,
+    }
+    return RLTrainer(
+        model.decoder,
+        policy_of(model),
+        collect,
+        rl=RLConfig(**{"kl_weight": 0.01, "epochs": 2} | (rl or {})),
+        config=TrainConfig(**settings | config),
+        directory=directory,
+    )
+
+
+def log_of(trainer: RLTrainer) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in trainer.log_path.read_text().splitlines()]
+    return [{key: value for key, value in line.items() if "seconds" not in key} for line in lines]
+
+
+def flat_model(make_model: Callable[..., TextModel]) -> TextModel:
+    """One that is sure of nothing, so that its draws differ."""
+    model = make_model(SPECS["self-conditioned, shifted"])
+    model.decoder.initialize(0)
+    return model
+
+
+def test_rewards_rise(make_model: Callable[..., TextModel], tmp_path: Path):
+    trainer = build(flat_model(make_model), tmp_path, steps=12)
+    trainer.run()
+    log = log_of(trainer)
+    assert all(record["replay_error"] < 1e-4 for record in log)
+    assert log[-1]["kl"] > log[0]["kl"] == pytest.approx(0.0, abs=1e-6)
+    first, last = (sum(record["reward"] for record in part) / 3 for part in (log[:3], log[-3:]))
+    assert last > first + 0.2
+
+
+def test_without_advantages_nothing_moves(make_model: Callable[..., TextModel], tmp_path: Path):
+    trainer = build(flat_model(make_model), tmp_path, steps=2)
+    collect = trainer._collect
+    trainer._collect = lambda step: [[Rollout(canvases=r.canvases, reward=1.0) for r in g] for g in collect(step)]
+    before = {name: tensor.clone() for name, tensor in trainer.model.state_dict().items()}
+    trainer.run()
+    assert [record["decisions"] for record in log_of(trainer)] == [0, 0]
+    assert all(torch.equal(before[name], tensor) for name, tensor in trainer.model.state_dict().items())
+
+
+def test_the_starting_weights_hold_those_in_training_back(make_model: Callable[..., TextModel], tmp_path: Path):
+    divergences = []
+    for weight in (0.01, 10.0):
+        trainer = build(flat_model(make_model), tmp_path / str(weight), rl={"kl_weight": weight}, steps=6, lr=3e-3)
+        trainer.run()
+        divergences.append(log_of(trainer)[-1]["kl"])
+    assert divergences[1] < 0.5 * divergences[0]
+
+
+def test_steps_cost(make_model: Callable[..., TextModel], tmp_path: Path):
+    trainer = build(flat_model(make_model), tmp_path, rl={"step_cost": 0.1}, steps=1)
+    trainer.run()
+    (record,) = log_of(trainer)
+    assert record["mean_steps"] == 3.0
+    free = build(flat_model(make_model), tmp_path / "free", steps=1)
+    free.run()
+    assert record["reward"] == pytest.approx(log_of(free)[0]["reward"] - 0.3)
+
+
+def test_a_resumed_run_is_an_uninterrupted_one(make_model: Callable[..., TextModel], tmp_path: Path):
+    whole = build(flat_model(make_model), tmp_path / "one")
+    whole.run()
+    stopped = build(flat_model(make_model), tmp_path / "other")
+
+    def stop(record: dict[str, Any]) -> None:
+        if record["step"] == 2:
+            raise KeyboardInterrupt
+
+    stopped._on_record = stop
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run()
+    again = build(flat_model(make_model), tmp_path / "other")
+    again.resume()
+    assert again.progress.step == 2
+    again.run()
+    assert log_of(again) == log_of(whole)
+    assert log_of(whole)[-1]["kl"] > 0.0
+    ours, theirs = again.model.state_dict(), whole.model.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_the_start_is_evaluated(make_model: Callable[..., TextModel], tmp_path: Path):
+    trainer = build(flat_model(make_model), tmp_path, steps=2)
+    trainer._evaluate = lambda model, step: {"score/x": float(step)}
+    trainer.run()
+    assert [(record["step"], record.get("score/x")) for record in log_of(trainer)] == [(0, 0.0), (1, None), (2, 2.0)]
+
+
+@pytest.mark.parametrize("setting", [{"accumulation": 2}, {"compile": True}])
+def test_settings_of_the_loop_without_a_meaning_are_refused(
+    make_model: Callable[..., TextModel], tmp_path: Path, setting: dict[str, Any]
+):
+    with pytest.raises(ConfigError, match=f"{next(iter(setting))} is .*allowed"):
+        build(make_model(SPECS["uniform"]), tmp_path, **setting)
