@@ -419,7 +419,61 @@ def compare(
     typer.echo(f"  ratio         {found.ratio:8.2f}")
 
 
-COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, compare)
+def curve(
+    logs: Annotated[list[Path], typer.Argument(help="log.jsonl of runs that measured a bound while training.")],
+    plot: Plot = None,
+    as_json: Lines = False,
+) -> None:
+    """What a run's bound on the likelihood came to, over positions trained; the exact one read causally beside it."""
+    rows = [row for log in logs for row in _bounds(log)]
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row))
+    else:
+        columns = {
+            "run": lambda row: row["run"],
+            "what": lambda row: row["what"],
+            "positions": lambda row: f"{row['positions']:,}",
+            "nats/token": lambda row: f"{row['nats']:.3f}",
+        }
+        _table("over positions trained", rows, columns)
+    if plot is not None:
+        _plot(
+            plot,
+            rows,
+            x="positions",
+            y="nats",
+            line=lambda row: f"{row['run']}: {row['what']}",
+            title="held-out documents, over positions trained",
+            x_label="positions trained, canvases included",
+            y_label="nats a token",
+            logarithmic=False,
+        )
+
+
+def _bounds(log: Path) -> list[dict[str, Any]]:
+    """The measurements in a run's log.
+
+    Raises:
+        ConfigError: if it cannot be read, or has none.
+    """
+    try:
+        records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {log}: {error}; allowed: log.jsonl of a run") from None
+    names = {"canvas_nelbo": "canvas (upper bound)", "response_nll": "read causally (exact)"}
+    rows = [
+        {"run": log.parent.name, "what": what, "positions": record["num_tokens"], "nats": record[name]}
+        for name, what in names.items()
+        for record in records
+        if name in record
+    ]
+    if not rows:
+        raise ConfigError(f"{log} has no bounds; allowed: a run with evaluation.bound_batches")
+    return rows
+
+
+COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, compare, curve)
 
 
 def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:

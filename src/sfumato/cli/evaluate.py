@@ -53,6 +53,15 @@ def evaluate(
     lengths: Annotated[
         bool, typer.Option("--lengths", help="Score the length head instead, and what it saves.")
     ] = False,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Answer the prompts of a .jsonl file instead, and count how answers end and repeat."
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="NAME|DIR", help="With --samples: an autoregressive model that reads them.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
@@ -70,6 +79,13 @@ def evaluate(
         find_task(task)
     text_model = load(model, dtype=dtype, quantize=quantize)
     asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
+    if judge is not None and samples is None:
+        raise RequestError("--judge reads samples; allowed: with --samples")
+    if samples is not None:
+        if tasks or gaps or lengths:
+            raise RequestError("--samples stands alone; leave --task, --gaps and --lengths out")
+        _evaluate_samples(text_model, samples, judge, caps, as_json, n=n, seed=seed, **sampler_settings(settings))
+        return
     if gaps and lengths:
         raise RequestError("--gaps and --lengths are both given; allowed: one of them")
     if gaps or lengths:
@@ -99,6 +115,28 @@ def evaluate(
         _print_json(scores)
     else:
         _print_table(scores)
+
+
+def _evaluate_samples(
+    model: TextModel, path: Path, judge: str | None, caps: Sequence[int | None], as_json: bool, **settings: Any
+) -> None:
+    from sfumato.engine.model import load
+    from sfumato.evaluation.samples import SampleScore, evaluate_samples, read_prompts
+
+    prompts, reader = read_prompts(path), load(judge) if judge else None
+    scores: list[SampleScore] = []
+    for cap in caps:
+        own = settings if cap is None else settings | {"steps": cap}
+        with _progress(path.name if cap is None else f"{path.name}, {cap} steps") as tell:
+            scores.append(evaluate_samples(model, prompts, judge=reader, on_progress=tell, **own))
+    if as_json:
+        objects = [score.to_dict() for score in scores]
+        typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"samples": objects}))
+        return
+    for score in scores:
+        for name, value in score.to_dict().items():
+            if value is not None:
+                typer.echo(f"{name:20}{value:.3f}" if isinstance(value, float) else f"{name:20}{value}")
 
 
 def _evaluate_gaps(

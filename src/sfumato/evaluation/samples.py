@@ -1,0 +1,147 @@
+"""What can be said of answers that nobody has checked: whether they end, repeat themselves, and what a judge makes of
+them. No one number stands alone: text that repeats itself is likely, and noise is diverse.
+"""
+
+# Q positions, V vocabulary
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sfumato.data.sources import read_records
+from sfumato.engine.model import Prompt, TextModel
+from sfumato.engine.request import Result
+from sfumato.errors import ConfigError, RequestError
+from sfumato.models.attention import AttentionSpec
+
+ROWS = 16
+_GRAM = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleScore:
+    """One model's answers to the prompts of a file."""
+
+    n: int
+    """Answers."""
+    seed: int
+    """Of the sampling."""
+    ended: float
+    """Share that came to their end within the token limit."""
+    tokens: float
+    """Mean tokens of an answer."""
+    tokens_per_forward: float
+    """Tokens of all answers over the forward passes that they took part in, prompts written and canvases denoised."""
+    repetition: float
+    """Share of runs of four tokens that stood in the same answer before; mean over answers of five tokens or more."""
+    distinct_2: float
+    """Different pairs of neighbouring tokens over all pairs, of all answers together."""
+    unigram_entropy: float
+    """Entropy of the tokens of all answers together, in nats."""
+    judge_nll: float | None
+    """Mean negative log-probability of a token of an answer under the judge, in nats; None without one."""
+    judge: str | None
+    """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object that `sfumato eval --samples --json` prints."""
+        return asdict(self)
+
+
+def read_prompts(path: Path) -> list[Sequence[Mapping[str, Any]]]:
+    """The conversations of a file, up to the answer.
+
+    Raises:
+        ConfigError: if it cannot be read, or has none.
+    """
+    found = [record.turns for record in read_records(path) if record.turns]
+    if not found:
+        raise ConfigError(f"{path} holds no prompts; allowed: lines of messages, or of prompt and response")
+    return found
+
+
+def evaluate_samples(
+    model: TextModel,
+    prompts: Sequence[Sequence[Mapping[str, Any]]],
+    *,
+    n: int = 100,
+    seed: int = 0,
+    judge: TextModel | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
+) -> SampleScore:
+    """Answer prompts, and count what can be counted.
+
+    Args:
+        model: answers.
+        prompts: conversations; the first n, again from the start if there are fewer.
+        n: answers, 1 or more.
+        seed: of the sampling.
+        judge: reads them.
+        on_progress: called with (answers done, answers of all).
+        **settings: see `TextModel.request`.
+
+    Raises:
+        RequestError: if n or a setting is not allowed, or the judge reads in both directions.
+    """
+    if n < 1:
+        raise RequestError(f"n is {n}; allowed: 1 or more")
+    if judge is not None and not judge.spec.autoregressive:
+        raise RequestError(f"the judge is {judge.name}; allowed: an autoregressive model")
+    asked = [prompts[i % len(prompts)] for i in range(n)]
+    results: list[Result] = []
+    for first in range(0, n, ROWS):
+        part: list[Prompt] = list(asked[first : first + ROWS])
+        results += model.generate_batch(part, seeds=[seed + first + i for i in range(len(part))], **settings)
+        if on_progress:
+            on_progress(len(results), n)
+    answers = [list(result.tokens) for result in results]
+    pairs = Counter(pair for tokens in answers for pair in itertools.pairwise(tokens))
+    repeated = [_repetition(tokens) for tokens in answers if len(tokens) > _GRAM]
+    nll = None
+    if judge is not None:
+        sums = [_judged(judge, prompt, result.text) for prompt, result in zip(asked, results, strict=True)]
+        nll = sum(total for total, _ in sums) / max(1, sum(count for _, count in sums))
+    return SampleScore(
+        n=n,
+        seed=seed,
+        ended=sum(result.finish_reason == "stop" for result in results) / n,
+        tokens=sum(map(len, answers)) / n,
+        tokens_per_forward=sum(map(len, answers)) / max(1, sum(result.usage.forward_passes for result in results)),
+        repetition=sum(repeated) / max(1, len(repeated)),
+        distinct_2=len(pairs) / max(1, pairs.total()),
+        unigram_entropy=_entropy(Counter(token for tokens in answers for token in tokens)),
+        judge_nll=nll,
+        judge=None if judge is None else judge.name,
+    )
+
+
+def _repetition(tokens: Sequence[int]) -> float:
+    grams = [tuple(tokens[i : i + _GRAM]) for i in range(len(tokens) - _GRAM + 1)]
+    return 1.0 - len(set(grams)) / len(grams)
+
+
+def _entropy(counts: Counter[int]) -> float:
+    total = counts.total()
+    return -sum(count / total * math.log(count / total) for count in counts.values())
+
+
+@torch.inference_mode()
+def _judged(judge: TextModel, prompt: Sequence[Mapping[str, Any]], text: str) -> tuple[float, int]:
+    """Negative log-probability of an answer, in nats, and its tokens."""
+    ahead, own = judge.tokenizer.encode_chat(list(prompt)), judge.tokenizer.encode(text)
+    if not own:
+        return 0.0, 0
+    tokens_1Q = torch.tensor([[*ahead, *own]], device=judge.decoder.device)
+    places_1Q = torch.arange(tokens_1Q.shape[1], device=tokens_1Q.device)[None]
+    hidden_1QD = judge.decoder(tokens_1Q, places_1Q, AttentionSpec(causal=True))
+    logits_QV = judge.decoder.logits(hidden_1QD[:, len(ahead) - 1 : -1])[0]
+    return float(torch.nn.functional.cross_entropy(logits_QV, tokens_1Q[0, len(ahead) :], reduction="sum")), len(own)

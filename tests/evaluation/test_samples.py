@@ -1,0 +1,82 @@
+"""Answers without a gold response, counted by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import sfumato
+from sfumato.engine.request import Result, Usage
+from sfumato.errors import ConfigError, RequestError
+from sfumato.evaluation.samples import evaluate_samples, read_prompts
+from sfumato.models.attention import AttentionSpec
+
+PROMPTS = [[{"role": "user", "content": "json: Mia is red."}], [{"role": "user", "content": "copy"}]]
+
+
+class Saying:
+    """Gives prepared answers, one after the other."""
+
+    name = "saying"
+
+    def __init__(self, *answers: tuple[tuple[int, ...], str]) -> None:
+        self._answers = list(answers)
+
+    def generate_batch(self, prompts: list[Any], *, seeds: list[int], **settings: Any) -> list[Result]:
+        assert seeds == [7 + i for i in range(len(prompts))]
+        own, self._answers = self._answers[: len(prompts)], self._answers[len(prompts) :]
+        return [
+            Result(
+                text=" ".join(map(str, tokens)),
+                tokens=tokens,
+                finish_reason=reason,  # type: ignore[arg-type]
+                seed=0,
+                model="saying",
+                usage=Usage(forward_passes=3),
+            )
+            for tokens, reason in own
+        ]
+
+
+def test_counts_by_hand():
+    model = Saying(((1, 2, 3, 4, 1, 2, 3, 4), "length"), ((1, 2), "stop"))
+    score = evaluate_samples(model, PROMPTS, n=2, seed=7)  # type: ignore[arg-type]
+    assert (score.ended, score.tokens, score.tokens_per_forward) == (0.5, 5.0, 10 / 6)
+    # 1234, 2341, 3412, 4123, 1234; the short answer has no run of four.
+    assert score.repetition == pytest.approx(1 / 5)
+    # 12 23 34 41 12 23 34, and 12.
+    assert score.distinct_2 == pytest.approx(4 / 8)
+    shares = [3 / 10, 3 / 10, 2 / 10, 2 / 10]
+    assert score.unigram_entropy == pytest.approx(-sum(share * math.log(share) for share in shares))
+    assert score.judge_nll is None
+
+
+def test_a_judge_reads_through_its_own_template():
+    judge = sfumato.load("tiny-twin")
+    model = Saying(((1, 2, 3, 4, 5), "stop"), ((), "stop"))
+    score = evaluate_samples(model, PROMPTS, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
+    ahead, own = judge.tokenizer.encode_chat(PROMPTS[0]), judge.tokenizer.encode("1 2 3 4 5")
+    total = 0.0
+    for i, token in enumerate(own):
+        read = torch.tensor([[*ahead, *own[:i]]])
+        hidden = judge.decoder(read, torch.arange(read.shape[1])[None], AttentionSpec(causal=True))
+        total -= float(judge.decoder.logits(hidden)[0, -1].log_softmax(-1)[token].detach())
+    assert score.judge_nll == pytest.approx(total / len(own), rel=1e-4)
+    assert score.judge == "tiny-twin"
+
+
+def test_what_is_refused(tmp_path: Path):
+    tiny = sfumato.load("tiny")
+    with pytest.raises(RequestError, match="n is 0"):
+        evaluate_samples(tiny, PROMPTS, n=0)
+    with pytest.raises(RequestError, match="the judge is tiny; allowed: an autoregressive model"):
+        evaluate_samples(tiny, PROMPTS, n=1, judge=tiny)
+    path = tmp_path / "texts.jsonl"
+    path.write_text(json.dumps({"text": "no prompt"}) + "\n")
+    with pytest.raises(ConfigError, match="holds no prompts"):
+        read_prompts(path)
