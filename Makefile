@@ -5,7 +5,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint parity scores bench soak train-tiny clean
+.PHONY: setup run test lint parity scores bench soak train-tiny adapt-slice adapt-cpu gpu-adapt clean
+
+# --resume for a run that has a state.
+resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
 
 setup: .venv/.ready
 
@@ -58,6 +61,37 @@ train-tiny: .venv/.ready
 	done
 	cp runs/tiny-middle/checkpoint/* src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
+
+# The first two layers of SmolLM2 through the whole chain, and all of them as far as half an hour goes.
+adapt-slice: .venv/.ready-dev
+	$(BIN)/sfumato adapt recipes/smol-slice.toml $(call resumed,smol-slice)
+	$(BIN)/sfumato distil recipes/smol-slice-distil.toml $(call resumed,smol-slice-distil)
+	$(BIN)/sfumato heads recipes/smol-slice-heads.toml
+	$(BIN)/sfumato run --model runs/smol-slice-heads/checkpoint "json: Our 8-year-old parrot Mia is red."
+
+adapt-cpu: .venv/.ready-dev
+	$(BIN)/python recipes/smol_cpu_data.py runs/smol-cpu-data
+	$(BIN)/sfumato adapt recipes/smol-cpu.toml $(call resumed,smol-cpu)
+	$(BIN)/sfumato bench curve runs/smol-cpu/log.jsonl --plot $(BENCH)/smol-cpu.png
+
+# On an accelerator, unattended: each call goes on where the last one stopped, and ends after about 8 minutes at the
+# latest. Call it until it says that nothing is left.
+SMOL := smollm2-135m-instruct
+gpu-adapt: .venv/.ready-dev
+	@if [ ! -f runs/smol-data/done ]; then \
+	  for part in held:2000:1 data:60000:0; do set -- $$(echo $$part | tr : ' '); \
+	    resume=; [ -f runs/smol-$$1/manifest.json ] && resume=--resume; \
+	    timeout -s INT 480 $(BIN)/sfumato data synth $(SMOL) runs/smol-$$1 --n $$2 --seed $$3 --max-turn 128 \
+	      --max-answer 384 --rows 512 --dtype bfloat16 --device cuda $$resume; \
+	    status=$$?; [ $$status -eq 0 ] || exit $$(( status == 130 ? 0 : status )); \
+	  done; touch runs/smol-data/done; \
+	elif [ ! -f runs/smol/checkpoint/config.json ]; then \
+	  $(BIN)/sfumato adapt recipes/smol.toml $(call resumed,smol) || [ $$? -eq 130 ]; \
+	elif [ ! -f runs/smol-distil/checkpoint/config.json ]; then \
+	  $(BIN)/sfumato distil recipes/smol-distil.toml $(call resumed,smol-distil) || [ $$? -eq 130 ]; \
+	elif [ ! -f runs/smol-heads/checkpoint/config.json ]; then \
+	  $(BIN)/sfumato heads recipes/smol-heads.toml; \
+	else echo "nothing is left: runs/smol-heads/checkpoint"; fi
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -23,7 +23,7 @@ def test_measurements_are_found_among_steps(tmp_path: Path):
     found = [(row["what"].split()[0], row["positions"], row["nats"]) for row in _bounds(log)]
     assert found == [("canvas", 20, 5.0), ("canvas", 30, 3.0), ("read", 20, 4.0)]
     log.write_text(json.dumps(records[0]) + "\n")
-    with pytest.raises(ConfigError, match="has no bounds; allowed: a run with evaluation.bound_batches"):
+    with pytest.raises(ConfigError, match=r"has no bounds; allowed: a run with evaluation\.bound_batches"):
         _bounds(log)
     with pytest.raises(ConfigError, match="cannot read"):
         _bounds(tmp_path / "nowhere.jsonl")

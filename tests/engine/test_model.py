@@ -299,3 +299,11 @@ def test_a_name_that_is_no_model(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match=r"file is a file; allowed: a checkpoint directory, or a \.gguf"):
         load(tmp_path / "file")
+
+
+def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator; allowed here: cpu"):
+        sfumato.load("tiny", device="cuda")
+    with pytest.raises(ConfigError, match="unknown device 'gpu'"):
+        sfumato.load("tiny", device="gpu")

@@ -111,6 +111,25 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(path: Path, tmp_pa
     assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(whole)]
 
 
+def test_a_sitting_may_be_limited(path: Path, tmp_path: Path):
+    run = Run(read(path, "train.minutes=1e-9"), tmp_path / "run")
+    run.start()
+    with pytest.raises(KeyboardInterrupt):
+        run.trainer.run()
+    assert run.trainer.progress.step == 1
+    # How long a sitting is does not make it another run.
+    again = Run(read(path), tmp_path / "run")
+    again.resume()
+    again.trainer.run()
+    assert [record["step"] for record in records(again)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_device_that_is_not_there(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator"):
+        Run(read(path, "train.device=cuda"), tmp_path / "run")
+
+
 def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: Path, tmp_path: Path):
     first = Run(read(path), tmp_path / "first")
     first.save_checkpoint()

@@ -37,6 +37,7 @@ def synth(
         int, typer.Option(help="Store the log-probabilities of so many likeliest tokens at each token of an answer.")
     ] = 0,
     rows: Annotated[int, typer.Option(help="Conversations in work at once; the texts do not depend on it.")] = 64,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
     settings: Annotated[
@@ -65,7 +66,7 @@ def synth(
         raise ConfigError(f"{directory} holds no {MANIFEST} to resume from; leave --resume out to start there")
     few_bits = None if quantize is None else quantize.value
     about = {"name": Path(model).name, "dtype": dtype.value, "quantize": few_bits}
-    loaded = load(model, dtype=dtype.value, quantize=few_bits)
+    loaded = load(model, dtype=dtype.value, quantize=few_bits, device=device)
     synthesis = Synthesis(loaded, config, directory, about=about, rows=rows)
     if resume:
         synthesis.resume()

@@ -34,12 +34,15 @@ Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
 
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
+DEVICES = ("cpu", "cuda")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
 
-def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: str | None = None) -> TextModel:
+def load(
+    name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: str | None = None, device: str = "cpu"
+) -> TextModel:
     """Load a model.
 
     Args:
@@ -48,11 +51,16 @@ def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: st
             taken from the local cache where it is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
         quantize: "int8" or "int4" holds the weights of linears and experts in few bits.
+        device: "cpu" or "cuda".
 
     Raises:
         CheckpointError: if there is no such model, or its files are not what they should be.
-        ConfigError: if there is no such dtype or quantization.
+        ConfigError: if there is no such dtype or quantization, or the device is not there.
     """
+    if device not in DEVICES:
+        raise ConfigError(unknown("device", device, DEVICES))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("device is 'cuda' and there is no accelerator; allowed here: cpu")
     of_weights = str(dtype).removeprefix("torch.")
     if of_weights not in DTYPES:
         raise ConfigError(unknown("dtype", of_weights, DTYPES))
@@ -60,8 +68,10 @@ def load(name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: st
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     place = find(name)
-    parts = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization)
-    return TextModel(str(name), *parts, stop_head=LearnedStop.read(place) if place.is_dir() else None)
+    checkpoint, tokenizer = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization)
+    checkpoint.model.to(device)
+    stop_head = LearnedStop.read(place) if place.is_dir() else None
+    return TextModel(str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device))
 
 
 def load_parts(
@@ -177,7 +187,7 @@ class TextModel:
             spec=checkpoint.spec,
             process=process,
             tokenizer=tokenizer,
-            banned=self._banned(config.vocab_size),
+            banned=self._banned(config.vocab_size).to(checkpoint.model.device),
             stop_head=stop_head,
         )
 

@@ -38,6 +38,8 @@ _FREE = (
     "generation.",
     "train.eval_every",
     "train.save_every_s",
+    "train.minutes",
+    "train.device",
     "train.threads",
     "train.compile",
     "train.recompute",

@@ -66,6 +66,10 @@ class TrainConfig:
     """Steps between evaluations; 0 evaluates only at the end."""
     save_every_s: float = 120.0
     """Seconds between saved states."""
+    minutes: float = 0.0
+    """Minutes after which a sitting ends as if it were interrupted, its state saved; 0 never does."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where a single process trains; auto takes an accelerator if there is one."""
     threads: int = 0
     """CPU threads; 0 leaves torch's choice."""
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -86,6 +90,7 @@ class TrainConfig:
             ("muon_lr", 0),
             ("weight_decay", 0),
             ("save_every_s", 0),
+            ("minutes", 0),
         ):
             if not getattr(self, name) >= least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
@@ -131,6 +136,8 @@ class Loop(ABC):
     ) -> None:
         self.world = world or World()
         _check_world(config, self.world)
+        if self.world.mesh is None:
+            model.to(_device(config.device))
         if config.recompute:
             recompute(model)
         shard(model, self.world, dtype=getattr(torch, config.precision))
@@ -192,7 +199,7 @@ class Loop(ABC):
                 self._log(first)
                 if self._on_record:
                     self._on_record(first)
-        saved_at = time.monotonic()
+        began = saved_at = time.monotonic()
         refused_in_a_row = 0
         record: Record | None = None
         # Several processes save together or not at all: one that fails by itself would wait for the others.
@@ -214,7 +221,10 @@ class Loop(ABC):
                     done, record = record, None
                 if self._on_record and self.world.leads:
                     self._on_record(done)
-                due, stopped = self.world.any(time.monotonic() - saved_at > self.config.save_every_s, bool(held))
+                over = 0.0 < 60.0 * self.config.minutes < time.monotonic() - began
+                due, stopped = self.world.any(
+                    time.monotonic() - saved_at > self.config.save_every_s, bool(held) or over
+                )
                 if stopped:
                     together = True
                     raise KeyboardInterrupt
@@ -427,6 +437,18 @@ class Trainer(Loop):
                 )
             )
         return batches, num_tokens
+
+
+def _device(wanted: str) -> torch.device:
+    """Where to train.
+
+    Raises:
+        ConfigError: if it is not there.
+    """
+    found = torch.cuda.is_available()
+    if wanted == "cuda" and not found:
+        raise ConfigError("device is 'cuda' and there is no accelerator; allowed here: auto, cpu")
+    return torch.device("cuda" if found and wanted != "cpu" else "cpu")
 
 
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
