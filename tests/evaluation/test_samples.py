@@ -76,7 +76,32 @@ def test_what_is_refused(tmp_path: Path):
         evaluate_samples(tiny, PROMPTS, n=0)
     with pytest.raises(RequestError, match="the judge is tiny; allowed: an autoregressive model"):
         evaluate_samples(tiny, PROMPTS, n=1, judge=tiny)
+
+
+def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
+    path = tmp_path / "prompts.jsonl"
+    turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    answer = {"role": "assistant", "content": "d"}
+    lines = [{"prompt": "x"}, {"prompt": "x", "response": "y"}, {"messages": turns}, {"messages": [*turns, answer]}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    alone = [{"role": "user", "content": "x"}]
+    assert read_prompts(path) == [alone, alone, turns, turns]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds no prompts"),
+        ("\n{", "texts.jsonl:2 is not JSON"),
+        ('{"text": "no prompt"}', "texts.jsonl:1 holds no prompt"),
+        ('{"prompt": " "}', "texts.jsonl:1 holds no prompt"),
+        ('{"messages": []}', "texts.jsonl:1 holds no prompt"),
+    ],
+)
+def test_files_without_prompts(tmp_path: Path, content: str, message: str):
     path = tmp_path / "texts.jsonl"
-    path.write_text(json.dumps({"text": "no prompt"}) + "\n")
-    with pytest.raises(ConfigError, match="holds no prompts"):
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=message):
         read_prompts(path)
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_prompts(tmp_path / "nowhere")

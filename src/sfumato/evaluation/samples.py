@@ -7,6 +7,7 @@ them. No one number stands alone: text that repeats itself is likely, and noise 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,6 @@ from typing import Any
 
 import torch
 
-from sfumato.data.sources import read_records
 from sfumato.engine.model import Prompt, TextModel
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError, RequestError
@@ -59,13 +59,34 @@ class SampleScore:
 def read_prompts(path: Path) -> list[Sequence[Mapping[str, Any]]]:
     """The conversations of a file, up to the answer.
 
+    A line of it is `{"prompt": ...}` or `{"messages": [...]}`; an answer that is there is left out.
+
     Raises:
-        ConfigError: if it cannot be read, or has none.
+        ConfigError: if it cannot be read, has none, or a line is neither.
     """
-    found = [record.turns for record in read_records(path) if record.turns]
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from None
+    found = [_turns(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not found:
-        raise ConfigError(f"{path} holds no prompts; allowed: lines of messages, or of prompt and response")
+        raise ConfigError(f"{path} holds no prompts; allowed: lines with a prompt, or messages")
     return found
+
+
+def _turns(line: str, where: str) -> list[Mapping[str, Any]]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{where} is not JSON: {error}") from None
+    match value:
+        case {"prompt": str(prompt)} if prompt.strip():
+            return [{"role": "user", "content": prompt}]
+        case {"messages": [*turns, {"role": "assistant"}]} | {"messages": [*turns]} if turns and all(
+            isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in turns
+        ):
+            return turns
+    raise ConfigError(f"{where} holds no prompt; allowed: a line with a prompt, or messages")
 
 
 def evaluate_samples(
