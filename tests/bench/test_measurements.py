@@ -130,7 +130,7 @@ def test_a_short_soak(subject: Subject, single: Subject):
     for model in (subject, single):
         # Long enough for a busy machine.
         *_, last = soak(model, minutes=0.1, report_every_s=0.5)
-        assert last.answered == last.submitted > 20
+        assert last.answered == last.submitted > 5
         assert set(last.reasons) >= {"length", "cancelled"}
         assert last.steps > 50
 

@@ -68,7 +68,9 @@ def read_prompts(path: Path) -> list[Sequence[Mapping[str, Any]]]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from None
-    found = [_turns(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    found: list[Sequence[Mapping[str, Any]]] = [
+        _turns(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()
+    ]
     if not found:
         raise ConfigError(f"{path} holds no prompts; allowed: lines with a prompt, or messages")
     return found
