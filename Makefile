@@ -53,13 +53,16 @@ soak: .venv/.ready
 
 # Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish,
 # tiny-skills and tiny-middle each from the one before, and the rest of the twin from the twin. What comes out becomes the
-# embedded models.
+# embedded models, with a learned stop.
 train-tiny: .venv/.ready
 	@for name in tiny-ar tiny tiny-polish tiny-skills tiny-middle tiny-twin tiny-twin-rest; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
 	  $(BIN)/sfumato train recipes/$$name.toml $$resume || exit; \
 	done
 	cp runs/tiny-middle/checkpoint/* src/sfumato/assets/tiny/
+	$(BIN)/sfumato heads recipes/tiny-heads.toml
+	cp runs/tiny-heads/checkpoint/stop_head.safetensors runs/tiny-heads/checkpoint/generation_config.json \
+	  src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
 # The first two layers of SmolLM2 through the whole chain, and all of them as far as half an hour goes.

@@ -35,7 +35,7 @@ def run(*arguments: object, cwd: Path) -> str:
 
 
 def test_one_command_each(tmp_path: Path):
-    adapting = ("adapt", RECIPES / "smol-slice.toml", "--set", "train.steps=20")
+    adapting = ("adapt", RECIPES / "smol-slice.toml", "--set", "train.steps=30")
     killed = subprocess.Popen(
         command(*adapting, "--set", "train.save_every_s=2"), cwd=tmp_path, stderr=subprocess.DEVNULL
     )
@@ -50,7 +50,7 @@ def test_one_command_each(tmp_path: Path):
 
     adapted = json.loads(run(*adapting, "--resume", cwd=tmp_path))
     records = [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
-    assert [record["step"] for record in records] == list(range(1, 21))
+    assert [record["step"] for record in records] == list(range(1, 31))
     assert adapted["tokens"] == records[-1]["num_tokens"]
     assert records[-1]["canvas_loss"] < records[0]["canvas_loss"] / 2
     # Free of what stands there, a token of this vocabulary costs log(49,152) = 10.8 nats.
