@@ -108,3 +108,31 @@ def test_what_cannot_be_asked_is_refused(sfumato, checkpoint, options, message):
 def test_models_that_are_not_there(sfumato, checkpoint, tmp_path):
     assert sfumato("eval", tmp_path / "none").exit_code == 1
     assert sfumato("eval", checkpoint, "--twin", tmp_path / "none").exit_code == 1
+
+
+def test_samples_are_counted(sfumato, tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"prompt": "json: Mia is red."}\n{"prompt": "answer, then derive: 7*6+3^2"}\n')
+    arguments = ("eval", "tiny", "--samples", path, "--n", "3", "--max-tokens", "24")
+    done = sfumato(*arguments, "--judge", "tiny-twin", "--json")
+    assert done.exit_code == 0, done.stderr
+    score = json.loads(done.stdout)
+    assert score["n"] == 3
+    assert 0.0 < score["tokens"] <= 24.0
+    assert score["judge_nll"] > 0.0
+    assert "judge_nll" not in sfumato(*arguments).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--judge", "tiny-twin"), "allowed: with --samples"),
+        (("--max-tokens", "3"), "allowed: with --samples"),
+        (("--samples", "x.jsonl", "--task", "json"), "--samples stands alone"),
+        (("--samples", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
+    ],
+)
+def test_samples_that_cannot_be_had(sfumato, arguments, message):
+    done = sfumato("eval", "tiny", *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -59,6 +59,7 @@ def evaluate(
             metavar="FILE", help="Answer the prompts of a .jsonl file instead, and count how answers end and repeat."
         ),
     ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="With --samples: most tokens of an answer.")] = None,
     judge: Annotated[
         str | None, typer.Option(metavar="NAME|DIR", help="With --samples: an autoregressive model that reads them.")
     ] = None,
@@ -79,12 +80,13 @@ def evaluate(
         find_task(task)
     text_model = load(model, dtype=dtype, quantize=quantize)
     asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
-    if judge is not None and samples is None:
-        raise RequestError("--judge reads samples; allowed: with --samples")
+    if samples is None and (judge is not None or max_tokens is not None):
+        raise RequestError("--judge and --max-tokens are for samples; allowed: with --samples")
     if samples is not None:
         if tasks or gaps or lengths:
             raise RequestError("--samples stands alone; leave --task, --gaps and --lengths out")
-        _evaluate_samples(text_model, samples, judge, caps, as_json, n=n, seed=seed, **sampler_settings(settings))
+        own: dict[str, Any] = sampler_settings(settings) | ({} if max_tokens is None else {"max_tokens": max_tokens})
+        _evaluate_samples(text_model, samples, judge, caps, as_json, n=n, seed=seed, **own)
         return
     if gaps and lengths:
         raise RequestError("--gaps and --lengths are both given; allowed: one of them")
