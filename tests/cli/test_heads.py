@@ -48,6 +48,15 @@ def test_heads_are_learned_and_used(sfumato, recipe, tmp_path):
     assert pieces[1].read_bytes() == lost
 
 
+def test_answers_that_never_end_teach_no_lengths(sfumato, recipe, tmp_path):
+    done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "max_tokens=2")
+    assert done.exit_code == 0, done.stderr
+    assert "too few answers came to an end to learn lengths; no length head" in done.stderr
+    numbers = json.loads(done.stdout)
+    assert "bucket_right" not in numbers
+    assert package.load(numbers["checkpoint"]).decoder.length_buckets == package.load("tiny").decoder.length_buckets
+
+
 def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):
     assert sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "epochs=1").exit_code == 0
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "steps=5")

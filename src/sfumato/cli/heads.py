@@ -55,8 +55,11 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
     scores: dict[str, float] = {}
     generation = dict(model.generation)
     checkpoint = directory / "checkpoint"
-    decoder = _with_length_head(model, loaded)
-    if loaded.length_buckets:
+    decoder = model.decoder
+    if loaded.length_buckets and not (len(learned.lengths_N) and len(held_out.lengths_N)):
+        typer.echo(f"{directory.name}: too few answers came to an end to learn lengths; no length head", err=True)
+    elif loaded.length_buckets:
+        decoder = _with_length_head(model, loaded)
         fit_length(decoder, learned, loaded)
         scores |= length_scores(decoder, held_out)
     head = model.generator.stop_head
@@ -88,15 +91,13 @@ def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
 
 
 def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
-    """The model, with a fresh length head if one is asked for."""
+    """The model, with a fresh length head."""
     import torch
 
     from sfumato.models.decoder import Decoder
 
     decoder = model.decoder
     assert isinstance(decoder, Decoder)
-    if not recipe.length_buckets:
-        return decoder
     changed = Decoder(dataclasses.replace(decoder.config, length_buckets=recipe.length_buckets))
     own = changed.state_dict()
     kept = {name: tensor for name, tensor in decoder.state_dict().items() if not name.startswith("length_head")}
