@@ -72,7 +72,7 @@ def noised_shares(batch: PackedBatch, tokens_BT: Tensor) -> list[float]:
 @pytest.mark.parametrize("span_share", [0.0, 1.0])
 def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
     batch = rows()
-    tokens_BT, t_BT, _ = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
+    tokens_BT, t_BT = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
     assert torch.equal(t_BT > 0, batch.canvases_BT > 0)
     changed = tokens_BT != batch.tokens_BT
     assert changed.any()
@@ -150,7 +150,7 @@ def test_mask_noise_gives_way_to_the_process_by_canvas(share_done: float, expect
     """Hybrid noise at t = 1/2 keeps 35% of tokens here and makes 30% of them uniform; mask noise keeps half."""
     batch = rows(length=60, num=100)
     config = ObjectiveConfig(t_min=0.5, t_max=0.500001, mask_until=0.5)
-    tokens_BT, _, _ = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
+    tokens_BT, _ = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
     kinds = []
     for row in range(len(tokens_BT)):
         for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):

@@ -217,7 +217,9 @@ def corrupt(
     config: ObjectiveConfig,
     share_done: float,
     generator: torch.Generator,
-) -> tuple[Tensor, Tensor, Tensor]:
+    *,
+    less: float = 0.0,
+) -> tuple[Tensor, Tensor]:
     """Put noise on the canvases of a batch, each at a level of its own.
 
     Args:
@@ -226,11 +228,11 @@ def corrupt(
         config: range of levels, share of mask noise.
         share_done: share of the run that is done, in [0, 1].
         generator: source of every draw.
+        less: how much lower every level is; the same draws with more of it are further on the same path to the text.
 
     Returns:
         tokens_BT: int64; clean halves unchanged.
         t_BT: float32, the level of each position; 0 on clean halves, and at what is given around a gap.
-        easier_BT: int64; the same path from noise to text, `config.teacher_step` further on.
     """
     num_rows = batch.tokens_BT.shape[0]
     most = max(1, int(batch.canvases_BT.max()))
@@ -239,10 +241,8 @@ def corrupt(
     if config.span_share > 0.0:
         t_BT = torch.where(_outside_span(batch, most, config.span_share, generator), t_BT * t_BT, t_BT)
     t_BT = torch.where(batch.given_BT > 0, 0.0, t_BT)
-    before = generator.get_state()
+    t_BT = (t_BT - less).clamp_min(0.0)
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
-    again = torch.Generator().set_state(before)
-    easier_BT = process.corrupt(batch.tokens_BT, (t_BT - config.teacher_step).clamp_min(0.0), again)
     if share_done < config.mask_until:
         if process.mask_id is None:
             raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
@@ -251,9 +251,7 @@ def corrupt(
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
         masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
         noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
-    on_canvas = batch.canvases_BT > 0
-    noisy_BT, easier_BT = (torch.where(on_canvas, one, batch.tokens_BT) for one in (noisy_BT, easier_BT))
-    return noisy_BT, t_BT, easier_BT
+    return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT), t_BT
 
 
 def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.Generator) -> Tensor:
@@ -296,7 +294,8 @@ def prepare(
         device: where the result goes.
         logit_shift: canvases too predict the token after each position.
     """
-    noisy_BT, t_BT, easier_BT = corrupt(batch, process, config, share_done, generator)
+    before = generator.get_state()
+    noisy_BT, t_BT = corrupt(batch, process, config, share_done, generator)
     canvas_BT = batch.canvases_BT > 0
     supervised_BT = batch.targets_BT != IGNORED
     on_canvas_BT = supervised_BT & canvas_BT
@@ -319,6 +318,8 @@ def prepare(
         given_BT = torch.where(canvas_BT, shift_right(given_BT, batch.before_BT.clamp_max(0)), 0)
         lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
     if "teacher" in config.weights(share_done) and config.teacher == "canvas":
+        again = torch.Generator().set_state(before)
+        easier_BT, _ = corrupt(batch, process, config, share_done, again, less=config.teacher_step)
         lesson = _canvas_lesson(batch, easier_BT, given_BT, on_canvas_BT, device, logit_shift)
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),

@@ -374,7 +374,8 @@ class Trainer(Loop):
         share_done = step / config.steps
         batches, own_tokens = self._batches(step, share_done)
         weights = self._objective.weights(share_done)
-        own_counts = {name: sum(batch.counts()[name] for batch in batches) for name in batches[0].counts()}
+        each = [batch.counts() for batch in batches]
+        own_counts = {name: sum(counts[name] for counts in each) for name in each[0]}
         num_tokens, *found = self.world.sum(own_tokens, *own_counts.values())
         counts = {name: max(1, int(count)) for name, count in zip(own_counts, found, strict=True)}
         # Forwards gather weights from all, so that a first pass of one process is one of all.
