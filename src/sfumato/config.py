@@ -10,7 +10,7 @@ import dataclasses
 import tomllib
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -106,6 +106,29 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         _apply(table, setting)
     return table
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any], free: tuple[str, ...] = ()) -> list[str]:
+    """What differs between two tables, as "key was value and is value", nested keys dotted.
+
+    Args:
+        before, now: plain values, as JSON gives them.
+        free: keys, or beginnings of keys, that may differ.
+    """
+    before, now = _flat(before), _flat(now)
+    return [
+        f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and not key.startswith(free)
+    ]
+
+
+def _flat(table: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+    """Nested tables as one with dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {within + key: value}
+    return flat
 
 
 def _apply(table: dict[str, Any], override: str) -> None:

@@ -27,7 +27,6 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
     from sfumato.models.checkpoint import save_checkpoint
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
-    from sfumato.storage import write_atomically
     from sfumato.training.heads import (
         HeadsRecipe,
         fit_length,
@@ -37,6 +36,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
         stop_scores,
         stop_threshold,
     )
+    from sfumato.training.recipe import write_recipe
 
     loaded = load_recipe(HeadsRecipe, recipe, overrides or ())
     for task in loaded.tasks:
@@ -46,7 +46,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
     model = load(loaded.model)
     if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
         raise ConfigError(f"model is {loaded.model}; allowed: a model of ours that refines canvases")
-    write_atomically(directory / "recipe.json", (json.dumps(dataclasses.asdict(loaded), indent=2) + "\n").encode())
+    write_recipe(directory / "recipe.json", loaded)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
     for done in gather(model, asked, directory, **settings):
@@ -78,12 +78,15 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
 
 def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
     """Refuse to go on with what another recipe has gathered."""
+    from sfumato.config import changes
+
     path = directory / "recipe.json"
     if not path.exists():
         return
-    before, now = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(dataclasses.asdict(recipe)))
     gathering = ("model", "tasks", "files", "n", "steps", "max_tokens", "seed")
-    changed = [f"{key} was {before.get(key)!r} and is {now[key]!r}" for key in gathering if before.get(key) != now[key]]
+    tables = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(dataclasses.asdict(recipe)))
+    before, now = ({key: table.get(key) for key in gathering} for table in tables)
+    changed = changes(before, now)
     if changed:
         raise ConfigError(
             f"{directory} holds what was gathered by another recipe: {'; '.join(changed)}; use another --dir"

@@ -8,11 +8,24 @@ import random
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.cli.train import Sink, found, interrupted, records, resuming, run_directory, scalars, showing
+from sfumato.cli.train import (
+    Directory,
+    Overrides,
+    RecipePath,
+    Resume,
+    Sink,
+    found,
+    interrupted,
+    records,
+    resuming,
+    run_directory,
+    scalars,
+    showing,
+)
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,17 +43,7 @@ POSITIONS = 1024
 Record = dict[str, Any]
 
 
-def rl(
-    recipe: Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny-rl.toml.")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=10. Repeatable."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")] = False,
-    directory: Annotated[
-        Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")
-    ] = None,
-) -> None:
+def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
     """Train a model by what checkers say of its answers; an interrupt saves the state, from which --resume goes on."""
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task

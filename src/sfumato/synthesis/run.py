@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.config import changes
 from sfumato.data.dedup import Repeated
 from sfumato.data.shards import MANIFEST, Manifest, Shard, read_shards, write_shard
 from sfumato.engine.model import TextModel
@@ -72,12 +73,8 @@ class Synthesis:
             CheckpointError: if it has no manifest, or a shard that the manifest names is not as it was written.
         """
         found = Manifest.load(self._directory)
-        before, now = ({**one.model, **_flat(one.settings)} for one in (found, self.manifest))
-        changed = [
-            f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
-            for key in sorted(before.keys() | now.keys())
-            if before.get(key) != now.get(key)
-        ]
+        before, now = ({**one.model, **one.settings} for one in (found, self.manifest))
+        changed = changes(before, now)
         if changed:
             raise ConfigError(
                 f"{self._directory} holds a run of other settings: {'; '.join(changed)}. Resume with the same values, "
@@ -142,11 +139,3 @@ def _plain(config: SynthesisConfig) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
     digest = hashlib.sha256("\n".join(config.topics).encode()).hexdigest()
     return {**values, "topics": {"count": len(config.topics), "sha256": digest} if config.topics else None}
-
-
-def _flat(table: Mapping[str, Any], within: str = "") -> dict[str, Any]:
-    """Nested tables as one with dotted keys."""
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {within + key: value}
-    return flat

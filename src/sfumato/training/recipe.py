@@ -10,8 +10,9 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sfumato.config import changes
 from sfumato.data.packing import PackingConfig
 from sfumato.data.sources import make_source, read_records
 from sfumato.data.tasks import draw, find_task
@@ -351,26 +352,13 @@ def check_recipe(path: Path, recipe: DataclassInstance) -> None:
     """
     if not path.exists():
         return
-    before = _flat(json.loads(path.read_text(encoding="utf-8")))
-    now = _flat(json.loads(json.dumps(asdict(recipe))))
-    changed = [
-        f"{key} was {before.get(key)!r} and is {now.get(key)!r}"
-        for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and not key.startswith(_FREE)
-    ]
+    before, now = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(asdict(recipe)))
+    changed = changes(before, now, _FREE)
     if changed:
         raise ConfigError(
             f"{path.parent} holds a run of another recipe: {'; '.join(changed)}. Resume with the same values, or start "
             "in another directory with init_from"
         )
-
-
-def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:
-    """Nested tables as one with dotted keys."""
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {within + key: value}
-    return flat
 
 
 def _texts(data: DataConfig) -> Iterator[str]:
