@@ -17,12 +17,13 @@ from sfumato.models.checkpoint import build
 
 MB = 2**20
 SHARD = 256 * MB
+LARGEST = 64 * MB
 CONFIG = {
     "model_type": "llama",
-    "vocab_size": 32000,
+    "vocab_size": 8192,
     "hidden_size": 2048,
     "intermediate_size": 5632,
-    "num_hidden_layers": 8,
+    "num_hidden_layers": 10,
     "num_attention_heads": 16,
     "num_key_value_heads": 16,
     "head_dim": 128,
@@ -76,11 +77,12 @@ def shards() -> Iterator[Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux, to read what is resident")
-def test_loading_holds_the_model_and_one_shard(shards: Path) -> None:
+def test_loading_holds_the_model_and_less_than_a_shard(shards: Path) -> None:
     sizes = [path.stat().st_size for path in shards.glob("*.safetensors")]
     done = subprocess.run([sys.executable, "-c", LOAD, str(shards)], capture_output=True, text=True, check=True)
     before, most, weights = map(int, done.stdout.split())
     assert weights >= 1900 * MB
     assert len(sizes) >= 7
-    # What the interpreter and its libraries took before is theirs.
-    assert most - before <= weights + max(sizes) + 100 * MB
+    # What the interpreter and its libraries took before is theirs; what is read is held until the file is opened anew.
+    assert most - before <= weights + 3 * LARGEST
+    assert most <= weights + max(sizes) + 200 * MB

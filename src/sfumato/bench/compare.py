@@ -31,6 +31,8 @@ class Work:
     """Denoising steps of every canvas, all of them taken; an autoregressive model has none."""
     repeats: int = 5
     """Timed runs of each side, after one that is not."""
+    quantize: str | None = None
+    """How our weights are held, see `QUANTIZATIONS`; the other side's stay as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,7 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
     """
     if peer not in PEERS:
         raise ConfigError(unknown("peer", peer, PEERS))
-    subject = Subject.load(str(directory))
+    subject = Subject.load(str(directory), quantize=work.quantize)
     prompt = subject.random_prompt(work.prompt_tokens)
     request = subject.request(prompt, new_tokens=work.new_tokens, steps=work.steps)
     theirs = _transformers(directory, prompt, work)

@@ -388,6 +388,7 @@ def compare(
     tokens: Annotated[int, typer.Option(min=1, help="Tokens of the answer.")] = 128,
     steps: Annotated[int, typer.Option(min=1, help="Denoising steps of a canvas, all of them taken.")] = 8,
     repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each side.")] = 5,
+    quantize: Quantize = None,
     threads: Threads = None,
     vocabulary: Vocabulary = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -402,7 +403,7 @@ def compare(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    work = Work(prompt_tokens=prompt, new_tokens=tokens, steps=steps, repeats=repeats)
+    work = Work(prompt_tokens=prompt, new_tokens=tokens, steps=steps, repeats=repeats, quantize=quantize)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         if model == "gemma-6-layers":
@@ -414,7 +415,7 @@ def compare(
         typer.echo(json.dumps(asdict(found) | {"model": model}))
         return
     typer.echo(f"{model}: {tokens} tokens after {prompt}, {steps} steps a canvas, {found.threads} threads")
-    typer.echo(f"  sfumato       {found.ours_s:8.3f} s  {tokens / found.ours_s:7.1f} tokens/s")
+    typer.echo(f"  {'sfumato' if quantize is None else f'our {quantize}':<12}  {found.ours_s:8.3f} s  {tokens / found.ours_s:7.1f} tokens/s")
     typer.echo(f"  {peer:<12}  {found.theirs_s:8.3f} s  {tokens / found.theirs_s:7.1f} tokens/s")
     typer.echo(f"  ratio         {found.ratio:8.2f}")
 
