@@ -415,7 +415,8 @@ def compare(
         typer.echo(json.dumps(asdict(found) | {"model": model}))
         return
     typer.echo(f"{model}: {tokens} tokens after {prompt}, {steps} steps a canvas, {found.threads} threads")
-    typer.echo(f"  {'sfumato' if quantize is None else f'our {quantize}':<12}  {found.ours_s:8.3f} s  {tokens / found.ours_s:7.1f} tokens/s")
+    ours = "sfumato" if quantize is None else f"our {quantize}"
+    typer.echo(f"  {ours:<12}  {found.ours_s:8.3f} s  {tokens / found.ours_s:7.1f} tokens/s")
     typer.echo(f"  {peer:<12}  {found.theirs_s:8.3f} s  {tokens / found.theirs_s:7.1f} tokens/s")
     typer.echo(f"  ratio         {found.ratio:8.2f}")
 
