@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -12,10 +14,16 @@ from sfumato.models.layers import (
     RotaryEmbedding,
     SelfConditioning,
     rotary_frequencies,
-    rotate,
 )
+from sfumato.models.operations import TORCH, Operations, compiled
 
 # R rows, Q positions, H heads, E head dimension
+
+
+@pytest.fixture(params=["torch", "loops"])
+def operations(request: pytest.FixtureRequest) -> Iterator[Operations]:
+    with torch.no_grad():
+        yield TORCH if request.param == "torch" else compiled()
 
 
 def test_rms_norm():
@@ -35,12 +43,12 @@ def test_mlp():
     torch.testing.assert_close(mlp(x), (inner * torch.sigmoid(inner) * (x @ up.T)) @ down.T)
 
 
-def test_rotary_turns_pairs_of_halves_by_position_times_frequency():
+def test_rotary_turns_pairs_of_halves_by_position_times_frequency(operations: Operations):
     """Half-split layout: element i turns with element i + E/2, as one complex number."""
     theta, size = 100.0, 6
     positions_RQ = torch.tensor([[0, 1, 7], [3, 300, 2]])
     x_RQHE = torch.randn(2, 3, 2, size)
-    turned = rotate(x_RQHE, *RotaryEmbedding(rotary_frequencies(size, theta))(positions_RQ))
+    turned = operations.rotate(x_RQHE, *RotaryEmbedding(rotary_frequencies(size, theta))(positions_RQ))
     frequencies = theta ** (-2 * torch.arange(size // 2, dtype=torch.float64) / size)
     angles = positions_RQ[..., None, None].double() * frequencies
     complex_x = torch.complex(*x_RQHE.double().chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
@@ -48,12 +56,12 @@ def test_rotary_turns_pairs_of_halves_by_position_times_frequency():
 
 
 @pytest.mark.parametrize("shift", [1, 50])
-def test_rotary_scores_depend_on_distance_alone(shift: int):
+def test_rotary_scores_depend_on_distance_alone(shift: int, operations: Operations):
     rotary = RotaryEmbedding(rotary_frequencies(8, 10000.0))
     query, key = torch.randn(2, 1, 1, 1, 8)
 
     def score(at_query: int, at_key: int) -> float:
-        turned = [rotate(x, *rotary(torch.tensor([[at]]))) for x, at in ((query, at_query), (key, at_key))]
+        turned = [operations.rotate(x, *rotary(torch.tensor([[at]]))) for x, at in ((query, at_query), (key, at_key))]
         return float((turned[0] * turned[1]).sum())
 
     assert score(9, 4) == pytest.approx(score(9 + shift, 4 + shift), abs=1e-4)
@@ -69,12 +77,12 @@ def test_self_conditioning_starts_at_zero_and_zero_always_gives_zero():
     assert not block(torch.zeros(2, 3, 4)).any()
 
 
-def test_a_head_may_be_rotated_in_part():
+def test_a_head_may_be_rotated_in_part(operations: Operations):
     x = torch.randn(1, 4, 2, 8)
     part = RotaryEmbedding(rotary_frequencies(8, 100.0, fraction=0.5))(torch.arange(4)[None])
-    turned = rotate(x, *part)
+    turned = operations.rotate(x, *part)
     assert torch.equal(turned[..., 4:], x[..., 4:])
-    torch.testing.assert_close(turned[..., :4], rotate(x[..., :4], *part))
+    torch.testing.assert_close(turned[..., :4], operations.rotate(x[..., :4], *part))
     torch.testing.assert_close(part[0], RotaryEmbedding(rotary_frequencies(4, 100.0))(torch.arange(4)[None])[0])
 
 

@@ -133,6 +133,7 @@ def denoised(
         self_conditioning=generator.spec.self_conditioning,
         banned=generator.banned_for([may_end]),
         constraints=[constraint],
+        operations=generator.model.operations,
     ).batch
     return done.tokens_RL[0].tolist(), int(done.step_R[0])
 

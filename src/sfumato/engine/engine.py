@@ -414,6 +414,7 @@ class Engine:
             banned=self.generator.banned_for([answer.may_end for answer in answers]),
             constraints=constraints if any(constraints) else None,
             stop_head=self.generator.stop_head,
+            operations=self.generator.model.operations,
         )
         self._batch = result.batch if every else self._batch.put(rows, result.batch)
         assert forward.passed is not None

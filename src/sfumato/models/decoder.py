@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from sfumato.errors import ConfigError
 from sfumato.models.attention import Attention
@@ -26,10 +25,10 @@ from sfumato.models.layers import (
     RotaryEmbedding,
     SelfConditioning,
     rotary_frequencies,
-    rotate,
 )
 from sfumato.models.model import Model
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
+from sfumato.models.operations import TORCH, Operations
 from sfumato.models.quantized import project
 
 _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
@@ -133,6 +132,7 @@ class SelfAttention(nn.Module):
             self.q_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
             self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
         self.qk_norm = config.qk_norm
+        self.operations: Operations = TORCH
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         num_rows, num_queries, _ = x_RQD.shape
@@ -142,7 +142,7 @@ class SelfAttention(nn.Module):
         )
         if self.qk_norm:
             queries_RQHE, keys_RQGE = self.q_norm(queries_RQHE), self.k_norm(keys_RQGE)
-        queries_RQHE, keys_RQGE = rotate(queries_RQHE, *rotary), rotate(keys_RQGE, *rotary)
+        queries_RQHE, keys_RQGE = (self.operations.rotate(x, *rotary) for x in (queries_RQHE, keys_RQGE))
         out_RQHE = attention.attend(self.layer, queries_RQHE, keys_RQGE, values_RQGE)
         out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
         return out
@@ -286,9 +286,9 @@ class Decoder(Model):
         hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ)
         return hidden
 
-    def logits(self, hidden_RQD: Tensor) -> Tensor:
-        head = self.embedding_VD if self.lm_head is None else self.lm_head.weight
-        return functional.linear(hidden_RQD, head).float()
+    @property
+    def head_VD(self) -> Tensor:
+        return self.embedding_VD if self.lm_head is None else self.lm_head.weight
 
     def length_logits(self, hidden_ND: Tensor) -> Tensor:
         assert self.length_head is not None

@@ -22,9 +22,10 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError
 from sfumato.models.attention import Attention
-from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, rotate
+from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
+from sfumato.models.operations import TORCH, Operations
 from sfumato.models.quantized import project
 
 ACTIVATION = "gelu_pytorch_tanh"
@@ -155,6 +156,7 @@ class SelfAttention(nn.Module):
         self.o_proj = nn.Linear(queries, size, bias=False)
         self.q_norm = RMSNorm(head_dim, config.rms_norm_eps)
         self.k_norm = RMSNorm(head_dim, config.rms_norm_eps)
+        self.operations: Operations = TORCH
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         num_rows, num_queries, _ = x_RQD.shape
@@ -162,8 +164,8 @@ class SelfAttention(nn.Module):
         linears = (self.q_proj, self.k_proj) if self.v_proj is None else (self.q_proj, self.k_proj, self.v_proj)
         queries_RQHE, keys_RQGE, *others = (out_RQ.view(heads) for out_RQ in project(x_RQD, *linears))
         values_RQGE = others[0] if others else keys_RQGE
-        queries_RQHE = rotate(self.q_norm(queries_RQHE), *rotary)
-        keys_RQGE = rotate(self.k_norm(keys_RQGE), *rotary)
+        queries_RQHE = self.operations.rotate(self.q_norm(queries_RQHE), *rotary)
+        keys_RQGE = self.operations.rotate(self.k_norm(keys_RQGE), *rotary)
         values_RQGE = normalize(values_RQGE, self.eps)
         out_RQHE = attention.attend(
             self.layer, queries_RQHE, keys_RQGE, values_RQGE, window=self.shape.window, scale=1.0
@@ -345,13 +347,6 @@ class Gemma(Model):
         hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
         return hidden
 
-    def logits(self, hidden_RQD: Tensor) -> Tensor:
-        cap = self.config.final_logit_softcapping
-        logits_RQV = functional.linear(hidden_RQD, self.embedding_VD).float()
-        if torch.is_grad_enabled():
-            return cap * torch.tanh(logits_RQV / cap)
-        # On a CPU a few rows at a time, which stay in its cache meanwhile.
-        size = logits_RQV[..., 0].numel() if logits_RQV.is_cuda else 1
-        for part_NV in torch.split(logits_RQV.view(-1, logits_RQV.shape[-1]), size):
-            part_NV.div_(cap).tanh_().mul_(cap)
-        return logits_RQV
+    @property
+    def logit_cap(self) -> float | None:
+        return self.config.final_logit_softcapping

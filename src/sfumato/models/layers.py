@@ -5,23 +5,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from sfumato.errors import ConfigError, unknown
+from sfumato.models.operations import TORCH, Operations
 from sfumato.models.quantized import project
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "silu": functional.silu,
-    "gelu_pytorch_tanh": partial(functional.gelu, approximate="tanh"),
-}
-"""By the names that configs use."""
 
 
 class RMSNorm(nn.Module):
@@ -31,9 +23,10 @@ class RMSNorm(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
         self.eps = eps
+        self.operations: Operations = TORCH
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.rms_norm(x, (x.shape[-1],), self.weight, self.eps)
+        return self.operations.rms_norm(x, self.weight, self.eps)
 
 
 class MLP(nn.Module):
@@ -44,11 +37,12 @@ class MLP(nn.Module):
         self.gate_proj = nn.Linear(size, intermediate_size, bias=bias)
         self.up_proj = nn.Linear(size, intermediate_size, bias=bias)
         self.down_proj = nn.Linear(intermediate_size, size, bias=bias)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation
+        self.operations: Operations = TORCH
 
     def forward(self, x: Tensor) -> Tensor:
         gate, up = project(x, self.gate_proj, self.up_proj)
-        out: Tensor = self.down_proj(self.activation(gate) * up)
+        out: Tensor = self.down_proj(self.operations.gate(gate, up, self.activation))
         return out
 
 
@@ -145,12 +139,3 @@ class RotaryEmbedding(nn.Module):
         angles_RQ1F = positions_RQ[:, :, None, None].float() * self.inv_freq
         angles_RQ1E = torch.cat((angles_RQ1F, angles_RQ1F), dim=-1)
         return angles_RQ1E.cos(), angles_RQ1E.sin()
-
-
-def rotate(x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
-    """Rotate every head's query or key by its position; dimensions past those of the cosines stay."""
-    size = cos_RQ1E.shape[-1]
-    part = x_RQHE[..., :size]
-    first, second = part.chunk(2, dim=-1)
-    turned = (part * cos_RQ1E + torch.cat((-second, first), dim=-1) * sin_RQ1E).to(x_RQHE.dtype)
-    return turned if size == x_RQHE.shape[-1] else torch.cat((turned, x_RQHE[..., size:]), dim=-1)

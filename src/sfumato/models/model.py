@@ -9,8 +9,11 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sfumato.models.attention import Attention, KVPool
+from sfumato.models.operations import TORCH, Operations
+from sfumato.models.quantized import IntegerTable
 
 
 class ModelConfig(Protocol):
@@ -41,8 +44,12 @@ class Model(nn.Module, abc.ABC):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.mixture: nn.Module | None = None
-        """What makes mean embeddings [N, D] of weights [N, V] in place of the product with the embedding matrix."""
+        self.embedding_table: IntegerTable | None = None
+        """The embedding matrix in integers, where soft embeddings are made with it."""
+        self.head_table: IntegerTable | None = None
+        """The head in integers, where logits are made with it."""
+        self.operations: Operations = TORCH
+        """What its parts ask for all but matrix products."""
 
     @property
     @abc.abstractmethod
@@ -113,9 +120,32 @@ class Model(nn.Module, abc.ABC):
             hidden_RQD.
         """
 
-    @abc.abstractmethod
+    @property
+    def head_VD(self) -> Tensor:
+        """The matrix that makes logits."""
+        return self.embedding_VD
+
+    @property
+    def logit_cap(self) -> float | None:
+        """c where logits are c tanh(logit / c)."""
+        return None
+
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         """Token logits, float32, of hidden states of any leading shape."""
+        if self.head_table is not None:
+            logits_NV = self.head_table.logits(hidden_RQD.flatten(0, -2), self.head_VD, self.logit_cap)
+            return logits_NV.view(*hidden_RQD.shape[:-1], -1)
+        logits_RQV = functional.linear(hidden_RQD, self.head_VD).float()
+        cap = self.logit_cap
+        if cap is None:
+            return logits_RQV
+        if torch.is_grad_enabled():
+            return cap * torch.tanh(logits_RQV / cap)
+        # On a CPU a few rows at a time, which stay in its cache meanwhile.
+        size = logits_RQV[..., 0].numel() if logits_RQV.is_cuda else 1
+        for part_NV in torch.split(logits_RQV.view(-1, logits_RQV.shape[-1]), size):
+            part_NV.div_(cap).tanh_().mul_(cap)
+        return logits_RQV
 
     def length_logits(self, hidden_ND: Tensor) -> Tensor:
         """Logits [N, B + 1] of how long an answer will be, one for each of `length_buckets` and one for longer.
@@ -126,12 +156,17 @@ class Model(nn.Module, abc.ABC):
         raise NotImplementedError("this model has no length head")
 
     def soft_embedding(self, probs_RQV: Tensor) -> Tensor:
-        """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are."""
+        """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are.
+
+        Args:
+            probs_RQV: probabilities, or what the model's own operations gave as weights.
+        """
         embedding_VD = self.embedding_VD
-        if self.mixture is None:
+        if self.embedding_table is None:
             mean_RQD = probs_RQV.to(embedding_VD.dtype) @ embedding_VD
         else:
-            mean_RQD = self.mixture(probs_RQV.flatten(0, 1)).view(*probs_RQV.shape[:2], -1).to(embedding_VD.dtype)
+            mean_ND = self.embedding_table.mean(probs_RQV.flatten(0, 1))
+            mean_RQD = mean_ND.view(len(probs_RQV), -1, mean_ND.shape[1]).to(embedding_VD.dtype)
         return mean_RQD if self.embedding_scale is None else mean_RQD * self.embedding_scale
 
     def token_embedding(self, tokens: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
-from sfumato.models.layers import ACTIVATIONS, MLP
+from sfumato.models.layers import MLP
+from sfumato.models.operations import TORCH, Operations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,8 @@ class Experts(nn.Module):
         self.down_proj = nn.Parameter(torch.empty(num_experts, size, intermediate_size))
         nn.init.normal_(self.gate_up_proj, std=size**-0.5)
         nn.init.normal_(self.down_proj, std=intermediate_size**-0.5)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation
+        self.operations: Operations = TORCH
 
     def forward(self, x_ND: Tensor, experts_NK: Tensor, weights_NK: Tensor) -> Tensor:
         """The weighted sum of each position's experts.
@@ -128,7 +130,7 @@ class Experts(nn.Module):
         for expert, part_MD in enumerate(torch.split(sorted_MD, counts)):
             if counts[expert]:
                 gate, up = functional.linear(part_MD, self.gate_up_proj[expert]).chunk(2, dim=-1)
-                parts.append(functional.linear(self.activation(gate) * up, self.down_proj[expert]))
+                parts.append(functional.linear(self.operations.gate(gate, up, self.activation), self.down_proj[expert]))
         outputs_MD = torch.cat(parts) * weights_NK.flatten()[order, None].to(x_ND.dtype)
         # Back in the order of positions, so that a position's sum does not depend on who else is in the batch.
         unsorted_MD = torch.empty_like(outputs_MD).index_copy(0, order, outputs_MD)

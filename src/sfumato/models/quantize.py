@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.quantized import IntegerMixture, IntegerProduct, Quantization, QuantizedLinear, QuantizedWeight
+from sfumato.models.operations import compiled, use
+from sfumato.models.quantized import IntegerProduct, IntegerTable, Quantization, QuantizedLinear, QuantizedWeight
 
 # Random tokens that inputs are seen on, and what counts as nothing.
 _NUM_SEEN = 512
@@ -56,7 +57,8 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
 
 
 def finish(model: Model, quantization: Quantization) -> None:
-    """What comes after the weights where integers are multiplied: products, their inputs smoothed, and mean embeddings.
+    """What comes after the weights where integers are multiplied: products, their inputs smoothed; a table for logits
+    and mean embeddings; compiled loops for what is between the products.
 
     Input i is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of a few
     large inputs. Inputs are seen on random tokens, read as a text and as a canvas: no data is needed, and it is the
@@ -71,8 +73,11 @@ def finish(model: Model, quantization: Quantization) -> None:
         product = IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt())
         for linear in group:
             linear.product = product
+    model.head_table = IntegerTable(model.head_VD)
     if model.self_conditions:
-        model.mixture = IntegerMixture(model.embedding_VD)
+        tied = model.head_VD is model.embedding_VD
+        model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD)
+    use(model, compiled(None if model.embedding_table is None else model.embedding_table.share_V))
 
 
 @torch.no_grad()

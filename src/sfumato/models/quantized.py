@@ -4,8 +4,8 @@ One mechanism for linears and experts: rows are cut into groups along the input,
 weight is made again where it is used. Embeddings, heads, routers and norms stay as they are.
 
 Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply integers, which
-is several times faster on CPUs that can (AVX-512 VNNI, AMX). The soft embedding is then a product of integers too;
-embedding and head stay floats.
+is several times faster on CPUs that can (AVX-512 VNNI, AMX). Logits and soft embeddings are then products of integers
+too (`IntegerTable`).
 """
 
 # O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions, V vocabulary, D model
@@ -21,9 +21,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.operations import DIGIT, SECOND_DIGIT, TORCH, Operations
 
 Bits = Literal[4, 8]
-_DIGIT = 127
+# Four standard deviations of what rounding a row of the matrix does to a logit, which are scale * |x| / sqrt(12) each.
+_UNSURE = 4 / 12**0.5
+_PRODUCT_BYTES = 2**21
+_LEAST_COLUMNS = 1024
 
 
 @dataclass(frozen=True)
@@ -153,12 +157,13 @@ class IntegerProduct(nn.Module):
     levels_OI: Tensor
     scales_O: Tensor
     unsmooth_I: Tensor
-    bias_O: Tensor | None
+    bias_O: Tensor
 
     def __init__(self, linears: Sequence[QuantizedLinear], smooth_I: Tensor) -> None:
         super().__init__()
         # Not as modules: each of them holds this one.
         self.linears = tuple(linears)
+        self.operations: Operations = TORCH
         weights = [linear.weight for linear in linears]
         for weight in weights:
             weight.put((), weight.dequantized() * smooth_I)
@@ -169,20 +174,16 @@ class IntegerProduct(nn.Module):
             weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
             for linear, weight in zip(linears, weights, strict=True)
         ]
-        has_bias = any(linear.bias is not None for linear in linears)
-        self.register_buffer("bias_O", torch.cat(biases) if has_bias else None, persistent=False)
+        self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self._sizes = [len(weight) for weight in weights]
         for weight, levels in zip(weights, torch.split(self.levels_OI, self._sizes), strict=True):
             weight.levels = levels
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """The output of each linear."""
-        x_NI = x.flatten(0, -2) * self.unsmooth_I
-        scale_N1 = (x_NI.abs().amax(-1, keepdim=True) / _DIGIT).clamp_min_(torch.finfo(torch.float32).tiny).float()
-        product_NO = torch._int_mm((x_NI / scale_N1).round_().to(torch.int8), self.levels_OI.T)
-        out_NO = torch.mul(product_NO, scale_N1).mul_(self.scales_O)
-        if self.bias_O is not None:
-            out_NO += self.bias_O
+        levels_NI, scale_N = self.operations.round_rows(x.flatten(0, -2), self.unsmooth_I)
+        product_NO = torch._int_mm(levels_NI, self.levels_OI.T)
+        out_NO = self.operations.scale_product(product_NO, scale_N, self.scales_O, self.bias_O)
         return torch.split(out_NO.to(x.dtype).view(*x.shape[:-1], -1), self._sizes, dim=-1)
 
 
@@ -195,40 +196,64 @@ def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
     return [linear(x) for linear in linears]
 
 
-class IntegerMixture(nn.Module):
-    """Mean embeddings under probabilities, multiplied as integers.
+class IntegerTable(nn.Module):
+    """An embedding matrix in 8 bits, with a scale for each token, for the two products that go over all of it.
 
-    A probability has 14 bits, as two digits to the base 127, each an integer matrix of its own: what is below a
-    32,000th counts as nothing. Embeddings have 8 bits and a scale for each dimension, whose errors the mean evens out.
+    Hidden states and probabilities have two digits in them, each an integer matrix of its own, so that what is rounded
+    is the matrix alone. A mean of many embeddings evens that out. Of logits, those are computed anew in floats that may
+    be the highest.
 
     Args:
-        embedding_VD: the embedding matrix.
+        weight_VD: the matrix.
     """
 
     levels_VD: Tensor
-    scales_D: Tensor
+    scales_V: Tensor
+    share_V: Tensor
 
-    def __init__(self, embedding_VD: Tensor) -> None:
+    def __init__(self, weight_VD: Tensor) -> None:
         super().__init__()
-        embedding_VD = embedding_VD.detach()
+        self.operations: Operations = TORCH
+        weight_VD = weight_VD.detach()
         tiny = torch.finfo(torch.float32).tiny
-        scales_D = (embedding_VD.abs().amax(0).float() / _DIGIT).clamp_min(tiny)
-        levels_VD = torch.empty_like(embedding_VD, dtype=torch.int8)
+        scales_V = (weight_VD.abs().amax(1).float() / DIGIT).clamp_min(tiny)
+        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
         # In parts, so that no second copy in floats is made.
-        for part_VD, into_VD in zip(torch.split(embedding_VD, 4096), torch.split(levels_VD, 4096), strict=True):
-            into_VD.copy_((part_VD / scales_D).round_())
+        rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
+        for part_VD, part_V, into_VD in zip(*rows, strict=True):
+            into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
         self.register_buffer("levels_VD", levels_VD, persistent=False)
-        self.register_buffer("scales_D", scales_D, persistent=False)
+        self.register_buffer("scales_V", scales_V, persistent=False)
+        self.register_buffer("share_V", scales_V / scales_V.max(), persistent=False)
 
-    def forward(self, probs_NV: Tensor) -> Tensor:
-        """Mean embeddings [N, D] under weights between 0 and 1."""
-        count, vocab_size = probs_NV.shape
-        digits_MV = probs_NV.new_empty(2 * count, vocab_size, dtype=torch.int8)
-        high_NV, low_NV = digits_MV.chunk(2)
-        # A few rows at a time, which stay in the cache meanwhile.
-        for parts in zip(*(torch.split(rows_NV, 16) for rows_NV in (probs_NV, high_NV, low_NV)), strict=True):
-            rest_NV = parts[0] * _DIGIT
-            parts[1].copy_(rest_NV)
-            parts[2].copy_(rest_NV.sub_(parts[1]).mul_(_DIGIT).round_())
+    def mean(self, probs_NV: Tensor) -> Tensor:
+        """Mean embeddings [N, D] under weights between 0 and 1; what is below a 32,000th counts as nothing.
+
+        Args:
+            probs_NV: weights, or what `Operations.digits` makes of them and `share_V`.
+        """
+        digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.operations.digits(probs_NV, self.share_V)
         high_ND, low_ND = torch._int_mm(digits_MV, self.levels_VD).float().chunk(2)
-        return high_ND.add_(low_ND, alpha=1 / _DIGIT).mul_(self.scales_D / _DIGIT)
+        return high_ND.add_(low_ND, alpha=1 / DIGIT).mul_(self.scales_V.max() / DIGIT)
+
+    def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
+        """Products with all rows, float32.
+
+        Args:
+            x_ND: hidden states.
+            weight_VD: the matrix in floats.
+            cap: c in c tanh(logit / c); None leaves them.
+        """
+        x_ND = x_ND.contiguous()
+        scale_N = (x_ND.abs().amax(-1).float() / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny)
+        whole_ND = x_ND / scale_N.unsqueeze(-1)
+        high_ND = whole_ND.round()
+        digits_MD = torch.cat((high_ND, ((whole_ND - high_ND) * SECOND_DIGIT).round_())).to(torch.int8)
+        out_NV = torch.empty(len(x_ND), len(self.levels_VD), dtype=torch.float32, device=x_ND.device)
+        # Some columns at a time, whose products stay in the cache until they are joined.
+        width = max(_LEAST_COLUMNS, _PRODUCT_BYTES // (4 * len(digits_MD)))
+        parts = (torch.split(part, width) for part in (self.levels_VD, self.scales_V))
+        for levels_OD, scales_O, out_NO in zip(*parts, torch.split(out_NV, width, dim=1), strict=True):
+            self.operations.join(torch._int_mm(digits_MD, levels_OD.T), scale_N, scales_O, out_NO)
+        self.operations.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
+        return out_NV

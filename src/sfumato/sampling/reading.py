@@ -11,6 +11,7 @@ looked for among blocks first.
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# Exponentials are held for so many positions at a time: a whole canvas of 256 would take 268 MB of DiffusionGemma's
-# 262,144 tokens. Below 32 MB, glibc finds freed memory again instead of asking the system for it.
-_CHUNK_BYTES = 24 * 2**20
+from sfumato.models.operations import TORCH, Operations
+
 # What a CPU works on at once, with as much again for exponentials.
 _TILE_BYTES = 2**23
 _BLOCK = 256
@@ -46,6 +46,11 @@ class Statistics(NamedTuple):
     """float32 nats, of the tempered distribution before top_p."""
     margin_RL: Tensor
     """float32; probability of the most probable token less that of the next; NaN if the logits are broken."""
+
+
+_Part = tuple[Statistics, Tensor, Tensor | None]
+"""Statistics of some positions; sums of their exponentials; if they are wanted, the exponentials, as a soft embedding
+takes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,8 @@ class Reader:
     banned: Tensor | None
     tied: Sequence[Tied] = ()
     """Rows whose positions are tied together."""
+    operations: Operations = TORCH
+    """Read logits in one loop, if they can, of rows where nothing but tempering and bans comes before the softmax."""
 
     def read(
         self, logits_NV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
@@ -115,29 +122,18 @@ class Reader:
             The statistics, and what soft_embedding made of the distributions [N, D], or None without it.
         """
         row_N, u_N = self.index_N // self.open_RL.shape[1], u_RL.flatten()[self.index_N]
-        vocab_size = logits_NV.shape[-1]
-        width = -(-vocab_size // _BLOCK) * _BLOCK
-        chunk = max(1, min(len(row_N), _CHUNK_BYTES // (4 * width)))
-        tile = chunk if logits_NV.is_cuda else max(1, min(chunk, _TILE_BYTES // (4 * width)))
-        scores_NV = logits_NV.new_empty(tile, width, dtype=torch.float32)
-        weights_NV = scores_NV.new_empty(tile if soft_embedding is None else chunk, width)
+        chunk = max(1, self.operations.rows_at_once(logits_NV.shape[1]))
         readings: list[Statistics] = []
         softs: list[Tensor] = []
-        for first in range(0, len(row_N), chunk):
-            last = min(first + chunk, len(row_N))
-            totals: list[Tensor] = []
-            for start in range(first, last, tile):
-                part = slice(start, min(start + tile, last))
-                size, place = part.stop - start, 0 if soft_embedding is None else start - first
-                scores, weights = scores_NV[:size], weights_NV[place : place + size]
-                self._temper(logits_NV[part], row_N[part], scores)
-                self._tie(scores[:, :vocab_size], part)
-                statistics, total_N = self._statistics(scores, weights, row_N[part], u_N[part])
+        for start, stop, in_loop in self._stretches(logits_NV, row_N):
+            go = self._loop if in_loop else self._tiles
+            for first in range(start, stop, chunk):
+                part = slice(first, min(first + chunk, stop))
+                statistics, total_N, weights = go(logits_NV, row_N, u_N, part, soft_embedding is not None)
                 readings.append(statistics)
-                totals.append(total_N)
-            if soft_embedding is not None:
-                summed_ND = soft_embedding(weights_NV[: last - first, :vocab_size].unsqueeze(0)).squeeze(0)
-                softs.append((summed_ND / torch.cat(totals).unsqueeze(-1)).to(summed_ND.dtype))
+                if soft_embedding is not None and weights is not None:
+                    summed_ND = soft_embedding(weights.unsqueeze(0)).squeeze(0)
+                    softs.append((summed_ND / total_N.unsqueeze(-1)).to(summed_ND.dtype))
         statistics = self._placed(readings)
         for one in self.tied:
             # Marginals tell how sure each position is; what is written belongs to one string.
@@ -153,6 +149,68 @@ class Reader:
     def _greedy_R(self) -> Tensor:
         return (self.temperature_R < COLD) | self.greedy_R
 
+    def _stretches(self, logits_NV: Tensor, row_N: Tensor) -> list[tuple[int, int, bool]]:
+        """Positions from and to which all are read in one way, and whether that is one loop.
+
+        It is so for rows that leave no token out and are not tied, whoever else is in the batch: a row reads the same,
+        to the last bit, alone.
+        """
+        if not self.operations.reads(logits_NV):
+            return [(0, len(row_N), False)]
+        if self.cut is None and not self.tied:
+            return [(0, len(row_N), True)]
+        in_loop_R = torch.ones_like(self.greedy_R)
+        if self.cut is not None:
+            in_loop_R = (self.cut[0] >= 1.0) & (self.cut[1] == 0)
+        in_loop_R[[one.row for one in self.tied]] = False
+        stretches, start = [], 0
+        for in_loop, group in itertools.groupby(in_loop_R[row_N].tolist()):
+            stretches.append((start, start + len(list(group)), in_loop))
+            start = stretches[-1][1]
+        return stretches
+
+    def _loop(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
+        """Read a part of the positions as if no token were known."""
+        rows_N = row_N[part]
+        ban_N = None
+        if self.banned is not None:
+            ban_N = torch.zeros_like(rows_N) if self.banned.ndim == 1 else rows_N
+        reading, weights = self.operations.read(
+            *(logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N]),
+            banned_RV=None if self.banned is None else self.banned.view(-1, logits_NV.shape[1]),
+            ban_N=ban_N,
+            mask_id=self.mask_id,
+            weigh=weigh,
+        )
+        return Statistics(*reading[:-1]), reading.total_N, weights
+
+    def _tiles(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
+        """The same in torch, some positions at a time."""
+        vocab_size = logits_NV.shape[1]
+        width, num_rows = -(-vocab_size // _BLOCK) * _BLOCK, part.stop - part.start
+        tile = num_rows if logits_NV.is_cuda else max(1, min(num_rows, _TILE_BYTES // (4 * width)))
+        scores_NV = logits_NV.new_empty(tile, width, dtype=torch.float32)
+        weights_NV = scores_NV.new_empty(num_rows if weigh else tile, width)
+        readings: list[Statistics] = []
+        totals: list[Tensor] = []
+        for start in range(part.start, part.stop, tile):
+            here = slice(start, min(start + tile, part.stop))
+            size, place = here.stop - start, start - part.start if weigh else 0
+            scores, weights = scores_NV[:size], weights_NV[place : place + size]
+            self._temper(logits_NV[here], row_N[here], scores)
+            self._tie(scores[:, :vocab_size], here)
+            statistics, total_N = self._statistics(scores, weights, row_N[here], u_N[here])
+            readings.append(statistics)
+            totals.append(total_N)
+        columns = (torch.cat(column) for column in zip(*readings, strict=True))
+        return Statistics(*columns), torch.cat(totals), weights_NV[:, :vocab_size] if weigh else None
+
+    @property
+    def _scale_R(self) -> Tensor:
+        """What logits are divided by: where the temperature is 0 the statistics stay untempered, and only the draw
+        becomes the argmax."""
+        return torch.where(self.temperature_R < COLD, 1.0, self.temperature_R)
+
     def _tie(self, scores_NV: Tensor, part: slice) -> None:
         """Make marginals of the scores of positions that are tied together."""
         for one in self.tied:
@@ -163,9 +221,7 @@ class Reader:
 
     def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
         """Write what the softmax is of, with what can never be drawn at the bottom, as far as the blocks reach."""
-        # Where the temperature is 0 the statistics stay untempered, and only the draw becomes the argmax.
-        cold_R = self.temperature_R < COLD
-        scale_N1 = torch.where(cold_R, 1.0, self.temperature_R)[row_N].unsqueeze(-1)
+        scale_N1 = self._scale_R[row_N].unsqueeze(-1)
         vocab_size = logits_NV.shape[-1]
         scores_NV[:, vocab_size:] = NEVER
         inside_NV = scores_NV[:, :vocab_size]

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
+from sfumato.models.operations import TORCH, Operations
 from sfumato.sampling import policy
 from sfumato.sampling.canvas import CanvasBatch
 from sfumato.sampling.constraint import Constraint, tie
@@ -128,6 +129,7 @@ def step(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
+    operations: Operations = TORCH,
 ) -> StepResult:
     """Take one step of every row: one forward, then accept, renoise and test for the end.
 
@@ -148,6 +150,7 @@ def step(
         constraints: what the text of each row must be, None where it may be anything. Then what the row is committed
             with is a string of its language, whatever the sampler; tokens that an edit could change stay.
         stop_head: a learned stop rule.
+        operations: read the logits, where they can.
 
     Returns:
         The batch after the step, with what was decided.
@@ -180,6 +183,7 @@ def step(
         mask_id=process.mask_id,
         banned=banned,
         tied=tied,
+        operations=operations,
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
@@ -271,6 +275,7 @@ def denoising(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
+    operations: Operations = TORCH,
     trace: Collection[int] | bool = False,
 ) -> Generator[StepResult, None, Denoised]:
     """Step until every row is done: the plain loop. A finished row leaves at once.
@@ -281,7 +286,7 @@ def denoising(
         process: the noise the denoiser was trained on.
         self_conditioning: see ``step``.
         banned, constraints: see ``step``; rows as in ``batch``.
-        stop_head: see ``step``.
+        stop_head, operations: see ``step``.
         trace: rows to record step by step; True for all.
 
     Yields:
@@ -312,6 +317,7 @@ def denoising(
             banned=banned[active.row_R] if banned is not None and banned.ndim == 2 else banned,
             constraints=None if constraints is None else [constraints[row] for row in rows],
             stop_head=stop_head,
+            operations=operations,
         )
         for i, row in enumerate(rows):
             if row in traced:
@@ -334,13 +340,15 @@ def denoise(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
+    operations: Operations = TORCH,
     on_step: Callable[[StepResult], None] | None = None,
     trace: Collection[int] | bool = False,
 ) -> Denoised:
     """``denoising`` to its end.
 
     Args:
-        batch, denoiser, process, self_conditioning, banned, constraints, stop_head, trace: see ``denoising``.
+        batch, denoiser, process, self_conditioning, banned, constraints, stop_head, operations, trace: see
+            ``denoising``.
         on_step: called after each step.
     """
     steps = denoising(
@@ -351,6 +359,7 @@ def denoise(
         banned=banned,
         constraints=constraints,
         stop_head=stop_head,
+        operations=operations,
         trace=trace,
     )
     while True:

@@ -1,0 +1,101 @@
+"""`Operations` in compiled loops, see `sfumato.loops`."""
+
+# R rows, Q positions, H heads, E head dimension, N rows of a product, I inputs, O outputs, V vocabulary, D model, M two
+# digits of each row
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sfumato import loops
+from sfumato.models.operations import Operations
+
+# Of digits; they are in memory that stays.
+_KEPT_BYTES = 64 * 2**20
+
+
+class CompiledOperations(Operations):
+    """In compiled loops where they can go, elsewhere in torch.
+
+    Args:
+        share_V: factors of weights that are read as digits.
+    """
+
+    def __init__(self, share_V: Tensor | None = None) -> None:
+        self._share_V = share_V
+
+    def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        if not loops.takes(x, weight_I):
+            return super().rms_norm(x, weight_I, eps)
+        return loops.rms_norm(x, weight_I, eps)
+
+    def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
+        if not loops.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
+            return super().rotate(x_RQHE, cos_RQ1E, sin_RQ1E)
+        rotary = (part_RQ1E.flatten(0, 2) for part_RQ1E in (cos_RQ1E, sin_RQ1E))
+        return loops.rotate(x_RQHE.flatten(0, 1), *rotary).view(x_RQHE.shape)
+
+    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
+        if activation not in loops.GATES or not loops.takes(gate, up):
+            return super().gate(gate, up, activation)
+        return loops.gate(gate.flatten(0, -2), up.flatten(0, -2), activation).view(gate.shape)
+
+    def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> tuple[Tensor, Tensor]:
+        if not loops.takes(x_NI, factor_I):
+            return super().round_rows(x_NI, factor_I)
+        return loops.round_rows(x_NI, factor_I)
+
+    def scale_product(self, product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O: Tensor) -> Tensor:
+        if not loops.takes(scale_N, scales_O, bias_O):
+            return super().scale_product(product_NO, scale_N, scales_O, bias_O)
+        return loops.scale_product(product_NO, scale_N, scales_O, bias_O)
+
+    def digits(self, probs_NV: Tensor, factor_V: Tensor) -> Tensor:
+        if not loops.takes(probs_NV, factor_V):
+            return super().digits(probs_NV, factor_V)
+        return loops.digits(probs_NV, factor_V)
+
+    def join(self, product_MO: Tensor, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
+        go = loops.join if loops.takes(scale_N, scales_O, out_NO) else super().join
+        go(product_MO, scale_N, scales_O, out_NO)
+
+    def refine(
+        self,
+        logits_NV: Tensor,
+        x_ND: Tensor,
+        weight_VD: Tensor,
+        scales_V: Tensor,
+        *,
+        error: float,
+        cap: float | None,
+    ) -> None:
+        go = loops.refine if loops.takes(logits_NV, x_ND, weight_VD, scales_V) else super().refine
+        go(logits_NV, x_ND, weight_VD, scales_V, error=error, cap=cap)
+
+    def rows_at_once(self, vocab_size: int) -> int:
+        return super().rows_at_once(vocab_size) if self._share_V is None else _KEPT_BYTES // (2 * vocab_size)
+
+    def reads(self, logits_NV: Tensor) -> bool:
+        return logits_NV.device.type == "cpu" and not torch.is_grad_enabled()
+
+    def read(
+        self,
+        logits_NV: Tensor,
+        scale_N: Tensor,
+        u_N: Tensor,
+        greedy_N: Tensor,
+        *,
+        banned_RV: Tensor | None,
+        ban_N: Tensor | None,
+        mask_id: int | None,
+        weigh: bool,
+    ) -> tuple[loops.Reading, Tensor | None]:
+        return loops.read(
+            *(logits_NV.float(), scale_N, u_N, greedy_N),
+            banned_RV=banned_RV,
+            ban_N=ban_N,
+            mask_id=mask_id,
+            weigh=weigh,
+            factor_V=self._share_V,
+        )

@@ -1,0 +1,172 @@
+"""What a model does between its matrix products, in torch or in compiled loops.
+
+Modules ask an `Operations` for it. The one of torch runs on any device, in any type, and has gradients; the compiled
+one does the same on float32 tensors of a CPU several times faster, and leaves everything else to torch.
+"""
+
+# R rows, Q positions, H heads, E head dimension, N rows of a product, I inputs, O outputs, V vocabulary, D model, M two
+# digits of each row, K chosen tokens
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from sfumato.loops import Reading
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu": functional.silu,
+    "gelu_pytorch_tanh": partial(functional.gelu, approximate="tanh"),
+}
+"""By the names that configs use."""
+
+DIGIT = 127
+"""The largest integer of 8 bits in use, and the base of positive numbers of two digits."""
+SECOND_DIGIT = 254
+"""What the second digit of a number that was rounded to the first counts for: the rest is a half at most."""
+
+# Weights are held for so many positions at a time: of a whole canvas of 256 they would take 268 MB of DiffusionGemma's
+# 262,144 tokens. Below 32 MB, glibc finds freed memory again instead of asking the system for it.
+_HELD_BYTES = 24 * 2**20
+
+
+class Operations:
+    """In torch."""
+
+    def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        """Root mean square normalisation of the last dimension, with a learned scale."""
+        return functional.rms_norm(x, weight_I.shape, weight_I, eps)
+
+    def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
+        """Rotate every head's query or key by its position; dimensions past those of the cosines stay."""
+        size = cos_RQ1E.shape[-1]
+        part = x_RQHE[..., :size]
+        first, second = part.chunk(2, dim=-1)
+        turned = (part * cos_RQ1E + torch.cat((-second, first), dim=-1) * sin_RQ1E).to(x_RQHE.dtype)
+        return turned if size == x_RQHE.shape[-1] else torch.cat((turned, x_RQHE[..., size:]), dim=-1)
+
+    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
+        """The activation of one half, times the other half."""
+        return ACTIVATIONS[activation](gate) * up
+
+    def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows times factors, as integers and a scale for each row.
+
+        Returns:
+            levels_NI: int8, from -127 to 127.
+            scale_N: float32, more than 0; NaN where a row has one.
+        """
+        x_NI = x_NI * factor_I
+        scale_N1 = (x_NI.abs().amax(-1, keepdim=True) / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny).float()
+        return (x_NI / scale_N1).round_().to(torch.int8), scale_N1.squeeze(-1)
+
+    def scale_product(self, product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O: Tensor) -> Tensor:
+        """A product of integers as float32: times the scales of its row and its column, plus a bias."""
+        return torch.mul(product_NO, scale_N.unsqueeze(-1)).mul_(scales_O).add_(bias_O)
+
+    def digits(self, probs_NV: Tensor, factor_V: Tensor) -> Tensor:
+        """Numbers times factors, from 0 to 1, as two digits to the base 127.
+
+        Returns:
+            digits_MV: int8, the first digits of all rows and then the second ones, which are rounded.
+        """
+        digits_MV = probs_NV.new_empty(2 * len(probs_NV), probs_NV.shape[1], dtype=torch.int8)
+        high_NV, low_NV = digits_MV.chunk(2)
+        # A few rows at a time, which stay in the cache meanwhile.
+        for parts in zip(*(torch.split(rows_NV, 16) for rows_NV in (probs_NV, high_NV, low_NV)), strict=True):
+            rest_NV = parts[0] * factor_V * DIGIT
+            parts[1].copy_(rest_NV)
+            parts[2].copy_(rest_NV.sub_(parts[1]).mul_(DIGIT).round_())
+        return digits_MV
+
+    def join(self, product_MO: Tensor, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
+        """Products of two digits, the second counting for a 254th of the first, as one of floats.
+
+        Args:
+            product_MO: int32, those of the first digits and then of the second ones.
+            scale_N, scales_O: of rows and columns.
+            out_NO: float32; receives it.
+        """
+        high_NO, low_NO = product_MO.chunk(2)
+        torch.add(high_NO, low_NO, alpha=1 / SECOND_DIGIT, out=out_NO).mul_(scale_N.unsqueeze(-1)).mul_(scales_O)
+
+    def refine(
+        self,
+        logits_NV: Tensor,
+        x_ND: Tensor,
+        weight_VD: Tensor,
+        scales_V: Tensor,
+        *,
+        error: float,
+        cap: float | None,
+    ) -> None:
+        """Compute logits anew, in floats, that may be the highest of their row; then cap all of them.
+
+        Args:
+            logits_NV: float32; changed in place.
+            x_ND: what they were made of.
+            weight_VD: with what, exactly.
+            scales_V: a logit is unsure by error times its scale times the length of x.
+            error: see scales_V.
+            cap: c in c tanh(logit / c); None leaves them.
+        """
+        for logits_V, x_D in zip(logits_NV, x_ND, strict=True):
+            spread_V = error * x_D.float().norm() * scales_V
+            place_K = (logits_V + spread_V >= (logits_V - spread_V).max()).nonzero().squeeze(-1)
+            logits_V[place_K] = (weight_VD[place_K] @ x_D).float()
+        if cap is not None:
+            logits_NV.div_(cap).tanh_().mul_(cap)
+
+    def rows_at_once(self, vocab_size: int) -> int:
+        """How many rows of weights [V] are held at a time, where soft embeddings are made of them."""
+        return _HELD_BYTES // (4 * vocab_size)
+
+    def reads(self, logits_NV: Tensor) -> bool:
+        """Whether there is a loop that reads them."""
+        return False
+
+    def read(
+        self,
+        logits_NV: Tensor,
+        scale_N: Tensor,
+        u_N: Tensor,
+        greedy_N: Tensor,
+        *,
+        banned_RV: Tensor | None,
+        ban_N: Tensor | None,
+        mask_id: int | None,
+        weigh: bool,
+    ) -> tuple[Reading, Tensor | None]:
+        """Read logits in one loop, see `sfumato.loops.read`; the weights are as soft embeddings are made of."""
+        raise NotImplementedError
+
+
+TORCH = Operations()
+
+
+def compiled(share_V: Tensor | None = None) -> Operations:
+    """Loops, if their compiler is installed, else torch. The first call on a machine compiles them, for seconds.
+
+    Args:
+        share_V: of a model whose soft embeddings are made of digits, `IntegerTable.share_V`.
+    """
+    if importlib.util.find_spec("numba") is None:
+        return TORCH
+    # Their compiler takes a quarter of a second to import.
+    from sfumato.models.compiled import CompiledOperations
+
+    return CompiledOperations(share_V)
+
+
+def use(model: nn.Module, operations: Operations) -> None:
+    """Have every part of a model ask this one."""
+    for module in model.modules():
+        if isinstance(getattr(module, "operations", None), Operations):
+            setattr(module, "operations", operations)  # noqa: B010
