@@ -16,6 +16,8 @@ from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result, Start
 from sfumato.errors import CapacityError, ConfigError, RequestError
+from sfumato.models.quantize import quantize_model
+from sfumato.models.quantized import QUANTIZATIONS
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
 
@@ -92,10 +94,16 @@ def same(one: Result, other: Result) -> None:
         assert getattr(one.usage, name) == getattr(other.usage, name)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_mixes_of_requests_are_as_each_is_alone(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+@pytest.mark.parametrize(
+    ("name", "integers"), [*((name, False) for name in NAMES), ("self-conditioned", True), ("mask", True)]
+)
+def test_mixes_of_requests_are_as_each_is_alone(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, integers: bool
+):
     """Twenty mixes, of any lengths, seeds, samplers and priorities, with cancels, in engines of any size."""
     model = make_model(specs[name], given_embedding=True, length_buckets=(2, 5, 9, 30))
+    if integers:
+        quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
     random_ = random.Random(name)
     pool = [drawn_request(model, random_) for _ in range(16)]
     alone = []
@@ -139,8 +147,9 @@ def test_mixes_of_requests_are_as_each_is_alone(make_model: Make, specs: dict[st
                 whole = alone[index].tokens[: len(result.tokens)]
                 assert result.tokens == whole or pool[index].revisit
             elif reuse or name == "ar" or engine.config.prefill_chunk == 16:
-                # Written in other parts or alone in its forward, a prompt may differ in the last bits.
-                assert result.tokens == alone[index].tokens
+                # Written in other parts or alone in its forward, a prompt may differ in the last bits; an input that
+                # is rounded may then come to the next integer.
+                assert result.tokens == alone[index].tokens or (integers and not result.failed)
             else:
                 same(result, alone[index])
         assert engine.cache.num_used == 0

@@ -15,10 +15,12 @@ from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.moe import MoEConfig
+from sfumato.models.operations import TORCH, compiled, use
 from sfumato.models.quantize import quantize_model
 from sfumato.models.quantized import (
     QUANTIZATIONS,
     IntegerProduct,
+    IntegerTable,
     Quantization,
     QuantizedLinear,
     QuantizedWeight,
@@ -151,7 +153,8 @@ def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], 
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True, attention_bias=True)
     exact = copy.deepcopy(model)
     quantize_model(model, QUANTIZATIONS["w8a8"])
-    attention, mlp = model.model.layers[1].self_attn, model.model.layers[1].mlp
+    attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
+    assert not isinstance(model.model.layers[-1].mlp.up_proj, QuantizedLinear)
     assert attention.q_proj.product.linears == (attention.q_proj, attention.k_proj, attention.v_proj)
     assert mlp.gate_proj.product.linears == (mlp.gate_proj, mlp.up_proj)
     assert mlp.down_proj.product.linears == (mlp.down_proj,)
@@ -163,3 +166,36 @@ def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], 
         probs /= probs.sum(-1, keepdim=True)
         means = [one.soft_embedding(probs) for one in (exact, model)]
     assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()
+
+
+@pytest.mark.parametrize("cap", [None, 2.0])
+def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
+    generator = torch.Generator().manual_seed(0)
+    weight_VD, x_ND = torch.randn(3000, 64, generator=generator), torch.randn(9, 64, generator=generator)
+    # Two rows so near each other that rounding them may turn them around.
+    weight_VD[7] = weight_VD[8] + 1e-4
+    x_ND[0] = weight_VD[8]
+    exact_NV = x_ND @ weight_VD.T
+    expected_NV = exact_NV if cap is None else cap * torch.tanh(exact_NV / cap)
+    for operations in (TORCH, compiled()):
+        table = IntegerTable(weight_VD)
+        use(table, operations)
+        with torch.no_grad():
+            found_NV = table.logits(x_ND, weight_VD, cap)
+        assert torch.equal(found_NV.argmax(-1), expected_NV.argmax(-1))
+        torch.testing.assert_close(found_NV.amax(-1), expected_NV.amax(-1))
+        assert 0 < (found_NV - expected_NV).abs().max() < 0.05 * exact_NV.std()
+
+
+def test_sums_of_digits_are_the_same_in_torch_and_in_loops():
+    generator = torch.Generator().manual_seed(0)
+    weight_VD = torch.randn(700, 24, generator=generator) * torch.rand(700, 1, generator=generator)
+    probs_NV = torch.rand(5, 700, generator=generator) ** 20
+    means = []
+    for operations in (TORCH, compiled()):
+        table = IntegerTable(weight_VD)
+        use(table, operations)
+        with torch.no_grad():
+            means.append(table.mean(probs_NV))
+    assert torch.equal(*means)
+    torch.testing.assert_close(means[0], probs_NV @ weight_VD, rtol=0, atol=0.04)

@@ -86,6 +86,9 @@ def load_parts(
     # What cannot be run is refused before anything large is read.
     build(place)
     tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
+    if quantization is not None and quantization.integer:
+        text = (ASSETS / "sample.txt").read_text(encoding="utf-8")
+        quantization = dataclasses.replace(quantization, sample=tuple(tokenizer.encode_raw(text)))
     return load_checkpoint(place, dtype=dtype, quantization=quantization), tokenizer
 
 

@@ -193,7 +193,7 @@ def fill(
     ]
     if problems:
         raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
-    few_bits = quantizable(model) if quantization else set()
+    few_bits = quantizable(model, quantization) if quantization else set()
     weights: dict[str, Tensor | QuantizedWeight] = {}
     broken: list[str] = []
     for name, tensor in source:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sfumato import loops
+import sfumato.loops as loops
 from sfumato.models.operations import Operations
 
 # Of digits; they are in memory that stays.

@@ -87,6 +87,10 @@ class Model(nn.Module, abc.ABC):
         return ()
 
     @property
+    def num_layers(self) -> int:
+        return len(self.cache_heads)
+
+    @property
     def device(self) -> torch.device:
         return self.embedding_VD.device
 
@@ -134,7 +138,7 @@ class Model(nn.Module, abc.ABC):
         """Token logits, float32, of hidden states of any leading shape."""
         if self.head_table is not None:
             logits_NV = self.head_table.logits(hidden_RQD.flatten(0, -2), self.head_VD, self.logit_cap)
-            return logits_NV.view(*hidden_RQD.shape[:-1], -1)
+            return logits_NV.view(*hidden_RQD.shape[:-1], logits_NV.shape[1])
         logits_RQV = functional.linear(hidden_RQD, self.head_VD).float()
         cap = self.logit_cap
         if cap is None:

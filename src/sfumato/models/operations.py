@@ -95,7 +95,7 @@ class Operations:
             out_NO: float32; receives it.
         """
         high_NO, low_NO = product_MO.chunk(2)
-        torch.add(high_NO, low_NO, alpha=1 / SECOND_DIGIT, out=out_NO).mul_(scale_N.unsqueeze(-1)).mul_(scales_O)
+        out_NO.copy_(high_NO).add_(low_NO.float(), alpha=1 / SECOND_DIGIT).mul_(scale_N.unsqueeze(-1)).mul_(scales_O)
 
     def refine(
         self,

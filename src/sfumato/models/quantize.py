@@ -18,14 +18,14 @@ from sfumato.models.moe import Experts
 from sfumato.models.operations import compiled, use
 from sfumato.models.quantized import IntegerProduct, IntegerTable, Quantization, QuantizedLinear, QuantizedWeight
 
-# Random tokens that inputs are seen on, and what counts as nothing.
-_NUM_SEEN = 512
+# Most tokens that inputs are seen on, and what counts as nothing.
+_NUM_SEEN = 1024
 _SMALLEST = 1e-5
 
 
 def quantize_model(model: Model, quantization: Quantization) -> None:
     """Quantize a model's linears and experts where they are."""
-    for name in quantizable(model):
+    for name in quantizable(model, quantization):
         value = model.get_parameter(name).detach()
         weight = QuantizedWeight(value.shape, quantization, value.dtype)
         weight.put((), value)
@@ -33,10 +33,16 @@ def quantize_model(model: Model, quantization: Quantization) -> None:
     finish(model, quantization)
 
 
-def quantizable(model: Model) -> set[str]:
-    """Names of the parameters that can be held in few bits: linears inside the layers, and experts."""
+def quantizable(model: Model, quantization: Quantization) -> set[str]:
+    """Names of the parameters that can be held in few bits: linears inside the layers, and experts.
+
+    Where inputs are rounded as well, the last layer is left out: what it rounds comes into the logits as it is.
+    """
+    last = f".layers.{model.num_layers - 1}." if quantization.integer else None
     names: set[str] = set()
     for path, module in model.named_modules():
+        if last is not None and last in f".{path}.":
+            continue
         if isinstance(module, Experts):
             names |= {f"{path}.gate_up_proj", f"{path}.down_proj"}
         elif isinstance(module, nn.Linear) and ".layers." in f".{path}" and not path.endswith("router.proj"):
@@ -61,14 +67,13 @@ def finish(model: Model, quantization: Quantization) -> None:
     and mean embeddings; compiled loops for what is between the products.
 
     Input i is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of a few
-    large inputs. Inputs are seen on random tokens, read as a text and as a canvas: no data is needed, and it is the
-    same every time.
+    large inputs. Inputs are seen on a sample, read as a text and as a canvas.
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
     if not quantization.integer:
         return
-    for group, peak_I in _seen_inputs(model):
+    for group, peak_I in _seen_inputs(model, quantization.sample):
         weight_I = torch.stack([linear.weight.dequantized().abs().amax(0) for linear in group]).amax(0)
         product = IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt())
         for linear in group:
@@ -81,7 +86,7 @@ def finish(model: Model, quantization: Quantization) -> None:
 
 
 @torch.no_grad()
-def _seen_inputs(model: Model) -> list[tuple[list[QuantizedLinear], Tensor]]:
+def _seen_inputs(model: Model, sample: tuple[int, ...]) -> list[tuple[list[QuantizedLinear], Tensor]]:
     """Linears by the input that they share, and the largest absolute value of each of its elements."""
     groups: list[tuple[list[QuantizedLinear], Tensor]] = []
     place: dict[nn.Module, int] = {}
@@ -101,9 +106,12 @@ def _seen_inputs(model: Model) -> list[tuple[list[QuantizedLinear], Tensor]]:
     handles = [
         module.register_forward_pre_hook(look) for module in model.modules() if isinstance(module, QuantizedLinear)
     ]
-    generator = torch.Generator().manual_seed(0)
     num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)
-    tokens_1Q = torch.randint(model.config.vocab_size, (1, num_positions), generator=generator).to(model.device)
+    tokens_1Q = torch.tensor([sample[:num_positions]], device=model.device)
+    if not sample:
+        generator = torch.Generator().manual_seed(0)
+        tokens_1Q = torch.randint(model.config.vocab_size, (1, num_positions), generator=generator).to(model.device)
+    num_positions = tokens_1Q.shape[1]
     positions_1Q = torch.arange(num_positions, device=model.device).unsqueeze(0)
     try:
         model(tokens_1Q, positions_1Q, AttentionSpec(causal=True))

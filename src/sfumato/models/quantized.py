@@ -40,6 +40,8 @@ class Quantization:
     """Inputs that share a scale; 0 means whole rows, and 32 for 4 bits."""
     integer: bool = False
     """Round the inputs of linears to 8 bits as well, and multiply integers; for 8 bits and whole rows."""
+    sample: tuple[int, ...] = ()
+    """Tokens of a text, by which it is seen how large inputs get; random ones if there is none."""
 
     def __post_init__(self) -> None:
         if self.bits not in (4, 8):
@@ -244,12 +246,14 @@ class IntegerTable(nn.Module):
             weight_VD: the matrix in floats.
             cap: c in c tanh(logit / c); None leaves them.
         """
+        if not len(x_ND):
+            return x_ND.new_empty(0, len(self.levels_VD), dtype=torch.float32)
         x_ND = x_ND.contiguous()
         scale_N = (x_ND.abs().amax(-1).float() / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny)
         whole_ND = x_ND / scale_N.unsqueeze(-1)
         high_ND = whole_ND.round()
         digits_MD = torch.cat((high_ND, ((whole_ND - high_ND) * SECOND_DIGIT).round_())).to(torch.int8)
-        out_NV = torch.empty(len(x_ND), len(self.levels_VD), dtype=torch.float32, device=x_ND.device)
+        out_NV = x_ND.new_empty(len(x_ND), len(self.levels_VD), dtype=torch.float32)
         # Some columns at a time, whose products stay in the cache until they are joined.
         width = max(_LEAST_COLUMNS, _PRODUCT_BYTES // (4 * len(digits_MD)))
         parts = (torch.split(part, width) for part in (self.levels_VD, self.scales_V))

@@ -6,9 +6,8 @@ and noise has no parameters; so given what was accepted, the log-probability of 
 accepted positions, of that of the drawn token. It is that of the distribution the sampler drew from: at its
 temperature, of the canvas and the soft embedding as they were, which count as observed.
 
-The last step is read otherwise: the draft is committed, whatever was drawn and accepted. What was drawn otherwise than
-the draft changed nothing, and would be noise in a gradient; what agrees with it counts, accepted or not, as if the
-commit were a draw.
+The last step is no draw: the draft is committed, whatever was drawn. To learn from it as if it were one would weaken
+what is likely but unsure, which wrong answers end with more than right ones: entropies would rise, and scores fall.
 
 Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301.
 """
@@ -104,20 +103,6 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
             raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed: {COLD} or more, as 0 draws nothing")
 
 
-_Decided = tuple[StepRecord, Tensor, float]
-"""A step, what it decided, and how much better than others the answer is."""
-
-
-def committed(step: StepRecord) -> Tensor:
-    """Of the last step of a canvas: what it drew as it was then committed.
-
-    Returns:
-        decided_L: bool; never where there was nothing to choose, as at frozen positions, and under mask noise at those
-            that were filled before.
-    """
-    return (step.sampled_L == step.draft_L) & (step.confidence_L < 1.0)
-
-
 def lay_out(
     rollouts: Iterable[tuple[Rollout, float]],
     *,
@@ -138,14 +123,14 @@ def lay_out(
     Returns:
         The replays; steps that decided nothing are left out.
     """
-    alike: dict[tuple[tuple[int, ...], int], list[_Decided]] = {}
+    alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, float]]] = {}
     for rollout, advantage in rollouts:
         for canvas in rollout.canvases:
-            chosen = torch.rand(len(canvas.steps), generator=generator) < step_share
-            for step, wanted in zip(canvas.steps, chosen.tolist(), strict=True):
-                decided_L = committed(step) if step is canvas.steps[-1] else step.accepted_L
-                if wanted and bool(decided_L.any()):
-                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, decided_L, advantage))
+            draws = canvas.steps[:-1]
+            chosen = torch.rand(len(draws), generator=generator) < step_share
+            for step, wanted in zip(draws, chosen.tolist(), strict=True):
+                if wanted and bool(step.accepted_L.any()):
+                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, advantage))
     replays = []
     for (text, length), steps in alike.items():
         size = max(1, positions // length)
@@ -153,16 +138,16 @@ def lay_out(
     return replays
 
 
-def _stack(text: tuple[int, ...], decided: list[_Decided], device: torch.device) -> Replay:
-    steps = [step for step, _, _ in decided]
-    decided_BL = torch.stack([decided_L for _, decided_L, _ in decided])
+def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, float]], device: torch.device) -> Replay:
+    steps = [step for step, _ in decided]
+    decided_BL = torch.stack([step.accepted_L for step in steps])
     known = next((step.soft_LD for step in steps if step.soft_LD is not None), None)
     soft_BLD = None
     if known is not None:
         # Zero stands for no prediction yet.
         soft_BLD = torch.stack([torch.zeros_like(known) if step.soft_LD is None else step.soft_LD for step in steps])
     confidence_N = torch.stack([step.confidence_L for step in steps])[decided_BL]
-    advantage_B = torch.tensor([advantage for _, _, advantage in decided], dtype=torch.float32)
+    advantage_B = torch.tensor([advantage for _, advantage in decided], dtype=torch.float32)
     return Replay(
         text=text,
         tokens_BL=torch.stack([step.tokens_L for step in steps]).to(device),

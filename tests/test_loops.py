@@ -1,0 +1,119 @@
+"""Compiled loops against torch: any size, rows among others, any number of threads, and what is no number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato import loops
+from sfumato.models.operations import TORCH
+
+# N rows, I inputs, V vocabulary
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Of the loops; with two, each thread takes a row at a time."""
+    monkeypatch.setattr(loops, "_GRAIN", 1)
+    monkeypatch.setattr(loops, "_PARTS", 10**6)
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+SIZES = [(1, 1), (3, 7), (5, 64), (40, 577)]
+
+
+@pytest.mark.parametrize(("num_rows", "size"), SIZES)
+def test_norm(num_rows: int, size: int, threads: int):
+    x, weight = numbers(num_rows, size), numbers(size, seed=1)
+    torch.testing.assert_close(loops.rms_norm(x, weight, 1e-3), TORCH.rms_norm(x, weight, 1e-3))
+    assert loops.rms_norm(x.view(num_rows, 1, size), weight, 1e-3).shape == (num_rows, 1, size)
+
+
+@pytest.mark.parametrize("activation", loops.GATES)
+@pytest.mark.parametrize(("num_rows", "size"), SIZES)
+def test_gate_of_halves_that_stand_beside_each_other(num_rows: int, size: int, activation: str, threads: int):
+    gate, up = (30 * numbers(num_rows, 2 * size)).chunk(2, -1)
+    expected = TORCH.gate(gate, up, activation)
+    torch.testing.assert_close(loops.gate(gate, up, activation), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("turned", [8, 4])
+def test_rotation_of_heads_among_others(apart: bool, turned: int, threads: int):
+    x_NHE = numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]
+    cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
+    expected = TORCH.rotate(x_NHE.unsqueeze(0), cos[None, :, None], sin[None, :, None])[0]
+    torch.testing.assert_close(loops.rotate(x_NHE, cos, sin), expected)
+
+
+@pytest.mark.parametrize(("num_rows", "size"), SIZES)
+def test_rounding_and_scaling(num_rows: int, size: int, threads: int):
+    x, factor = numbers(num_rows, size), numbers(size, seed=1).abs() + 0.1
+    (levels, scale), (expected, expected_scale) = loops.round_rows(x, factor), TORCH.round_rows(x, factor)
+    torch.testing.assert_close(scale, expected_scale)
+    # A division rounds otherwise than a product with an inverse.
+    assert int((levels.int() - expected.int()).abs().max()) <= 1
+    assert (levels != expected).float().mean() < 0.01
+    product = torch.randint(-(10**6), 10**6, (num_rows, size), dtype=torch.int32)
+    arguments = (product, scale, factor, numbers(size, seed=3))
+    torch.testing.assert_close(loops.scale_product(*arguments), TORCH.scale_product(*arguments), rtol=1e-5, atol=1e-3)
+
+
+def test_a_row_of_zeros_and_one_that_is_no_number():
+    x = numbers(3, 20)
+    x[0], x[1, 4] = 0.0, torch.nan
+    levels, scale = loops.round_rows(x, torch.ones(20))
+    assert not levels[0].any()
+    assert scale.isnan().tolist() == [False, True, False]
+    assert loops.rms_norm(x, torch.ones(20), 1e-6).isnan().any(-1).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("size", [5, 256, 700])
+def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: int):
+    logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
+    share = torch.rand(size, generator=torch.Generator().manual_seed(2))
+    asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
+    reading, weights = loops.read(logits, **asked, weigh=True)
+    also, digits = loops.read(logits, **asked, weigh=True, factor_V=share)
+    assert weights is not None
+    assert digits is not None
+    assert all(torch.equal(*pair) for pair in zip(reading, also, strict=True))
+    assert torch.equal(digits, loops.digits(weights, share))
+    assert torch.equal(digits, TORCH.digits(weights, share))
+    torch.testing.assert_close(weights, ((logits - logits.amax(-1, keepdim=True)) / 0.8).exp())
+
+
+@pytest.mark.parametrize("bad", [torch.nan, -torch.nan, torch.inf])
+@pytest.mark.parametrize("place", [0, 299, 511])
+def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
+    logits = numbers(3, 512)
+    logits[1, place] = bad
+    zeros = torch.zeros(3)
+    reading, _ = loops.read(logits, torch.ones(3), zeros, zeros.bool())
+    assert reading.margin_N.isnan().tolist() == [False, True, False]
+
+
+def test_memory_of_digits_stays():
+    logits, zeros = numbers(3, 300), torch.zeros(3)
+    asked: dict[str, Any] = {"weigh": True, "factor_V": torch.ones(300)}
+    found = [loops.read(logits, torch.ones(3), zeros, zeros.bool(), **asked)[1] for _ in range(2)]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].data_ptr() == found[1].data_ptr()
