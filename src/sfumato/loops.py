@@ -132,7 +132,7 @@ F, Z = np.float32, np.int32
 
 
 @njit(inline="always", cache=True)
-def _exp(x: Any) -> Any:
+def exp(x: Any) -> Any:
     """exp(x) to two units in the last place; 0 for what is below -87, exp(87) for what is above, and NaN for NaN.
 
     Source: 2^n exp(r) with |r| <= log(2) / 2, as in Cephes' expf, whose polynomial it is.
@@ -228,12 +228,12 @@ def _gate_rows(first: int, last: int, gate_NS: Array, up_NS: Array, size: int, k
         if kind == 0:
             for i in range(size):
                 g = gate_I[i]
-                out_I[i] = up_I[i] * g / (F(1.0) + _exp(-g))
+                out_I[i] = up_I[i] * g / (F(1.0) + exp(-g))
         else:
             for i in range(size):
                 g = gate_I[i]
                 twice = F(1.5957691216) * (g + F(0.044715) * g * g * g)
-                out_I[i] = up_I[i] * g / (F(1.0) + _exp(-twice))
+                out_I[i] = up_I[i] * g / (F(1.0) + exp(-twice))
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -389,7 +389,7 @@ def _refine_rows(
                         logits_V[v] = exact
         if cap > F(0.0):
             for v in range(size):
-                logits_V[v] = cap - F(2.0) * cap / (F(1.0) + _exp(F(2.0) / cap * logits_V[v]))
+                logits_V[v] = cap - F(2.0) * cap / (F(1.0) + exp(F(2.0) / cap * logits_V[v]))
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -470,7 +470,7 @@ def _read_rows(
             part, tilted = F(0.0), F(0.0)
             for k in range(len(block_K)):
                 below = block_K[k] - top
-                weight = _exp(below)
+                weight = exp(below)
                 block_K[k] = weight
                 part += weight
                 tilted += weight * (F(_FAINT) if below < F(_FAINT) else below)

@@ -118,9 +118,9 @@ class Strings:
     """int64; classes of the best one."""
     drawn_L: Numbers
     """int64; classes of one that was drawn."""
-    bias_LC: Floats
-    """float64; what to add to the log-probabilities of the tokens of a class for the marginals of all strings, up to a
-    constant of the position; minus infinity where none is possible."""
+    marginal_LC: Floats
+    """float64; what to multiply the probabilities of the tokens of a class by for the marginals of all strings, up to a
+    constant of the position."""
 
 
 def backward(automaton: Automaton, fixed: Sequence[int], *, may_end: bool = False) -> Truths:
@@ -152,11 +152,7 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     """
     automaton, ways = constraint.automaton, constraint.ways(fixed_L)
     assert len(ways.set_P), "no string of the language has what is fixed"
-    best_L, drawn_L, marginal_LC = _loops().solve(
-        *ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST)
-    )
-    with np.errstate(divide="ignore"):
-        return Strings(best_L, drawn_L, np.log(marginal_LC))
+    return Strings(*_loops().solve(*ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST)))
 
 
 def tie(
@@ -213,25 +209,20 @@ def tie(
     fixed_L = np.where(is_open, -1, automaton.class_V[tokens_L[text].cpu().numpy()])
     way_L, class_L, token_L = u_3L[:, text].double().cpu().numpy()
     found = solve(constraint, fixed_L, best_LC, sums_LC, np.stack((way_L, class_L)))
-    bias_NC, drawn_N = found.bias_LC[is_open], found.drawn_L[is_open]
+    drawn_N = found.drawn_L[is_open]
     drawn, weight_N = tokens.pick(drawn_N, token_L[is_open])
     # Of the class the share that the marginals give it, and of that the token's own.
-    share_NC = tokens.sums_NC + bias_NC
-    share_NC -= share_NC.max(1, keepdims=True)
-    # What is as good as impossible is not reckoned with: it would come to floats that are slow to reckon with.
-    bias_NC[share_NC < _FAINT] = NEVER
-    np.exp(share_NC, out=share_NC)
-    confidence_N = weight_N * share_NC[np.arange(len(drawn)), drawn_N] / share_NC.sum(1)
+    bias_NC, confidence_N = _loops().share(found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER)
     return Tied(
         row=row,
         place_N=torch.from_numpy(place).to(device),
         host_place=place.tolist(),
         on_canvas_N=torch.from_numpy(on_canvas).to(device),
         class_V=torch.from_numpy(automaton.class_V).to(device),
-        bias_NC=torch.from_numpy(bias_NC).to(device, torch.float32),
+        bias_NC=torch.from_numpy(bias_NC).to(device),
         best_N=torch.from_numpy(tokens.pick(found.best_L[is_open])[0]).to(device),
         drawn_N=torch.from_numpy(drawn).to(device),
-        confidence_N=torch.from_numpy(confidence_N).to(device, torch.float32),
+        confidence_N=torch.from_numpy(confidence_N).to(device),
     )
 
 
@@ -245,21 +236,10 @@ class _Classed:
 
     def __init__(self, automaton: Automaton, scores_NV: Floats) -> None:
         self._order_V, self._first_C = automaton.by_class
-        ordered_NV = scores_NV.take(self._order_V, axis=1)
-        filled = self._first_C[:-1] < self._first_C[1:]
-        begins, shape = self._first_C[:-1][filled], (len(scores_NV), len(filled))
-        best = np.maximum.reduceat(ordered_NV, begins, axis=1)
-        sizes = np.diff(np.append(begins, scores_NV.shape[1]))
-        # Large arrays cost more to get than to fill: these are filled in place.
-        ordered_NV -= best.repeat(sizes, axis=1)
-        self._weights_NV = np.exp(ordered_NV, out=ordered_NV)
-        sums = np.add.reduceat(self._weights_NV, begins, axis=1)
-        self.best_NC = np.full(shape, NEVER)
-        """float64; of the best token of each class."""
-        self.sums_NC = np.full(shape, NEVER)
-        """float64; of all its tokens."""
-        self.best_NC[:, filled] = best
-        self.sums_NC[:, filled] = best + np.log(sums)
+        class_V = automaton.class_V[self._order_V]
+        self._weights_NV, self.best_NC, self.sums_NC = _loops().weigh(
+            scores_NV, self._order_V, self._first_C, class_V, NEVER
+        )
 
     def pick(self, class_N: Numbers, u_N: Floats | None = None) -> tuple[Numbers, Floats]:
         """A token of a class for each position, the best or one drawn, and its share of the weight of the class."""

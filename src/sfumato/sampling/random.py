@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -70,24 +72,32 @@ def uniform(
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", for the idea of counters as
         keys.
     """
-    state_R = _finalise(seed_R + _GOLDEN)
+    if seed_R.device.type != "cpu":
+        streams = stream if isinstance(stream, int) else torch.tensor(stream, device=seed_R.device)
+        bits: Tensor = _top_bits(seed_R, canvas_R, step_R, position_RL, streams)
+        return bits.to(torch.float32) * 2.0**-_MANTISSA_BITS
+    # The same in numpy: each of thirty operations on a few dozen integers takes a tenth of the time.
+    seed, canvas, step, position = (key.numpy() for key in (seed_R, canvas_R, step_R, position_RL))
+    top = _top_bits(seed, canvas, step, position, stream if isinstance(stream, int) else np.array(stream))
+    return torch.from_numpy(top.astype(np.float32) * np.float32(2.0**-_MANTISSA_BITS))
+
+
+def _top_bits(seed_R: Any, canvas_R: Any, step_R: Any, position_RL: Any, stream: Any) -> Any:
+    """The bits of each uniform, of arrays of torch or numpy."""
+    state = _finalise(seed_R + _GOLDEN)
     for key_R in (canvas_R, step_R):
-        state_R = _finalise(state_R + _GOLDEN + key_R)
-    if isinstance(stream, int):
-        state_R = _finalise(state_R + (_GOLDEN + stream))
-    else:
-        state_R = _finalise(state_R.unsqueeze(-1) + _GOLDEN + torch.tensor(stream, device=state_R.device))
-    bits_RL = _finalise(state_R.unsqueeze(-1) + _GOLDEN + position_RL)
-    top_RL = _shift_right(bits_RL, 64 - _MANTISSA_BITS)
-    return top_RL.to(torch.float32) * 2.0**-_MANTISSA_BITS
+        state = _finalise(state + _GOLDEN + key_R)
+    state = _finalise((state if isinstance(stream, int) else state[..., None]) + (_GOLDEN + stream))
+    bits = _finalise(state[..., None] + _GOLDEN + position_RL)
+    return _shift_right(bits, 64 - _MANTISSA_BITS)
 
 
-def _finalise(state: Tensor) -> Tensor:
+def _finalise(state: Any) -> Any:
     state = (state ^ _shift_right(state, 30)) * _MULTIPLIER_1
     state = (state ^ _shift_right(state, 27)) * _MULTIPLIER_2
     return state ^ _shift_right(state, 31)
 
 
-def _shift_right(state: Tensor, bits: int) -> Tensor:
-    """Logical shift: torch's own is arithmetic and would smear the sign bit."""
+def _shift_right(state: Any, bits: int) -> Any:
+    """Logical shift: that of signed integers is arithmetic and would smear the sign bit."""
     return (state >> bits) & ((1 << (64 - bits)) - 1)

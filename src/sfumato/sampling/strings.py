@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from sfumato.loops import exp
+
 Array = np.ndarray[Any, Any]
 
 
@@ -254,3 +256,86 @@ def pick(weights_NV: Array, first_C: Array, class_N: Array, u_N: Array | None) -
                         break
         place_N[n], share_N[n] = chosen, weights_NV[n, chosen] / total
     return place_N, share_N
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"}, cache=True)
+def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, never: float) -> tuple[Array, Array, Array]:
+    """Log-weights of tokens, class by class.
+
+    Args:
+        scores_NV: float32.
+        order_V: int64; the tokens, class by class.
+        first_C: int64 [C + 1]; where the tokens of each class begin.
+        class_V: int64; the class of each of the ordered tokens.
+        never: log-weight of a class without tokens.
+
+    Returns:
+        weights_NV: float32; of the ordered tokens, 1 for the best of each class.
+        best_NC: float64; log-weight of the best token of each class.
+        sums_NC: float64; that of all its tokens.
+    """
+    num_rows, num_classes = len(scores_NV), len(first_C) - 1
+    weights_NV = np.empty((num_rows, len(order_V)), np.float32)
+    best_NC, sums_NC = np.full((num_rows, num_classes), never), np.full((num_rows, num_classes), never)
+    best_C = np.empty(num_classes, np.float32)
+    for n in range(num_rows):
+        scores_V, weights_V = scores_NV[n], weights_NV[n]
+        best_C[:] = -np.inf
+        for v in range(len(order_V)):
+            weights_V[v] = scores_V[order_V[v]]
+            if weights_V[v] > best_C[class_V[v]]:
+                best_C[class_V[v]] = weights_V[v]
+        for v in range(len(order_V)):
+            weights_V[v] -= best_C[class_V[v]]
+        for v in range(len(order_V)):
+            weights_V[v] = exp(weights_V[v])
+        for c in range(num_classes):
+            if first_C[c] < first_C[c + 1]:
+                total = np.float32(0.0)
+                for v in range(first_C[c], first_C[c + 1]):
+                    total += weights_V[v]
+                best_NC[n, c] = best_C[c]
+                sums_NC[n, c] = best_C[c] + (np.log(total) if total != 1.0 else 0.0)
+    return weights_NV, best_NC, sums_NC
+
+
+@njit(cache=True)
+def share(
+    marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float
+) -> tuple[Array, Array]:
+    """What makes marginals of log-weights of tokens, and the marginals of those that were drawn.
+
+    Args:
+        marginal_NC: as `solve` gives them.
+        sums_NC: as `weigh` gives them.
+        drawn_N: int64; the class of what was drawn.
+        weight_N: its share of the weight of its class.
+        faint: log of the share below which a class is not reckoned with: it would come to floats that are slow to
+            reckon with.
+        never: stands for minus infinity.
+
+    Returns:
+        bias_NC: float32; what to add to log-weights, up to a constant of the position.
+        confidence_N: float32.
+    """
+    num_rows, num_classes = sums_NC.shape
+    bias_NC, confidence_N = np.full((num_rows, num_classes), never, np.float32), np.empty(num_rows, np.float32)
+    log_C = np.empty(num_classes)
+    for n in range(num_rows):
+        top = -np.inf
+        for c in range(num_classes):
+            if marginal_NC[n, c] > 0.0:
+                log_C[c] = np.log(marginal_NC[n, c])
+                top = max(top, log_C[c] + sums_NC[n, c])
+        total, own = 0.0, 0.0
+        for c in range(num_classes):
+            if marginal_NC[n, c] > 0.0:
+                below = log_C[c] + sums_NC[n, c] - top
+                weight = np.exp(below)
+                total += weight
+                if c == drawn_N[n]:
+                    own = weight
+                if below >= faint:
+                    bias_NC[n, c] = log_C[c]
+        confidence_N[n] = weight_N[n] * own / total
+    return bias_NC, confidence_N
