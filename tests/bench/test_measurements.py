@@ -19,6 +19,7 @@ from sfumato.bench.shapes import random_checkpoint
 from sfumato.bench.sharing import join, variations
 from sfumato.bench.simulate import answer_seconds, predict
 from sfumato.bench.soak import soak
+from sfumato.bench.state import canvas_state
 from sfumato.bench.subject import Subject
 from sfumato.bench.throughput import throughput
 from sfumato.cli.app import app
@@ -89,6 +90,13 @@ def test_a_share_of_a_step(subject: Subject):
     assert 0 < found.share < 2
     cost = step_cost(subject.model.decoder, 8, 5, soft_embedding=True)
     assert found.operations_per_s * found.step_s == pytest.approx(cost.operations)
+
+
+def test_the_state_of_canvases_in_work(subject: Subject):
+    """Soft embeddings, and some dozens of bytes for each position."""
+    found = canvas_state(subject, num_canvases=5, canvas=8)
+    soft = 8 * found.width * 4
+    assert soft < found.bytes_each < soft + 8 * 64 + 256
 
 
 def test_random_weights_in_a_shape():

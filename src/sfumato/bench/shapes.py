@@ -57,6 +57,16 @@ _SMOLLM2: dict[str, Any] = {
     "rms_norm_eps": 1e-5,
     "rope_theta": 100000.0,
 }
+# DiffusionGemma's vocabulary and width, and a layer that says nothing.
+_WIDE: dict[str, Any] = {
+    "vocab_size": 262144,
+    "hidden_size": 2816,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 32,
+}
 _CANVAS = GenerationSpec(canvas_length=64, self_conditioning=True)
 _AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
 
@@ -78,6 +88,7 @@ _SHAPES: dict[str, Callable[[dict[str, Any]], Checkpoint]] = {
     "smollm2-135m": lambda changes: _decoder(_SMOLLM2, _CANVAS, changes),
     "smollm2-135m-ar": lambda changes: _decoder(_SMOLLM2, _AUTOREGRESSIVE, changes),
     "gemma-6-layers": _gemma,
+    "wide": lambda changes: _decoder(_WIDE, _CANVAS, changes),
 }
 SHAPES = tuple(_SHAPES)
 

@@ -381,6 +381,33 @@ def soak(
         )
 
 
+def state(
+    model: Model = "wide",
+    canvas: Annotated[int, typer.Option(min=1, help="Positions denoised together.")] = 256,
+    canvases: Annotated[int, typer.Option(min=1, help="In work at once.")] = 64,
+    dtype: DType = DTypeName.bfloat16,
+    quantize: Quantize = None,
+    threads: Threads = None,
+    vocabulary: Vocabulary = None,
+    as_json: Lines = False,
+) -> None:
+    """What canvases hold from step to step, besides weights and cache."""
+    from sfumato.bench.state import canvas_state
+
+    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    found = canvas_state(subject, num_canvases=canvases, canvas=canvas)
+    rows = _collected("state", subject, dtype, quantize, [found], as_json)
+    if not as_json:
+        columns = {
+            "canvases": lambda row: f"{row['num_canvases']}",
+            "positions": lambda row: f"{row['canvas']}",
+            "vocabulary": lambda row: f"{row['vocab_size']:,}",
+            "width": lambda row: f"{row['width']:,}",
+            "bytes a canvas": lambda row: f"{row['bytes_each']:,.0f}",
+        }
+        _table(f"{model}: canvases in work", rows, columns)
+
+
 def compare(
     model: Annotated[str, typer.Argument(help="A checkpoint, or random weights: gemma-6-layers.")],
     peer: Annotated[str, typer.Option(help="The program to compare with.")] = "transformers",
@@ -475,7 +502,7 @@ def _bounds(log: Path) -> list[dict[str, Any]]:
     return rows
 
 
-COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, compare, curve)
+COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)
 
 
 def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:

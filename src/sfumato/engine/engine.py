@@ -109,6 +109,12 @@ class Engine:
 
     # What callers do.
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that the canvases in work hold from step to step, besides weights and cache."""
+        with self._lock:
+            return 0 if self._batch is None else self._batch.nbytes
+
     def submit(self, request: Request, *, drafts: bool = False) -> int:
         """Queue a request.
 

@@ -272,6 +272,12 @@ class CanvasBatch:
                 changed[name] = mine.index_copy(0, index_R, value)
         return dataclasses.replace(self, **changed)
 
+    @property
+    def nbytes(self) -> int:
+        """Of all that is kept of the canvases from step to step, soft embeddings included."""
+        parts = (*self._fields().values(), *vars(self.settings).values(), self.host_free_RL, self.host_length_R)
+        return sum(part.nbytes for part in parts if isinstance(part, Tensor | np.ndarray))
+
     def split_done(self) -> tuple[list[int], list[int]]:
         """Indices of the rows still to be denoised, and of those done. Waits for the device."""
         done = self.done_R.tolist()
