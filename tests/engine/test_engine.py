@@ -231,6 +231,27 @@ def test_a_long_prompt_is_written_in_chunks_and_keeps_nobody_waiting(make_model:
     assert engine.runner.num_forwards == 6 + 2
 
 
+def test_steps_are_cut_where_many_wait_and_the_request_allows_it(make_model: Make):
+    model = make_model(PLAIN)
+    asked: dict[str, Any] = {"max_tokens": 8, "steps": 8, "adaptive": False}
+    strict, lenient = (model.request("abc", **asked, least_steps=least) for least in (None, 3))
+    alone = model.generate("abc", **asked)
+    engine = Engine(model, EngineConfig(busy_from=2))
+    numbers = [engine.submit(request) for request in (strict, lenient, lenient, lenient)]
+    found = results(drain(engine))
+    usages = [found[number][0].usage for number in numbers]
+    # Four answers where two are no crowd: half of the steps.
+    assert [usage.denoising_steps for usage in usages] == [8, 4, 4, 4]
+    assert [usage.steps_cut for usage in usages] == [0, 4, 4, 4]
+    assert found[numbers[0]][0].tokens == alone.tokens
+    by_itself = Engine(model, EngineConfig(busy_from=2))
+    number = by_itself.submit(lenient)
+    (only,) = results(drain(by_itself))[number]
+    assert (only.tokens, only.usage.steps_cut) == (alone.tokens, 0)
+    with pytest.raises(RequestError, match="least_steps is 9; allowed: 1 to 8"):
+        model.request("abc", **asked, least_steps=9)
+
+
 def test_cancelling(make_model: Make):
     """The committed text comes back, the room is free in the same step, and a second time it is nothing."""
     model = make_model(PLAIN)

@@ -10,6 +10,7 @@ writing: a finished canvas is text that the next step writes, together with the 
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections import deque
@@ -29,7 +30,7 @@ from sfumato.engine.runner import Numbers, Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Segment
-from sfumato.sampling import CanvasBatch, Constraint, StepResult, step
+from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult, step
 
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
@@ -65,9 +66,12 @@ class EngineConfig:
     """Most positions of a prompt that are written in one step."""
     reuse_prefixes: bool = True
     """Keep what was written for texts that begin alike."""
+    busy_from: int = 8
+    """Answers in work or waiting up to which nobody's steps are cut. With twice as many a canvas gets half of them, and
+    so on, of requests that allow it (`Request.least_steps`)."""
 
     def __post_init__(self) -> None:
-        for name in ("cache_positions", "max_rows", "max_queue", "max_positions", "prefill_chunk"):
+        for name in ("cache_positions", "max_rows", "max_queue", "max_positions", "prefill_chunk", "busy_from"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise ConfigError(f"{name} is {value!r}; allowed: a whole number, 1 or more")
@@ -376,7 +380,7 @@ class Engine:
             [tokens for tokens, _ in canvases],
             frozen=[frozen for _, frozen in canvases],
             seeds=[answer.seed for answer in new],
-            config=[answer.wanted.sampler for answer in new],
+            config=[self._sampler(answer) for answer in new],
             noise_level=[answer.noise_level for answer in new],
             # One that is open again draws anew.
             canvas=[answer.usage.canvases for answer in new],
@@ -391,6 +395,16 @@ class Engine:
         for i, answer in enumerate(new):
             events += answer.show(self._batch, first + i, None)
         return events
+
+    def _sampler(self, answer: Answer) -> SamplerConfig:
+        """How its next canvas is denoised: in fewer steps if many wait, and the request allows it."""
+        sampler, least = answer.wanted.sampler, answer.wanted.least_steps
+        if least is None:
+            return sampler
+        crowd = max(1.0, (len(self._running) + len(self._queue)) / self.config.busy_from)
+        steps = max(least, round(sampler.steps / crowd))
+        answer.usage.steps_cut += sampler.steps - steps
+        return dataclasses.replace(sampler, steps=steps)
 
     def _denoise(self, rows: Sequence[int], writing: Sequence[Part]) -> tuple[StepResult, Passed]:
         """A step of some canvases, with what has to be written in the same pass."""

@@ -416,6 +416,7 @@ class TextModel:
         raw: bool = False,
         priority: int = 0,
         deadline_ms: int | None = None,
+        least_steps: int | None = None,
         schema: Mapping[str, Any] | bool | None = None,
         regex: str | None = None,
         choices: Sequence[str] | None = None,
@@ -443,6 +444,8 @@ class TextModel:
             raw: continue a text as it stands, without the chat template; so it is for a model that has none.
             priority: of requests that wait, the highest goes first.
             deadline_ms: milliseconds after which the answer ends with what was committed by then.
+            least_steps: steps that those of a canvas may be cut to while the engine is busy; None for no fewer than are
+                asked for, whoever else is there.
             schema: a JSON Schema; the answer is JSON that it accepts, whatever the model.
             regex: a regular expression, in the syntax of Rust's regex crate, that the whole answer matches.
             choices: texts of which the answer is one.
@@ -503,6 +506,7 @@ class TextModel:
             record=record,
             priority=priority,
             deadline_ms=deadline_ms,
+            least_steps=least_steps,
             start=start,
             automaton=self.languages.asked(schema=schema, regex=regex, choices=choices, ban=ban),
             revisit=revisit,

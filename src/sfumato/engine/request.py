@@ -83,6 +83,9 @@ class Request:
     """Of those that wait, the highest goes first."""
     deadline_ms: int | None = None
     """Milliseconds from submission after which the answer ends with what was committed by then."""
+    least_steps: int | None = None
+    """Steps that those of a canvas may be cut to while the engine is busy, see `EngineConfig.busy_from`; with None they
+    are not, so that the answer is the same whoever else is there."""
     start: Start | None = None
     """What the answer starts from; None is noise alone, and an end where the model puts it."""
     automaton: Automaton | None = None
@@ -112,6 +115,8 @@ class Request:
             )
         if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
             raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
+        if self.least_steps is not None and not 1 <= self.least_steps <= self.sampler.steps:
+            raise RequestError(f"least_steps is {self.least_steps}; allowed: 1 to {self.sampler.steps}, its steps")
         if self.revisit < 0:
             raise RequestError(f"revisit is {self.revisit}; allowed: 0 or more")
         if not 0.0 < self.revisit_level <= 1.0:
@@ -136,6 +141,8 @@ class Usage:
     """Those of them that had been committed before."""
     denoising_steps: int = 0
     """Forward passes over a canvas."""
+    steps_cut: int = 0
+    """Steps that canvases were not allowed because the engine was busy."""
     forward_passes: int = 0
     """Passes through the weights that the answer took part in. What has to be written, prompt or canvas, shares a pass
     with the step that first reads it."""
