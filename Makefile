@@ -46,7 +46,10 @@ bench: .venv/.ready-dev
 	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
 	$(BIN)/sfumato bench join --json > $(BENCH)/join-smollm2-135m.jsonl
 	$(BIN)/sfumato bench variations --json > $(BENCH)/variations-smollm2-135m.jsonl
-	$(BIN)/sfumato bench breakeven --json > $(BENCH)/breakeven-smollm2-135m.jsonl
+	$(BIN)/sfumato bench breakeven --json --plot $(BENCH)/breakeven-smollm2-135m.png > $(BENCH)/breakeven-smollm2-135m.jsonl
+	$(BIN)/sfumato bench compare gemma-6-layers --json > $(BENCH)/compare-gemma.jsonl
+	$(BIN)/sfumato bench compare gemma-6-layers --quantize w8a8 --json >> $(BENCH)/compare-gemma.jsonl
+	$(BIN)/sfumato bench state --quantize w8a8 --json > $(BENCH)/state-wide.jsonl
 
 soak: .venv/.ready
 	$(BIN)/sfumato bench soak tiny --minutes 30

@@ -160,7 +160,7 @@ def test_variations_write_their_prompt_once(subject: Subject):
 
 
 def test_break_even(subject: Subject, single: Subject):
-    found = list(break_even(subject, single, [4, 8], prefix=5, gguf=None, repeats=2))
+    found = list(break_even(subject, single, [4, 8], prefix=5, peer_s=None, repeats=2))
     assert [one.canvas_length for one in found] == [4, 8]
     for one in found:
         assert one.against_ours == pytest.approx(one.step_s / one.ours_s)

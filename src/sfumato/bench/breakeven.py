@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import statistics
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,6 @@ from typing import Any
 import torch
 
 from sfumato.bench.subject import Subject, seconds
-from sfumato.errors import ConfigError
 
 _PEER_TOKENS = 64
 
@@ -33,13 +33,13 @@ class BreakEven:
     against_ours: float
     """Tokens a forward has to bring so that the canvas is faster than that: step_s / ours_s."""
     peer_s: float | None
-    """Seconds of one token by llama.cpp; median of three runs; None without it."""
+    """Seconds of one token by llama.cpp; None without it."""
     against_peer: float | None
     """The same against llama.cpp."""
 
 
 def break_even(
-    canvas: Subject, single: Subject, lengths: Sequence[int], *, prefix: int, gguf: Path | None, repeats: int = 9
+    canvas: Subject, single: Subject, lengths: Sequence[int], *, prefix: int, peer_s: float | None, repeats: int = 9
 ) -> Iterator[BreakEven]:
     """Measure steps and tokens in turns.
 
@@ -47,13 +47,9 @@ def break_even(
         canvas, single: models of one shape, of which the second is autoregressive.
         lengths: of the canvas.
         prefix: tokens before it.
-        gguf: weights for llama.cpp; None leaves it out.
+        peer_s: what `llama_cpp` took; None leaves it out.
         repeats: timed steps of each.
-
-    Raises:
-        ConfigError: if llama.cpp is asked for and not installed.
     """
-    peer_s = None if gguf is None else _llama_cpp(gguf, prefix)
     for length in lengths:
         ours, theirs = canvas.stepping(length, prefix, repeats), single.stepping(1, prefix, repeats)
         pairs = [(seconds(ours.step), seconds(theirs.step)) for _ in range(repeats)]
@@ -69,12 +65,19 @@ def break_even(
         )
 
 
-def _llama_cpp(gguf: Path, prefix: int) -> float:
-    """Seconds of one token, as llama.cpp reports them itself."""
-    try:
-        xllamacpp = importlib.import_module("xllamacpp")
-    except ImportError:
-        raise ConfigError("llama.cpp is not installed: pip install xllamacpp") from None
+def llama_cpp_is_installed() -> bool:
+    """Whether `llama_cpp` can be asked."""
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
+def llama_cpp(gguf: Path, prefix: int) -> float:
+    """Seconds of one token by llama.cpp, as it reports them itself; median of three runs.
+
+    Args:
+        gguf: its weights.
+        prefix: tokens before it.
+    """
+    xllamacpp = importlib.import_module("xllamacpp")
     settings = xllamacpp.CommonParams()
     settings.model.path = str(gguf)
     settings.n_ctx, settings.n_parallel, settings.verbosity, settings.port = 1024, 1, 0, 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import DType, DTypeName, Quantize
+from sfumato.cli.options import DType, DTypeName, QuantizationName, Quantize
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 bench = typer.Typer(help="Measure speed, ours and of others, on this machine.", no_args_is_help=True)
 
 Model = Annotated[
-    str, typer.Argument(help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar.")
+    str, typer.Argument(help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar, wide.")
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; as it chooses if not given.")]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON line for each measurement.")]
@@ -253,23 +253,40 @@ def variations(
 def breakeven(
     canvas: Annotated[str, typer.Option(help="Positions denoised together, several with commas.")] = "16,32,64",
     prompt: Annotated[int, typer.Option(min=1, help="Tokens before it.")] = 128,
+    weights: Annotated[
+        str, typer.Option(help="How ours are held, several with commas: float32, int8, int4, w8a8.")
+    ] = "float32,w8a8",
     gguf: Annotated[
-        Path | None, typer.Option(help="SmolLM2-135M for llama.cpp, to be measured as well.", exists=True)
-    ] = None,
+        str, typer.Option(help="SmolLM2-135M for llama.cpp, which is measured as well where xllamacpp is installed.")
+    ] = "smollm2-135m-instruct",
     repeats: Annotated[int, typer.Option(min=1, help="Timed steps of each.")] = 9,
-    dtype: DType = DTypeName.float32,
-    quantize: Quantize = None,
     threads: Threads = None,
+    plot: Plot = None,
     as_json: Lines = False,
 ) -> None:
     """From how many tokens a forward a canvas of SmolLM2's shape beats one token after another."""
-    from sfumato.bench.breakeven import break_even
+    from sfumato.bench.breakeven import break_even, llama_cpp, llama_cpp_is_installed
+    from sfumato.engine.model import find
+    from sfumato.errors import unknown
+    from sfumato.models.quantized import QUANTIZATIONS
 
-    subject, single = (_subject(name, dtype, quantize, threads, None) for name in ("smollm2-135m", "smollm2-135m-ar"))
-    found = break_even(subject, single, _numbers("canvas", canvas), prefix=prompt, gguf=gguf, repeats=repeats)
-    rows = _collected("breakeven", subject, dtype, quantize, found, as_json)
+    ways = weights.split(",")
+    for way in ways:
+        if way not in ("float32", *QUANTIZATIONS):
+            raise ConfigError(unknown("weights", way, ["float32", *QUANTIZATIONS]))
+    rows: list[dict[str, Any]] = []
+    for way in ways:
+        quantize = None if way == "float32" else QuantizationName(way)
+        subject, single = (
+            _subject(name, DTypeName.float32, quantize, threads, None) for name in ("smollm2-135m", "smollm2-135m-ar")
+        )
+        peer_s = llama_cpp(find(gguf), prompt) if llama_cpp_is_installed() else None
+        found = break_even(subject, single, _numbers("canvas", canvas), prefix=prompt, peer_s=peer_s, repeats=repeats)
+        new = _collected("breakeven", subject, DTypeName.float32, quantize, found, as_json)
+        rows += [row | {"weights": way} for row in new]
     if not as_json:
         columns = {
+            "weights": lambda row: row["weights"],
             "canvas": lambda row: f"{row['canvas_length']}",
             "step": lambda row: f"{row['step_s'] * 1000:.1f} ms",
             "our token": lambda row: f"{row['ours_s'] * 1000:.1f} ms",
@@ -278,6 +295,23 @@ def breakeven(
             "break-even ": lambda row: f"{row['against_peer']:.1f}" if row["against_peer"] else "-",
         }
         _table(f"smollm2-135m after {prompt} tokens", rows, columns)
+    if plot is not None:
+        peers = {"our own token": "against_ours", "a token of llama.cpp (Q4_1)": "against_peer"}
+        _plot(
+            plot,
+            [
+                {"canvas": row["canvas_length"], "tokens": row[key], "line": f"{row['weights']}, against {peer}"}
+                for row in rows
+                for peer, key in peers.items()
+                if row[key] is not None
+            ],
+            x="canvas",
+            y="tokens",
+            line=lambda row: row["line"],
+            title=f"SmolLM2-135M's shape after {prompt} tokens: from where a canvas is faster",
+            x_label="positions of a canvas",
+            y_label="tokens a forward",
+        )
 
 
 def quality(
