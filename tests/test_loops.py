@@ -110,10 +110,24 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
     assert reading.margin_N.isnan().tolist() == [False, True, False]
 
 
-def test_memory_of_digits_stays():
-    logits, zeros = numbers(3, 300), torch.zeros(3)
-    asked: dict[str, Any] = {"weigh": True, "factor_V": torch.ones(300)}
-    found = [loops.read(logits, torch.ones(3), zeros, zeros.bool(), **asked)[1] for _ in range(2)]
-    assert found[0] is not None
-    assert found[1] is not None
-    assert found[0].data_ptr() == found[1].data_ptr()
+def test_memory_is_used_again_when_its_tensor_is_gone():
+    first = loops.empty(2, 2**19)
+    place, view = first.data_ptr(), first[1:, 5:]
+    del first
+    # A view still holds it.
+    second = loops.empty(2, 2**19)
+    assert second.data_ptr() != place
+    view.fill_(1.0)
+    second.zero_()
+    assert view.eq(1.0).all()
+    del view
+    # Of two that are free, one serves both sizes.
+    assert loops.empty(1, 2**19).data_ptr() == place
+    assert loops.empty(4, 2**19, torch.int8).dtype == torch.int8
+
+
+def test_small_tensors_and_very_large_ones_are_not_kept():
+    before = list(loops._kept.blocks)
+    loops.empty(3, 5)
+    loops.empty(2**10, 2**18)
+    assert all(one is other for one, other in zip(before, loops._kept.blocks, strict=True))

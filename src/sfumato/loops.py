@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,10 @@ _SUMS = {"reassoc", "contract", "nsz"}
 _GRAIN = 2**15
 _PARTS = 4
 _BLOCK = 256
+# Tensors in memory that stays: smaller ones are found again by the allocator, larger ones would be missed elsewhere.
+_LEAST_KEPT, _MOST_KEPT = 2**20, 2**27
+# To a block that nobody uses: the list's, that of the loop over it, and that of the question.
+_REFERENCES = 3
 # What becomes of the weights of logits.
 _NOTHING, _WEIGHTS, _DIGIT_PAIRS = 0, 1, 2
 _NEVER = -1e30
@@ -701,8 +706,7 @@ def read(
         factor_V: have them times these, from 0 to 1, in two digits, see `digits`.
 
     Returns:
-        The reading, and the weights: float32 [N, V], or int8 [2 N, V] until the next call of this thread; None if they
-        are not wanted.
+        The reading, and the weights, float32 [N, V] or int8 [2 N, V]; None if they are not wanted.
     """
     logits_NV = logits_NV.contiguous()
     num_rows, size = logits_NV.shape
@@ -714,7 +718,7 @@ def read(
     if weigh and factor_V is None:
         kind, weights = _WEIGHTS, torch.empty(num_rows, size)
     elif weigh:
-        kind, weights = _DIGIT_PAIRS, _room(2 * num_rows * size).view(2 * num_rows, size)
+        kind, weights = _DIGIT_PAIRS, empty(2 * num_rows, size, torch.int8)
     sizes = (size, len(banned_RV), -1 if mask_id is None else mask_id, kind)
     tensors = tuple(
         x.contiguous() for x in (logits_NV, scale_N, banned_RV, ban_N, u_N, greedy_N, tokens_2N, numbers_4N)
@@ -724,20 +728,35 @@ def read(
     return Reading(*tokens_2N, *numbers_4N), weights
 
 
-class _Room(threading.local):
-    """Memory of a thread that stays: asked for anew at every step, it would come back a page fault at a time."""
+class _Kept(threading.local):
+    """Memory that stays with a thread: asked for anew at every step, it would come back a page fault at a time."""
 
-    bytes_N: Array = np.empty(0, np.int8)
-
-
-_kept = _Room()
+    def __init__(self) -> None:
+        self.blocks: list[Array] = []
 
 
-def _room(num_bytes: int) -> Tensor:
-    """int8 [num_bytes], the same memory again at the next call of this thread."""
-    if len(_kept.bytes_N) < num_bytes:
-        _kept.bytes_N = np.empty(num_bytes, np.int8)
-    return torch.from_numpy(_kept.bytes_N[:num_bytes])
+_kept = _Kept()
+
+
+def empty(num_rows: int, size: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A tensor in memory that an earlier one may have had, which is gone by now; for what a step makes and leaves.
+
+    Args:
+        num_rows, size: its shape.
+        dtype: float32 or int8.
+    """
+    num_bytes = num_rows * size * dtype.itemsize
+    if not _LEAST_KEPT <= num_bytes <= _MOST_KEPT:
+        return torch.empty(num_rows, size, dtype=dtype)
+    # A tensor over a block holds a reference to it, as do its views.
+    free = [block for block in _kept.blocks if sys.getrefcount(block) <= _REFERENCES]
+    fitting = min((block for block in free if len(block) >= num_bytes), key=len, default=None)
+    if fitting is None:
+        # One that is too small makes way.
+        _kept.blocks = [block for block in _kept.blocks if not any(block is one for one in free)]
+        fitting = np.empty(num_bytes, np.int8)
+        _kept.blocks.append(fitting)
+    return torch.from_numpy(fitting[:num_bytes]).view(dtype).view(num_rows, size)
 
 
 def _word(number: float) -> int:

@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from sfumato.data.tokenizer import train_tokenizer
+from sfumato.engine.model import ASSETS
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.sampling.stopping import LearnedStop
 from sfumato.spec import GenerationSpec
 
 AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
@@ -88,3 +90,13 @@ def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):
     assert done.exit_code == 1
     assert "holds a checkpoint already" in done.stderr
     assert json.loads((checkpoint / "config.json").read_text()) == before
+
+
+def test_a_learned_stop_goes_with_its_model(sfumato, tmp_path):
+    assert sfumato("convert", "tiny", tmp_path / "half", "--dtype", "bfloat16").exit_code == 0
+    before, after = (LearnedStop.read(path) for path in (ASSETS / "tiny", tmp_path / "half"))
+    assert before is not None
+    assert after is not None
+    assert all(
+        torch.equal(*pair) for pair in zip(before.state_dict().values(), after.state_dict().values(), strict=True)
+    )

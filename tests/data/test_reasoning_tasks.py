@@ -3,7 +3,7 @@
 import ast
 import operator
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import accumulate, permutations, product
 from math import isqrt
 
 import pytest
@@ -317,3 +317,19 @@ def test_countdown_prompts():
             expression, result = line.split(" = ")
             assert value_of(expression) == int(result)
     assert lengths == {3, 4}
+
+
+def test_lines_of_arithmetic_are_judged_by_themselves():
+    task = TASKS["arithmetic"]
+    item = task.generate(3)
+    _, *lines = item.response.split("\n")
+    assert task.parts(item, item.response) == [
+        (min(end, len(item.response)), True) for end in accumulate(len(line) + 1 for line in item.response.split("\n"))
+    ]
+    wrong = "\n".join(["answer: -1", *lines[:-1], "1+1 = 3", "and more"])
+    parts = task.parts(item, wrong)
+    assert [right for _, right in parts] == [False, *[True] * (len(lines) - 1), False, False]
+    # Each ends behind its line break, the last one with the text.
+    assert [wrong[:end][-1] for end, _ in parts[:-1]] == ["\n"] * (len(parts) - 1)
+    assert parts[-1][0] == len(wrong)
+    assert TASKS["json"].parts(TASKS["json"].generate(0), "[]") == [(2, False)]

@@ -15,11 +15,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from sfumato.config import from_table
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError
+from sfumato.hardware import GPUS
 from sfumato.models.decoder import DecoderConfig
 from sfumato.models.moe import MoEConfig
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses
 from sfumato.training.plan import (
-    GPUS,
     LINK_SHARE,
     MEMORY_SHARE,
     SHAPES,

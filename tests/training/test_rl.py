@@ -20,12 +20,13 @@ from sfumato.models.checkpoint import Checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
-from sfumato.training.rl import RLConfig, RLTrainer, advantages, policy_loss
+from sfumato.training.rl import RLConfig, RLTrainer, advantages, credit, policy_loss
 from sfumato.training.rollout import Policy, Rollout, check_replayable, lay_out
 from sfumato.training.trainer import TrainConfig
 
 VOCAB = 261
 MASK = 4
+WHOLE = [(math.inf, 1.0)]
 SPECS = {
     "uniform": GenerationSpec(canvas_length=12),
     "shifted": GenerationSpec(canvas_length=12, logit_shift=True),
@@ -67,7 +68,7 @@ def policy_of(model: TextModel) -> Policy:
 
 def difference(model: TextModel, weights: Decoder, results: list[Result], positions: int = 1000) -> float:
     """The largest between log-probabilities now and when they were drawn."""
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in results]
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in results]
     replays = lay_out(pairs, device=torch.device("cpu"), positions=positions)
     assert sum(len(replay.sampled_N) for replay in replays) > 20
     found = [policy_of(model).log_probs(weights, replay) - replay.log_prob_N for replay in replays]
@@ -88,7 +89,7 @@ def test_log_probabilities_are_those_of_the_rollout(make_model: Callable[..., Te
 @pytest.mark.parametrize("change", ["soft", "temperature", "tokens", "text", "weights"])
 def test_a_replay_notices_what_it_was_given_wrong(make_model: Callable[..., TextModel], change: str):
     model = make_model(SPECS["self-conditioned, shifted"])
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in answers_of(model)]
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
     weights = model.decoder
     (replay, *_) = lay_out(pairs, device=torch.device("cpu"), positions=1000)
     wrong = {
@@ -107,7 +108,7 @@ def test_a_replay_notices_what_it_was_given_wrong(make_model: Callable[..., Text
 
 def test_a_text_that_is_shared_has_the_gradients_of_one_that_is_not(make_model: Callable[..., TextModel]):
     model = make_model(SPECS["self-conditioned, shifted"])
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in answers_of(model)]
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
     gradients = []
     for positions in (1, 1000):
         model.decoder.zero_grad()
@@ -143,7 +144,7 @@ def test_recording_changes_no_answer(make_model: Callable[..., TextModel]):
 def test_the_last_step_draws_nothing(make_model: Callable[..., TextModel], name: str):
     for result in answers_of(make_model(SPECS[name]), max_tokens=12):
         (canvas,) = result.canvases
-        pairs = [(Rollout(canvases=result.canvases, reward=0.0), 1.0)]
+        pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
         replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
         count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1])
         assert sum(len(replay.sampled_N) for replay in replays) == count
@@ -151,7 +152,7 @@ def test_the_last_step_draws_nothing(make_model: Callable[..., TextModel], name:
 
 def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextModel]):
     pairs = [
-        (Rollout(canvases=result.canvases, reward=0.0), 1.0) for result in answers_of(make_model(SPECS["mask"]), n=8)
+        (Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(make_model(SPECS["mask"]), n=8)
     ]
     counts = [
         sum(len(r.tokens_BL) for r in lay_out(pairs, device=torch.device("cpu"), positions=99, step_share=share))
@@ -188,6 +189,28 @@ def test_advantages_have_a_mean_of_zero():
     assert advantages([1.0, 0.0, 0.0, 1.0]) == [0.5, -0.5, -0.5, 0.5]
     assert sum(advantages([0.3, 0.1, 0.9])) == pytest.approx(0.0)
     assert advantages([0.1] * 3) == [0.0] * 3
+
+
+def test_parts_are_held_against_the_same_parts_of_others():
+    found = credit([1.0, 0.0], [[(3, 1.0), (9, 1.0)], [(4, 1.0)]])
+    # The first parts are equally good, and nobody else has a second; what is behind them goes by the whole.
+    assert found == [[(3, 0.0), (9, 0.0), (math.inf, 0.5)], [(4, 0.0), (math.inf, -0.5)]]
+    assert credit([1.0, 0.0], [(), ()]) == [[(math.inf, 0.5)], [(math.inf, -0.5)]]
+
+
+def test_positions_learn_from_their_own_part(make_model: Callable[..., TextModel]):
+    """Also where an answer has several canvases; what has no advantage decides nothing."""
+    (result, *_) = answers_of(make_model(SPECS["uniform"]), max_tokens=24)
+    assert len(result.canvases) == 2
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), [(5, 0.0), (15, 2.0), (math.inf, -1.0)])]
+    replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+    expected = []
+    for first, canvas in zip((0, 12), result.canvases, strict=True):
+        place_L = first + torch.arange(12)
+        worth_L = torch.where(place_L < 5, 0.0, torch.where(place_L < 15, 2.0, -1.0))
+        for step in canvas.steps[:-1]:
+            expected += worth_L[step.accepted_L & (worth_L != 0.0)].tolist()
+    assert torch.cat([replay.advantage_N for replay in replays]).tolist() == expected
 
 
 def test_advantages_over_the_deviation_do_not_depend_on_the_scale():

@@ -11,45 +11,10 @@ from dataclasses import dataclass
 
 from sfumato.bench.roofline import Machine, step_cost
 from sfumato.errors import ConfigError, unknown
+from sfumato.hardware import HARDWARE
 from sfumato.models.model import Model
 
 BYTES = {"float32": 4.0, "bfloat16": 2.0, "float8": 1.0, "int8": 1.0, "int4": 0.5}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hardware:
-    """Published peaks."""
-
-    operations_per_s: dict[str, float]
-    """Dense, by the type of the products."""
-    bytes_per_s: float
-    """Of memory."""
-    source: str
-    """Where the figures are from."""
-
-
-HARDWARE = {
-    "h100": Hardware(
-        operations_per_s={"float32": 67e12, "bfloat16": 989e12, "float8": 1979e12, "int8": 1979e12},
-        bytes_per_s=3.35e12,
-        source="NVIDIA H100 SXM data sheet, without sparsity",
-    ),
-    "h200": Hardware(
-        operations_per_s={"float32": 67e12, "bfloat16": 989e12, "float8": 1979e12, "int8": 1979e12},
-        bytes_per_s=4.8e12,
-        source="NVIDIA H200 data sheet, without sparsity",
-    ),
-    "laptop": Hardware(
-        operations_per_s={"float32": 7.4e12, "bfloat16": 14.8e12, "int8": 14.8e12},
-        bytes_per_s=150e9,
-        source="Apple M3 Pro, 18-core GPU: memory bandwidth as published, arithmetic from cores and clock",
-    ),
-    "phone": Hardware(
-        operations_per_s={"float32": 4.6e12, "bfloat16": 9.2e12, "int8": 45e12},
-        bytes_per_s=77e9,
-        source="Snapdragon 8 Gen 3 class: LPDDR5X-4800 as published; NPU and GPU as estimated by third parties",
-    ),
-}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,10 +31,12 @@ def convert(
     from sfumato.engine.model import DTYPES, find, load_parts
     from sfumato.models.checkpoint import export_checkpoint, save_checkpoint
     from sfumato.models.decoder import Decoder
+    from sfumato.sampling.stopping import LearnedStop
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
-    checkpoint, tokenizer = load_parts(find(source))
+    place = find(source)
+    checkpoint, tokenizer = load_parts(place)
     stored = None if dtype is None else DTYPES[dtype]
     if to is Target.huggingface:
         export_checkpoint(directory, checkpoint, tokenizer.eos_ids, dtype=stored)
@@ -43,5 +45,8 @@ def convert(
             raise CheckpointError(f"{source} is no Llama-shaped decoder; its own layout is the only one it has")
         generation = {**checkpoint.generation, "eos_token_id": list(tokenizer.eos_ids)}
         save_checkpoint(directory, checkpoint.model, checkpoint.spec, generation=generation, dtype=stored)
+        stop_head = LearnedStop.read(place) if place.is_dir() else None
+        if stop_head is not None:
+            stop_head.write(directory)
     tokenizer.save(directory)
     typer.echo(str(directory))

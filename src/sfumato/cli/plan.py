@@ -35,7 +35,8 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         ConfigError: if the subject is none of these, or the GPU is not known.
     """
     from sfumato.errors import unknown
-    from sfumato.training.plan import GPUS, MFU, count_model, plan
+    from sfumato.hardware import GPUS
+    from sfumato.training.plan import MFU, count_model, plan
 
     if gpu not in GPUS:
         raise ConfigError(unknown("gpu", gpu, GPUS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import json
 import random
@@ -31,7 +32,7 @@ from sfumato.errors import ConfigError
 if TYPE_CHECKING:
     from sfumato.data.tasks import Item, Task
     from sfumato.engine.model import TextModel
-    from sfumato.engine.request import Request
+    from sfumato.engine.request import Request, Result
     from sfumato.models.decoder import Decoder
     from sfumato.training.recipe import RLRecipe
     from sfumato.training.rl import RLTrainer
@@ -172,8 +173,20 @@ def _answered(model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Se
             groups[index][event.variation] = Rollout(
                 canvases=() if result.failed else result.canvases,
                 reward=float(not result.failed and task.check(item, result.text)),
+                parts=() if result.failed else _parts(model, task, item, result),
             )
     return [[group[i] for i in sorted(group)] for group in groups]
+
+
+def _parts(model: TextModel, task: Task, item: Item, result: Result) -> tuple[tuple[int, float], ...]:
+    """What a task says of the parts of an answer, each as the token that it ends before, and its worth."""
+    tokens = result.tokens
+    # Where each token ends in the text.
+    ends = [len(model.tokenizer.decode(tokens[: i + 1])) for i in range(len(tokens))]
+    return tuple(
+        (bisect.bisect_left(ends, end) + 1 if end < len(result.text) else len(tokens), float(right))
+        for end, right in task.parts(item, result.text)
+    )
 
 
 def _number(*parts: int | str) -> int:

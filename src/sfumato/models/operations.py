@@ -86,6 +86,10 @@ class Operations:
             parts[2].copy_(rest_NV.sub_(parts[1]).mul_(DIGIT).round_())
         return digits_MV
 
+    def empty(self, num_rows: int, size: int, like: Tensor) -> Tensor:
+        """A float32 tensor on the device of another, for what a step makes and leaves."""
+        return like.new_empty(num_rows, size, dtype=torch.float32)
+
     def join(self, product_MO: Tensor, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
         """Products of two digits, the second counting for a 254th of the first, as one of floats.
 

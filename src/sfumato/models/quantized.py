@@ -253,7 +253,7 @@ class IntegerTable(nn.Module):
         whole_ND = x_ND / scale_N.unsqueeze(-1)
         high_ND = whole_ND.round()
         digits_MD = torch.cat((high_ND, ((whole_ND - high_ND) * SECOND_DIGIT).round_())).to(torch.int8)
-        out_NV = x_ND.new_empty(len(x_ND), len(self.levels_VD), dtype=torch.float32)
+        out_NV = self.operations.empty(len(x_ND), len(self.levels_VD), x_ND)
         # Some columns at a time, whose products stay in the cache until they are joined.
         width = max(_LEAST_COLUMNS, _PRODUCT_BYTES // (4 * len(digits_MD)))
         parts = (torch.split(part, width) for part in (self.levels_VD, self.scales_V))

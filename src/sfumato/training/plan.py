@@ -17,6 +17,7 @@ import torch
 
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError, unknown
+from sfumato.hardware import GPUS
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import TrainConfig
@@ -36,54 +37,6 @@ LINK_SHARE = 0.7
 MEMORY_SHARE = 0.92
 """Share of a GPU's memory that tensors can have; the rest is for the driver, NCCL and gaps: our assumption."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class GPU:
-    """Published peaks."""
-
-    operations_per_s: dict[str, float]
-    """Dense, by the type that layers compute in."""
-    bytes_per_s: float
-    """Of its memory."""
-    memory_bytes: float
-    """Of its memory."""
-    link_bytes_per_s: float
-    """To the others of its node, in one direction."""
-    network_bytes_per_s: float
-    """Of a node to other nodes, in one direction: eight adapters. What all GPUs of a node wait for comes in once."""
-
-
-GPUS = {
-    "a100": GPU(
-        operations_per_s={"float32": 19.5e12, "bfloat16": 312e12},
-        bytes_per_s=2.0e12,
-        memory_bytes=80e9,
-        link_bytes_per_s=300e9,
-        network_bytes_per_s=200e9,
-    ),
-    "h100": GPU(
-        operations_per_s={"float32": 67e12, "bfloat16": 989e12},
-        bytes_per_s=3.35e12,
-        memory_bytes=80e9,
-        link_bytes_per_s=450e9,
-        network_bytes_per_s=400e9,
-    ),
-    "h200": GPU(
-        operations_per_s={"float32": 67e12, "bfloat16": 989e12},
-        bytes_per_s=4.8e12,
-        memory_bytes=141e9,
-        link_bytes_per_s=450e9,
-        network_bytes_per_s=400e9,
-    ),
-    "b200": GPU(
-        operations_per_s={"float32": 75e12, "bfloat16": 2250e12},
-        bytes_per_s=8.0e12,
-        memory_bytes=192e9,
-        link_bytes_per_s=900e9,
-        network_bytes_per_s=400e9,
-    ),
-}
-"""NVIDIA's data sheets (A100 and H100 SXM, H200, HGX B200), without sparsity; networks as in their DGX systems."""
 
 _MODES: dict[str, Any] = {"canvas_embedding": True, "self_conditioning": True}
 SHAPES: dict[str, dict[str, Any]] = {
@@ -178,7 +131,7 @@ class Plan:
     """A run's steps on some GPUs."""
 
     gpu: str
-    """One of GPUS."""
+    """One of `hardware.GPUS`."""
     num_gpus: int
     """How many."""
     accumulation: int
@@ -328,7 +281,7 @@ def plan(
 
     Args:
         config, packing, objective, train: of the recipe.
-        gpu: one of GPUS.
+        gpu: one of `hardware.GPUS`.
         num_gpus: 1 or more; eight make a node.
         mfu: share of the peak that arithmetic reaches.
         supervised_share: share of positions with a loss; 1 is the most there can be.

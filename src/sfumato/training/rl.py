@@ -28,7 +28,7 @@ from torch import Tensor
 
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
-from sfumato.training.rollout import Policy, Replay, Rollout, lay_out
+from sfumato.training.rollout import Credit, Policy, Replay, Rollout, lay_out
 from sfumato.training.trainer import Loop, Record, TrainConfig, mix
 
 Collect = Callable[[int], Sequence[Sequence[Rollout]]]
@@ -53,6 +53,9 @@ class RLConfig:
     divide_by_std: bool = False
     """Divide advantages by the standard deviation of their group, as GRPO did first: prompts that are almost always, or
     almost never, answered right then count as much as others, and so does a step where all are right."""
+    by_part: bool = False
+    """Hold each part of an answer against the same part of the others, where its task judges them by themselves: what
+    one part decided then learns nothing from another's mistakes."""
     step_cost: float = 0.0
     """Taken off an answer's reward for each denoising step; at 1/48, of 48 steps all that being right gives."""
     step_share: float = 1.0
@@ -97,6 +100,26 @@ def advantages(rewards: Sequence[float], *, divide_by_std: bool = False) -> list
         above_G = above_G / above_G.square().mean().sqrt().clamp_min(1e-6)
     # A mean of equal numbers may differ from them in the last bit.
     return torch.where(above_G.abs() < 1e-9, 0.0, above_G).tolist()
+
+
+def credit(
+    rewards: Sequence[float], parts: Sequence[Sequence[tuple[int, float]]], *, divide_by_std: bool = False
+) -> list[Credit]:
+    """Advantages of the answers to one prompt, part by part.
+
+    Args:
+        rewards: of whole answers; what stands behind the parts of one goes by it, as do answers without parts.
+        parts: see `Rollout`; the first part of an answer is held against the first of the others, and so on.
+        divide_by_std: see `advantages`.
+    """
+    whole = advantages(rewards, divide_by_std=divide_by_std)
+    found: list[list[tuple[float, float]]] = [[] for _ in parts]
+    for place in range(max(map(len, parts), default=0)):
+        having = [one for one, own in enumerate(parts) if place < len(own)]
+        above = advantages([parts[one][place][1] for one in having], divide_by_std=divide_by_std)
+        for one, advantage in zip(having, above, strict=True):
+            found[one].append((parts[one][place][0], advantage))
+    return [[*own, (math.inf, rest)] for own, rest in zip(found, whole, strict=True)]
 
 
 def policy_loss(
@@ -215,8 +238,12 @@ class RLTrainer(Loop):
         """The steps to learn from; an answer that is as good as its group's mean teaches nothing and is left out."""
         pairs = []
         for group in groups:
-            above = advantages([self._worth(rollout) for rollout in group], divide_by_std=self._rl.divide_by_std)
-            pairs += [pair for pair in zip(group, above, strict=True) if pair[1]]
+            credits = credit(
+                [self._worth(rollout) for rollout in group],
+                [rollout.parts if self._rl.by_part else () for rollout in group],
+                divide_by_std=self._rl.divide_by_std,
+            )
+            pairs += [pair for pair in zip(group, credits, strict=True) if any(advantage for _, advantage in pair[1])]
         return lay_out(
             pairs,
             device=self.model.device,

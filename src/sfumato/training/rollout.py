@@ -16,7 +16,7 @@ Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -42,11 +42,19 @@ class Rollout:
     """Its canvases; those of an answer that failed may be left out."""
     reward: float
     """What the checker says."""
+    parts: tuple[tuple[int, float], ...] = ()
+    """What its parts are worth by themselves: the token that each ends before, counted from the answer's first, and its
+    worth."""
 
     @property
     def num_steps(self) -> int:
         """Denoising steps it took."""
         return sum(len(canvas.steps) for canvas in self.canvases)
+
+
+Credit = Sequence[tuple[float, float]]
+"""How much better an answer is than others, part by part: the token that a part ends before, and its advantage. What is
+behind the last part has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +78,7 @@ class Replay:
     log_prob_N: Tensor
     """float32; how probable that was."""
     advantage_N: Tensor
-    """float32; how much better than others the answer is."""
+    """float32; how much better than others the answer is, or the part of it."""
 
     @property
     def num_positions(self) -> int:
@@ -104,7 +112,7 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
 
 
 def lay_out(
-    rollouts: Iterable[tuple[Rollout, float]],
+    rollouts: Iterable[tuple[Rollout, Credit]],
     *,
     device: torch.device,
     positions: int,
@@ -114,7 +122,7 @@ def lay_out(
     """Put steps together that can be taken again in one forward.
 
     Args:
-        rollouts: answers with their advantages.
+        rollouts: answers with their advantages; a position without one decides nothing.
         device: where the result goes.
         positions: most canvas positions of a forward; a single step may have more.
         step_share: probability with which a step is taken again.
@@ -123,14 +131,18 @@ def lay_out(
     Returns:
         The replays; steps that decided nothing are left out.
     """
-    alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, float]]] = {}
-    for rollout, advantage in rollouts:
+    alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, Tensor]]] = {}
+    for rollout, credit in rollouts:
         for canvas in rollout.canvases:
             draws = canvas.steps[:-1]
+            if not draws:
+                continue
+            length = len(draws[0].tokens_L)
+            advantage_L = _by_position(credit, len(canvas.text) - len(rollout.canvases[0].text), length)
             chosen = torch.rand(len(draws), generator=generator) < step_share
             for step, wanted in zip(draws, chosen.tolist(), strict=True):
-                if wanted and bool(step.accepted_L.any()):
-                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, advantage))
+                if wanted and bool((step.accepted_L & (advantage_L != 0.0)).any()):
+                    alike.setdefault((canvas.text, length), []).append((step, advantage_L))
     replays = []
     for (text, length), steps in alike.items():
         size = max(1, positions // length)
@@ -138,16 +150,25 @@ def lay_out(
     return replays
 
 
-def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, float]], device: torch.device) -> Replay:
+def _by_position(credit: Credit, first: int, length: int) -> Tensor:
+    """advantage_L of a canvas whose first position is that token of the answer."""
+    advantage_L, start = torch.zeros(length), 0.0
+    for end, advantage in credit:
+        low, high = (round(min(max(place - first, 0), length)) for place in (start, end))
+        advantage_L[low:high], start = advantage, end
+    return advantage_L
+
+
+def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, Tensor]], device: torch.device) -> Replay:
     steps = [step for step, _ in decided]
-    decided_BL = torch.stack([step.accepted_L for step in steps])
+    advantage_BL = torch.stack([advantage_L for _, advantage_L in decided])
+    decided_BL = torch.stack([step.accepted_L for step in steps]) & (advantage_BL != 0.0)
     known = next((step.soft_LD for step in steps if step.soft_LD is not None), None)
     soft_BLD = None
     if known is not None:
         # Zero stands for no prediction yet.
         soft_BLD = torch.stack([torch.zeros_like(known) if step.soft_LD is None else step.soft_LD for step in steps])
     confidence_N = torch.stack([step.confidence_L for step in steps])[decided_BL]
-    advantage_B = torch.tensor([advantage for _, advantage in decided], dtype=torch.float32)
     return Replay(
         text=text,
         tokens_BL=torch.stack([step.tokens_L for step in steps]).to(device),
@@ -157,7 +178,7 @@ def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, float]], devic
         decided_BL=decided_BL.to(device),
         sampled_N=torch.stack([step.sampled_L for step in steps])[decided_BL].to(device),
         log_prob_N=confidence_N.clamp_min(_LEAST).log().to(device),
-        advantage_N=advantage_B[:, None].expand(decided_BL.shape)[decided_BL].to(device),
+        advantage_N=advantage_BL[decided_BL].to(device),
     )
 
 

@@ -152,6 +152,16 @@ class Arithmetic(Task):
         stated = self.answer(response)
         return stated is not None and item.answer is not None and int(stated) == int(item.answer)
 
+    def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
+        """Line by line: the answer line by what it states, another one if it stands there in the gold response."""
+        gold, right = item.response.split("\n"), self.check(item, response)
+        found, end = [], 0
+        for place, line in enumerate(response.split("\n")):
+            end += len(line) + 1
+            as_gold = place < len(gold) and line.strip() == gold[place]
+            found.append((min(end, len(response)), right if _ANSWER.fullmatch(line.strip()) else as_gold))
+        return found
+
     def answer(self, response: str) -> str | None:
         """The integer of the only answer line; None if there is none, or if several lines disagree."""
         stated = {match[1] for line in response.split("\n") if (match := _ANSWER.fullmatch(line.strip()))}

@@ -53,6 +53,13 @@ class Task(ABC):
     def check(self, item: Item, response: str) -> bool:
         """True if the text is a right response to the item, whether or not it is the gold one."""
 
+    def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
+        """Stretches of a response that are right or wrong by themselves: where each ends, and whether it is right.
+
+        For a task that judges nothing but the whole, that is one.
+        """
+        return [(len(response), self.check(item, response))]
+
     def answer(self, response: str) -> str | None:
         """The answer that a text states on its answer line; None without one, or for a task that has none."""
         return None
