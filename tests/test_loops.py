@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,3 +135,12 @@ def test_small_tensors_and_very_large_ones_are_not_kept():
     loops.empty(3, 5)
     loops.empty(2**10, 2**18)
     assert all(one is other for one, other in zip(before, loops._kept.blocks, strict=True))
+
+
+def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):
+    """Neither into the package nor into a home."""
+    program = "from sfumato.sampling import strings\nprint(strings.exp(0.0))\n"
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, "1.0\n"), done.stderr
+    assert any(tmp_path.iterdir())

@@ -6,7 +6,8 @@ that is to be done is done while it is there, and the next one follows. A row's 
 so it is the same to the last bit with any others beside it and with any number of threads.
 
 Loops run on the threads of torch's own OpenMP, whose idle threads would spin against those of a second pool. They are
-compiled once, within seconds, and kept on disk. Everything is float32 on a CPU.
+compiled once, within seconds, and kept on disk, beside the package or in the user's cache. Everything is float32 on a
+CPU.
 """
 
 # N rows, I inputs, O outputs, H heads, E head dimension, F its rotated part, V vocabulary, B blocks of the vocabulary,
@@ -17,6 +18,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +27,7 @@ import numpy as np
 import torch
 from llvmlite import ir
 from numba import cfunc, njit, types
+from numba.core import config as numba_config
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from torch import Tensor
@@ -51,6 +54,17 @@ _NOTHING, _WEIGHTS, _DIGIT_PAIRS = 0, 1, 2
 _NEVER = -1e30
 # Below, exponentials are 0: as floats that are not normal they would be slow.
 _FAINT = -87.0
+
+
+def _find_cache() -> None:
+    """Compile for this process alone where neither package nor home can be written to; numba would refuse to start."""
+    try:
+        njit(cache=True)(_find_cache)
+    except RuntimeError:
+        numba_config.CACHE_DIR = tempfile.mkdtemp(prefix="sfumato-")  # type: ignore[attr-defined]
+
+
+_find_cache()
 
 
 def _team() -> Any:

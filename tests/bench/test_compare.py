@@ -68,7 +68,8 @@ def test_command(gemma: Path) -> None:
     arguments = ["bench", "compare", str(gemma), "--prompt", "5", "--tokens", "10", "--steps", "1", "--repeats", "1"]
     done = CliRunner().invoke(app, [*arguments, "--json"])
     values = json.loads(done.stdout)
-    assert values["work"] == {"prompt_tokens": 5, "new_tokens": 10, "steps": 1, "repeats": 1}
+    work = {"prompt_tokens": 5, "new_tokens": 10, "steps": 1, "repeats": 1, "quantize": None}
+    assert values["work"] == work
     assert values["model"] == str(gemma)
     done = CliRunner().invoke(app, arguments)
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["sfumato", "transformers", "ratio"]

@@ -100,7 +100,7 @@ def test_the_state_of_canvases_in_work(subject: Subject):
 
 
 def test_random_weights_in_a_shape():
-    small: dict[str, Any] = {"num_hidden_layers": 1, "vocab_size": 64}
+    small: dict[str, Any] = {"num_hidden_layers": 2, "vocab_size": 64}
     model = random_checkpoint("smollm2-135m", quantization=QUANTIZATIONS["w8a8"], dtype=torch.bfloat16, **small).model
     layer = model.model.layers[0]
     assert isinstance(layer.mlp.up_proj, QuantizedLinear)
