@@ -63,6 +63,7 @@ def test_a_result_as_json():
         "canvases",
         "reopened",
         "denoising_steps",
+        "steps_cut",
         "forward_passes",
         "positions_computed",
         "revisions",

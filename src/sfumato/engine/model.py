@@ -87,9 +87,21 @@ def load_parts(
     build(place)
     tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
     if quantization is not None and quantization.integer:
-        text = (ASSETS / "sample.txt").read_text(encoding="utf-8")
-        quantization = dataclasses.replace(quantization, sample=tuple(tokenizer.encode_raw(text)))
+        quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
     return load_checkpoint(place, dtype=dtype, quantization=quantization), tokenizer
+
+
+def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:
+    """Tokens of a text of our own, on which inputs are seen; its questions go through the chat template, if any."""
+    tokens: list[int] = []
+    for part in (ASSETS / "sample.txt").read_text(encoding="utf-8").split("\n\n"):
+        turns = re.fullmatch("User: (.*?)\nAssistant: (.*)", part, re.DOTALL)
+        if turns and tokenizer.has_chat_template:
+            messages = [{"role": "user", "content": turns[1]}, {"role": "assistant", "content": turns[2]}]
+            tokens += tokenizer.encode_chat(messages, add_generation_prompt=False)
+        else:
+            tokens += tokenizer.encode(part + "\n\n")
+    return tuple(tokens)
 
 
 def check_settings(settings: Iterable[str]) -> None:
