@@ -121,10 +121,10 @@ class Operations:
             error: see scales_V.
             cap: c in c tanh(logit / c); None leaves them.
         """
-        for logits_V, x_D in zip(logits_NV, x_ND, strict=True):
-            spread_V = error * x_D.float().norm() * scales_V
-            place_K = (logits_V + spread_V >= (logits_V - spread_V).max()).nonzero().squeeze(-1)
-            logits_V[place_K] = (weight_VD[place_K] @ x_D).float()
+        spread_NV = error * x_ND.float().norm(dim=-1, keepdim=True) * scales_V
+        least_N1 = (logits_NV - spread_NV).amax(-1, keepdim=True)
+        row_K, token_K = (logits_NV + spread_NV >= least_N1).nonzero(as_tuple=True)
+        logits_NV[row_K, token_K] = (x_ND[row_K].float() * weight_VD[token_K].float()).sum(-1)
         if cap is not None:
             logits_NV.div_(cap).tanh_().mul_(cap)
 
