@@ -1,8 +1,29 @@
-"""What other hardware reaches at most, as published: for measurements to be carried over, and for plans."""
+"""Where to compute here, and what other hardware reaches at most, as published."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from sfumato.errors import ConfigError, unknown
+
+DEVICES = ("auto", "cpu", "cuda")
+"""By the names they are asked for."""
+
+
+def find_device(wanted: str) -> str:
+    """The device that a name stands for: "auto" is an accelerator if there is one.
+
+    Raises:
+        ConfigError: if there is no such device, or it is not there.
+    """
+    import torch
+
+    if wanted not in DEVICES:
+        raise ConfigError(unknown("device", wanted, DEVICES))
+    found = torch.cuda.is_available()
+    if wanted == "cuda" and not found:
+        raise ConfigError("device is 'cuda' and there is no accelerator; allowed here: auto, cpu")
+    return "cuda" if found and wanted != "cpu" else "cpu"
 
 
 @dataclass(frozen=True, kw_only=True)

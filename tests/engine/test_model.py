@@ -303,7 +303,7 @@ def test_a_name_that_is_no_model(tmp_path: Path):
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator; allowed here: cpu"):
+    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator; allowed here: auto, cpu"):
         sfumato.load("tiny", device="cuda")
     with pytest.raises(ConfigError, match="unknown device 'gpu'"):
         sfumato.load("tiny", device="gpu")

@@ -37,7 +37,7 @@ def synth(
         int, typer.Option(help="Store the log-probabilities of so many likeliest tokens at each token of an answer.")
     ] = 0,
     rows: Annotated[int, typer.Option(help="Conversations in work at once; the texts do not depend on it.")] = 64,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
     settings: Annotated[

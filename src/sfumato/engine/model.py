@@ -21,6 +21,7 @@ from sfumato.engine.request import Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import Rewriting
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
+from sfumato.hardware import find_device
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
 from sfumato.models.packaged import PACKAGED, locate
@@ -34,7 +35,6 @@ Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
 
 ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
-DEVICES = ("cpu", "cuda")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
@@ -50,17 +50,15 @@ def load(
             "smollm2-135m-instruct"; a checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is
             taken from the local cache where it is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
-        quantize: "int8" or "int4" holds the weights of linears and experts in few bits.
-        device: "cpu" or "cuda".
+        quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" multiplies integers as
+            well, and is the fast way on a CPU.
+        device: "cpu", "cuda", or "auto", an accelerator if there is one.
 
     Raises:
         CheckpointError: if there is no such model, or its files are not what they should be.
         ConfigError: if there is no such dtype or quantization, or the device is not there.
     """
-    if device not in DEVICES:
-        raise ConfigError(unknown("device", device, DEVICES))
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("device is 'cuda' and there is no accelerator; allowed here: cpu")
+    device = find_device(device)
     of_weights = str(dtype).removeprefix("torch.")
     if of_weights not in DTYPES:
         raise ConfigError(unknown("dtype", of_weights, DTYPES))

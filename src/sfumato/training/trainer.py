@@ -28,6 +28,7 @@ from torch.distributed.tensor import DTensor
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
+from sfumato.hardware import find_device
 from sfumato.models.decoder import Decoder
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World, local, recompute, shard
@@ -137,7 +138,7 @@ class Loop(ABC):
         self.world = world or World()
         _check_world(config, self.world)
         if self.world.mesh is None:
-            model.to(_device(config.device))
+            model.to(find_device(config.device))
         if config.recompute:
             recompute(model)
         shard(model, self.world, dtype=getattr(torch, config.precision))
@@ -438,18 +439,6 @@ class Trainer(Loop):
                 )
             )
         return batches, num_tokens
-
-
-def _device(wanted: str) -> torch.device:
-    """Where to train.
-
-    Raises:
-        ConfigError: if it is not there.
-    """
-    found = torch.cuda.is_available()
-    if wanted == "cuda" and not found:
-        raise ConfigError("device is 'cuda' and there is no accelerator; allowed here: auto, cpu")
-    return torch.device("cuda" if found and wanted != "cpu" else "cpu")
 
 
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
