@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint parity scores bench soak train-tiny adapt-slice adapt-cpu gpu-adapt clean
+.PHONY: setup run test lint parity scores bench gpu-bench soak train-tiny adapt-slice adapt-cpu gpu-adapt clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -50,6 +50,18 @@ bench: .venv/.ready-dev
 	$(BIN)/sfumato bench compare gemma-6-layers --json > $(BENCH)/compare-gemma.jsonl
 	$(BIN)/sfumato bench compare gemma-6-layers --quantize w8a8 --json >> $(BENCH)/compare-gemma.jsonl
 	$(BIN)/sfumato bench state --quantize w8a8 --json > $(BENCH)/state-wide.jsonl
+
+# The same on an accelerator: random weights in the shapes of models that fit on no CPU, whole answers behind 128 tokens. Each
+# line stands by itself and takes minutes; those that are there already are kept.
+GPU_BENCH := $(BENCH)/gpu
+GPU := --device cuda --dtype bfloat16 --json
+gpu-bench: .venv/.ready-dev
+	@mkdir -p $(GPU_BENCH)
+	@run() { [ -s $(GPU_BENCH)/$$1.jsonl ] && return; file=$$1; shift; \
+	  $(BIN)/sfumato bench "$$@" $(GPU) > $(GPU_BENCH)/$$file.partial && mv $(GPU_BENCH)/$$file.partial $(GPU_BENCH)/$$file.jsonl; }; \
+	run gemma-latency latency diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16,24 --repeats 3 && \
+	run llada-latency latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 && \
+	run gemma-throughput throughput diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16 --concurrency 1,4,16,64 --requests 64
 
 soak: .venv/.ready
 	$(BIN)/sfumato bench soak tiny --minutes 30

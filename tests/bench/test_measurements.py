@@ -28,6 +28,7 @@ from sfumato.engine.model import ASSETS
 from sfumato.errors import ConfigError
 from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
+from sfumato.models.gemma import AttentionShape
 from sfumato.models.quantized import QUANTIZATIONS, QuantizedLinear
 from sfumato.spec import GenerationSpec
 
@@ -107,6 +108,25 @@ def test_random_weights_in_a_shape():
     assert model.embedding_VD.dtype == torch.bfloat16
     assert model.embedding_VD.shape == (64, 576)
     assert random_checkpoint("smollm2-135m-ar", **small).spec.autoregressive
+
+
+def test_large_shapes_are_drawn_where_they_are_to_be():
+    attention = {
+        "sliding": AttentionShape(num_key_value_heads=2, head_dim=8, window=16),
+        "full": AttentionShape(num_key_value_heads=1, head_dim=16, shared_values=True),
+    }
+    gemma: dict[str, Any] = {"attention": attention, "layer_types": ("sliding", "full"), "num_experts": 4}
+    gemma |= {"hidden_size": 32, "intermediate_size": 16, "moe_intermediate_size": 8, "num_attention_heads": 4}
+    llada: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 16, "num_hidden_layers": 2, "head_dim": 8}
+    llada |= {"num_attention_heads": 4, "num_key_value_heads": 4}
+    for shape, changes in (("diffusion-gemma-26b", gemma | {"top_k_experts": 2}), ("llada-8b", llada)):
+        vocabulary = 64 if shape == "diffusion-gemma-26b" else 126464
+        subject = Subject.load(shape, dtype="bfloat16", vocab_size=vocabulary, **changes)
+        model = subject.model.generator.model
+        assert not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
+        assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
+        request = subject.request([1, 2, 3], new_tokens=8, steps=2, canvas_length=8)
+        assert subject.run(request).usage.denoising_steps == 2
 
 
 def test_the_sum_of_a_simulated_answer(subject: Subject):

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from sfumato.errors import ConfigError, unknown
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
+from sfumato.models.model import Model
 from sfumato.models.quantize import quantize_model
 from sfumato.models.quantized import Quantization
 from sfumato.spec import GenerationSpec
@@ -78,6 +81,57 @@ def _decoder(sizes: dict[str, Any], spec: GenerationSpec, changes: dict[str, Any
     return Checkpoint(model.eval(), spec, {})
 
 
+# From its published config.
+_DIFFUSION_GEMMA: dict[str, Any] = {
+    "vocab_size": 262144,
+    "hidden_size": 2816,
+    "intermediate_size": 2112,
+    "num_attention_heads": 16,
+    "layer_types": (("sliding",) * 5 + ("full",)) * 5,
+    "attention": {
+        "sliding": AttentionShape(num_key_value_heads=8, head_dim=256, window=1024),
+        "full": AttentionShape(
+            num_key_value_heads=2, head_dim=512, shared_values=True, rope_theta=1e6, partial_rotary_factor=0.25
+        ),
+    },
+    "num_experts": 128,
+    "top_k_experts": 8,
+    "moe_intermediate_size": 704,
+}
+_LLADA: dict[str, Any] = {
+    "vocab_size": 126464,
+    "hidden_size": 4096,
+    "intermediate_size": 12288,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 32,
+    "head_dim": 128,
+    "max_position_embeddings": 4096,
+    "rope_theta": 500000.0,
+    "tie_word_embeddings": False,
+}
+_LLADA_SPEC = GenerationSpec(noise="mask", mask_id=126336, canvas_length=256, prefix_attention="full")
+_GEMMA_SPEC = GenerationSpec(canvas_length=256, self_conditioning=True)
+
+
+def _drawn(build: Callable[[], Model], spec: GenerationSpec, dtype: torch.dtype, device: str) -> Checkpoint:
+    """A model whose weights are drawn where they are to be, in their own type: no second copy is made of them."""
+    with torch.device("meta"):
+        model = build()
+    generator = torch.Generator(device).manual_seed(0)
+    for module in model.modules():
+        for name, weight in module._parameters.items():
+            if weight is not None:
+                drawn = torch.ones(weight.shape, dtype=dtype, device=device)
+                if weight.dim() > 1:
+                    drawn.normal_(0.0, min(0.02, weight.shape[-1] ** -0.5), generator=generator)
+                module._parameters[name] = nn.Parameter(drawn, requires_grad=False)
+        for name, buffer in module._buffers.items():
+            if buffer is not None and buffer.is_meta:
+                module._buffers[name] = torch.ones(buffer.shape, dtype=dtype, device=device)
+    return Checkpoint(model.to(device).eval(), spec, {})
+
+
 def _gemma(changes: dict[str, Any]) -> Checkpoint:
     with tempfile.TemporaryDirectory() as name:
         write_gemma(Path(name), **changes)
@@ -88,9 +142,21 @@ _SHAPES: dict[str, Callable[[dict[str, Any]], Checkpoint]] = {
     "smollm2-135m": lambda changes: _decoder(_SMOLLM2, _CANVAS, changes),
     "smollm2-135m-ar": lambda changes: _decoder(_SMOLLM2, _AUTOREGRESSIVE, changes),
     "gemma-6-layers": _gemma,
-    "wide": lambda changes: _decoder(_WIDE, _CANVAS, changes),
 }
-SHAPES = tuple(_SHAPES)
+_LARGE: dict[str, tuple[Callable[[dict[str, Any]], Model], GenerationSpec]] = {
+    "wide": (
+        lambda changes: Decoder(
+            DecoderConfig(**{**_WIDE, "canvas_embedding": True, "self_conditioning": True, **changes})
+        ),
+        _CANVAS,
+    ),
+    "diffusion-gemma-26b": (
+        lambda changes: Gemma(GemmaConfig(**{**_DIFFUSION_GEMMA, **changes})),
+        _GEMMA_SPEC,
+    ),
+    "llada-8b": (lambda changes: Decoder(DecoderConfig(**{**_LLADA, **changes})), _LLADA_SPEC),
+}
+SHAPES = (*_SHAPES, *_LARGE)
 
 
 def random_checkpoint(
@@ -98,6 +164,7 @@ def random_checkpoint(
     *,
     dtype: torch.dtype = torch.float32,
     quantization: Quantization | None = None,
+    device: str = "cpu",
     **changes: Any,
 ) -> Checkpoint:
     """Make a model that answers nonsense at the speed of a real one.
@@ -106,15 +173,20 @@ def random_checkpoint(
         shape: one of SHAPES.
         dtype: of the weights.
         quantization: holds the weights of linears and experts in few bits.
+        device: "cpu" or "cuda".
         **changes: to its config.
 
     Raises:
         ConfigError: if the shape is not known, or transformers is not installed where it is needed.
     """
-    if shape not in _SHAPES:
+    if shape in _LARGE:
+        build, spec = _LARGE[shape]
+        checkpoint = _drawn(lambda: build(changes), spec, dtype, device)
+    elif shape in _SHAPES:
+        checkpoint = _SHAPES[shape](changes)
+        checkpoint.model.to(device, dtype)
+    else:
         raise ConfigError(unknown("shape", shape, SHAPES))
-    checkpoint = _SHAPES[shape](changes)
-    checkpoint.model.to(dtype)
     if quantization is not None:
         quantize_model(checkpoint.model, quantization)
     return checkpoint

@@ -17,6 +17,7 @@ from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import DTYPES, TextModel, find
 from sfumato.engine.request import Finished, Request, Result
+from sfumato.hardware import find_device
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.quantized import QUANTIZATIONS
 
@@ -48,7 +49,9 @@ class Subject:
         self.model = TextModel(name, checkpoint, cast(Tokenizer, _NoText(self.vocab_size)))
 
     @classmethod
-    def load(cls, name: str, *, dtype: str = "float32", quantize: str | None = None, **changes: Any) -> Subject:
+    def load(
+        cls, name: str, *, dtype: str = "float32", quantize: str | None = None, device: str = "cpu", **changes: Any
+    ) -> Subject:
         """Random weights in one of SHAPES, with changes to its config, or a checkpoint as `sfumato.load` takes it.
 
         Raises:
@@ -58,9 +61,12 @@ class Subject:
             "dtype": DTYPES[dtype],
             "quantization": None if quantize is None else QUANTIZATIONS[quantize],
         }
+        device = find_device(device)
         if name in SHAPES:
-            return cls(name, random_checkpoint(name, **settings, **changes))
-        return cls(name, load_checkpoint(find(name), **settings))
+            return cls(name, random_checkpoint(name, device=device, **settings, **changes))
+        checkpoint = load_checkpoint(find(name), **settings)
+        checkpoint.model.to(device)
+        return cls(name, checkpoint)
 
     def random_prompt(self, num_tokens: int, seed: int = 0) -> list[int]:
         """The same tokens every time."""

@@ -26,6 +26,7 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; as i
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON line for each measurement.")]
 Plot = Annotated[Path | None, typer.Option(help="Also draw a PNG there.", dir_okay=False)]
 Vocabulary = Annotated[int | None, typer.Option(min=2, help="Of random weights.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
 
 
 def latency(
@@ -38,6 +39,7 @@ def latency(
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
     threads: Threads = None,
+    device: Device = "cpu",
     vocabulary: Vocabulary = None,
     as_json: Lines = False,
     plot: Plot = None,
@@ -45,7 +47,7 @@ def latency(
     """How long one answer takes, end to end: all steps forced, and stopping by itself."""
     from sfumato.bench.latency import latencies
 
-    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    subject = _subject(model, dtype, quantize, threads, vocabulary, device)
     found = latencies(
         subject,
         prompts=_numbers("prompt", prompt),
@@ -95,6 +97,7 @@ def throughput(
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
     threads: Threads = None,
+    device: Device = "cpu",
     vocabulary: Vocabulary = None,
     as_json: Lines = False,
     plot: Plot = None,
@@ -102,7 +105,7 @@ def throughput(
     """How many answers come at once, and how long each waits: all steps forced, and stopping by themselves."""
     from sfumato.bench.throughput import throughput as measure
 
-    subject = _subject(model, dtype, quantize, threads, vocabulary)
+    subject = _subject(model, dtype, quantize, threads, vocabulary, device)
     single = subject.model.spec.autoregressive
 
     def measured() -> Iterable[Any]:
@@ -539,15 +542,18 @@ def _bounds(log: Path) -> list[dict[str, Any]]:
 COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)
 
 
-def _subject(model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None) -> Subject:
+def _subject(
+    model: str, dtype: DTypeName, quantize: Any, threads: int | None, vocabulary: int | None, device: str = "cpu"
+) -> Subject:
     import torch
 
     from sfumato.bench.subject import Subject
 
     if threads is not None:
         torch.set_num_threads(threads)
-    changes = {} if vocabulary is None else {"vocab_size": vocabulary}
-    return Subject.load(model, dtype=dtype.value, quantize=None if quantize is None else quantize.value, **changes)
+    changes: dict[str, Any] = {} if vocabulary is None else {"vocab_size": vocabulary}
+    few_bits = None if quantize is None else quantize.value
+    return Subject.load(model, dtype=dtype.value, quantize=few_bits, device=device, **changes)
 
 
 def _numbers(name: str, text: str) -> list[int]:
