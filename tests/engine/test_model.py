@@ -301,6 +301,22 @@ def test_a_name_that_is_no_model(tmp_path: Path):
         load(tmp_path / "file")
 
 
+def test_inputs_are_seen_on_conversations_where_a_template_takes_them(monkeypatch: pytest.MonkeyPatch):
+    """And on the same text where it does not."""
+    found = []
+    for broken in (False, True):
+        if broken:
+
+            def refused(*_: Any, **__: Any) -> list[int]:
+                raise RequestError("no")
+
+            monkeypatch.setattr(Tokenizer, "encode_chat", refused)
+        model = sfumato.load("tiny", quantize="w8a8")
+        found.append(model.decoder.model.layers[0].mlp.down_proj.product.unsmooth_I)
+        assert model.tokenizer.has_chat_template
+    assert not torch.equal(*found)
+
+
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator; allowed here: auto, cpu"):

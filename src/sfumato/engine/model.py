@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,11 +95,13 @@ def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:
     tokens: list[int] = []
     for part in (ASSETS / "sample.txt").read_text(encoding="utf-8").split("\n\n"):
         turns = re.fullmatch("User: (.*?)\nAssistant: (.*)", part, re.DOTALL)
+        own = None
         if turns and tokenizer.has_chat_template:
             messages = [{"role": "user", "content": turns[1]}, {"role": "assistant", "content": turns[2]}]
-            tokens += tokenizer.encode_chat(messages, add_generation_prompt=False)
-        else:
-            tokens += tokenizer.encode(part + "\n\n")
+            # A template that takes no such conversation is none of this one's business.
+            with contextlib.suppress(RequestError, CheckpointError):
+                own = tokenizer.encode_chat(messages, add_generation_prompt=False)
+        tokens += tokenizer.encode(part + "\n\n") if own is None else own
     return tuple(tokens)
 
 
