@@ -563,7 +563,7 @@ def rms_norm(x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
 
 
 def rotate(x_NHE: Tensor, cos_NF: Tensor, sin_NF: Tensor) -> Tensor:
-    """Rotate every head by its position, as `layers.rotate`.
+    """Rotate every head by its position, as `Operations.rotate`.
 
     Args:
         x_NHE: heads of a row stand behind each other; rows may stand apart.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import hashlib
 import json
 import random
 from collections.abc import Sequence
@@ -107,7 +106,7 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
             model.request(item.prompt, n=answers, seed=_number(recipe.train.seed, step, place, "answers"), **settings)
             for place, (_, item) in enumerate(asked)
         ]
-        return _answered(model, asked, requests)
+        return _answered(model, asked, requests, by_part=recipe.rl.by_part)
 
     def evaluate(weights: Decoder, step: int) -> dict[str, float]:
         # One whose engine has written nothing with other weights.
@@ -158,7 +157,9 @@ def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tup
     return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, place, "item"))
 
 
-def _answered(model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request]) -> list[list[Rollout]]:
+def _answered(
+    model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request], *, by_part: bool
+) -> list[list[Rollout]]:
     """Groups of answers, and what they are worth; an answer that failed is worth nothing."""
     from sfumato.engine.engine import Engine, EngineConfig
     from sfumato.engine.request import Finished
@@ -173,7 +174,7 @@ def _answered(model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Se
             groups[index][event.variation] = Rollout(
                 canvases=() if result.failed else result.canvases,
                 reward=float(not result.failed and task.check(item, result.text)),
-                parts=() if result.failed else _parts(model, task, item, result),
+                parts=_parts(model, task, item, result) if by_part and not result.failed else (),
             )
     return [[group[i] for i in sorted(group)] for group in groups]
 
@@ -191,8 +192,9 @@ def _parts(model: TextModel, task: Task, item: Item, result: Result) -> tuple[tu
 
 def _number(*parts: int | str) -> int:
     """A seed below 2^61, the same for the same parts; answers of a group add to it."""
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 3
+    from sfumato.data.tasks.base import sub_seed
+
+    return sub_seed(*parts) >> 3
 
 
 def _describe(record: Record) -> str:

@@ -211,6 +211,7 @@ class IntegerTable(nn.Module):
 
     levels_VD: Tensor
     scales_V: Tensor
+    most: Tensor
     share_V: Tensor
 
     def __init__(self, weight_VD: Tensor) -> None:
@@ -226,7 +227,8 @@ class IntegerTable(nn.Module):
             into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
         self.register_buffer("levels_VD", levels_VD, persistent=False)
         self.register_buffer("scales_V", scales_V, persistent=False)
-        self.register_buffer("share_V", scales_V / scales_V.max(), persistent=False)
+        self.register_buffer("most", scales_V.max(), persistent=False)
+        self.register_buffer("share_V", scales_V / self.most, persistent=False)
 
     def mean(self, probs_NV: Tensor) -> Tensor:
         """Mean embeddings [N, D] under weights between 0 and 1; what is below a 32,000th counts as nothing.
@@ -236,7 +238,7 @@ class IntegerTable(nn.Module):
         """
         digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.operations.digits(probs_NV, self.share_V)
         high_ND, low_ND = torch._int_mm(digits_MV, self.levels_VD).float().chunk(2)
-        return high_ND.add_(low_ND, alpha=1 / DIGIT).mul_(self.scales_V.max() / DIGIT)
+        return high_ND.add_(low_ND, alpha=1 / DIGIT).mul_(self.most / DIGIT)
 
     def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
         """Products with all rows, float32.

@@ -62,10 +62,12 @@ class Automaton:
         return np.searchsorted(sets, np.arange(len(self.member_KC) + 1)), classes
 
     @cached_property
-    def by_class(self) -> tuple[Numbers, Numbers]:
-        """int64_V, the tokens class by class, and int64 [C + 1], where among them classes begin and the last ends."""
+    def by_class(self) -> tuple[Numbers, Numbers, Numbers]:
+        """int64_V, the tokens class by class; int64 [C + 1], where among them classes begin and the last ends; int64_V,
+        the class of each of them."""
         order_V = self.class_V.argsort(kind="stable")
-        return order_V, np.searchsorted(self.class_V[order_V], np.arange(self.next_SC.shape[1] + 1))
+        ordered_V = self.class_V[order_V]
+        return order_V, np.searchsorted(ordered_V, np.arange(self.next_SC.shape[1] + 1)), ordered_V
 
     @property
     def num_states(self) -> int:

@@ -235,8 +235,7 @@ class _Classed:
     """
 
     def __init__(self, automaton: Automaton, scores_NV: Floats) -> None:
-        self._order_V, self._first_C = automaton.by_class
-        class_V = automaton.class_V[self._order_V]
+        self._order_V, self._first_C, class_V = automaton.by_class
         self._weights_NV, self.best_NC, self.sums_NC = _loops().weigh(
             scores_NV, self._order_V, self._first_C, class_V, NEVER
         )

@@ -91,7 +91,8 @@ def split_of(prompt: str) -> Split:
     return "test" if int.from_bytes(digest[:8], "big") < TEST_SHARE * 2**64 else "train"
 
 
-def _sub_seed(*parts: int | str) -> int:
+def sub_seed(*parts: int | str) -> int:
+    """A seed below 2^64, the same for the same parts, on any machine."""
     digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
@@ -113,7 +114,7 @@ def draw(task: Task, split: Split, seed: int) -> Item:
     if split not in get_args(Split):
         raise ConfigError(unknown("split", str(split), get_args(Split)))
     for attempt in range(_MAX_DRAWS):
-        item = task.generate(_sub_seed(task.name, split, seed, attempt))
+        item = task.generate(sub_seed(task.name, split, seed, attempt))
         if task.fixed or split_of(item.prompt) == split:
             return item
     raise ConfigError(f"task {task.name!r} gave no item of split {split!r} in {_MAX_DRAWS} draws")
@@ -123,7 +124,7 @@ def stream(task: Task, split: Split, seed: int) -> Iterator[Item]:
     """An endless stream of the task's items, with the repetitions that chance brings; see `draw`."""
     index = 0
     while True:
-        yield draw(task, split, _sub_seed("stream", seed, index))
+        yield draw(task, split, sub_seed("stream", seed, index))
         index += 1
 
 
