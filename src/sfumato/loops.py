@@ -374,16 +374,24 @@ def _join(job: Any) -> None:
         _join_rows(first, last, high_NO, low_NO, scale_N, scales_O, out_NS)
 
 
+@njit(inline="always", cache=True)
+def _highest_of(values_K: Any) -> Any:
+    """The order of the highest of some floats, see `_order`."""
+    most = Z(-(2**31))
+    for k in range(len(values_K)):
+        most = Z(max(most, _order(values_K[k])))
+    return most
+
+
 @njit(fastmath=_SUMS, error_model="numpy", cache=True)
 def _refine_rows(
     first: int, last: int, logits_NV: Array, x_ND: Array, weight_VD: Array, scales_V: Array, error: float, cap: float
 ) -> None:
     size = logits_NV.shape[1]
     num_blocks = (size + _BLOCK - 1) // _BLOCK
-    highest_B, scale_B = np.empty(num_blocks, F), np.zeros(num_blocks, F)
+    highest_B, scale_B = np.empty(num_blocks, F), np.empty(num_blocks, F)
     for b in range(num_blocks):
-        for v in range(b * _BLOCK, min((b + 1) * _BLOCK, size)):
-            scale_B[b] = max(scale_B[b], scales_V[v])
+        scale_B[b] = _unorder(_highest_of(scales_V[b * _BLOCK : min((b + 1) * _BLOCK, size)]))
     for n in range(first, last):
         logits_V, x_D = logits_NV[n], x_ND[n]
         square = F(0.0)
@@ -393,10 +401,7 @@ def _refine_rows(
         # The highest is no lower than this, whatever rounding did.
         least = F(-np.inf)
         for b in range(num_blocks):
-            most = Z(-(2**31))
-            for v in range(b * _BLOCK, min((b + 1) * _BLOCK, size)):
-                most = Z(max(most, _order(logits_V[v])))
-            highest_B[b] = _unorder(most)
+            highest_B[b] = _unorder(_highest_of(logits_V[b * _BLOCK : min((b + 1) * _BLOCK, size)]))
             least = max(least, highest_B[b] - unsure * scale_B[b])
         for b in range(num_blocks):
             if highest_B[b] + unsure * scale_B[b] >= least:
@@ -463,13 +468,9 @@ def _read_rows(
             weights_V[mask_id] = F(_NEVER)
         highest, where = never, 0
         for b in range(num_blocks):
-            block_K = weights_V[b * _BLOCK : min((b + 1) * _BLOCK, size)]
-            most = Z(-(2**31))
-            for k in range(len(block_K)):
-                most = Z(max(most, _order(block_K[k])))
-            highest_B[b] = most
-            if most > highest:
-                highest, where = most, b
+            highest_B[b] = _highest_of(weights_V[b * _BLOCK : min((b + 1) * _BLOCK, size)])
+            if highest_B[b] > highest:
+                highest, where = highest_B[b], b
         # The best token, and how good the next is: in the same block, or the best of another.
         best, second = -1, never
         for v in range(where * _BLOCK, min((where + 1) * _BLOCK, size)):
