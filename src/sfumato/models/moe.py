@@ -1,7 +1,7 @@
 """Mixtures of experts: a router chooses a few of many gated MLPs for each position.
 
-Positions are sorted by expert, so each expert is one product over the positions that chose it, and no position waits
-for a capacity.
+Positions are sorted by expert, so that each expert has neighbouring rows to multiply, and no position waits for a
+capacity. One call multiplies them all: nothing asks the device how many each has.
 """
 
 # N positions, K experts of a position, X experts, D model, I inner width of an expert
@@ -18,6 +18,7 @@ from torch.nn import functional
 from sfumato.errors import ConfigError
 from sfumato.models.layers import MLP
 from sfumato.models.operations import TORCH, Operations
+from sfumato.models.quantized import grouped_product
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,15 +124,12 @@ class Experts(nn.Module):
             weights_NK: float32.
         """
         num_positions, per_position = experts_NK.shape
-        order = experts_NK.flatten().argsort(stable=True)
-        sorted_MD = x_ND[order // per_position]
-        counts = experts_NK.flatten().bincount(minlength=len(self.gate_up_proj)).tolist()
-        parts = []
-        for expert, part_MD in enumerate(torch.split(sorted_MD, counts)):
-            if counts[expert]:
-                gate, up = functional.linear(part_MD, self.gate_up_proj[expert]).chunk(2, dim=-1)
-                parts.append(functional.linear(self.operations.gate(gate, up, self.activation), self.down_proj[expert]))
-        outputs_MD = torch.cat(parts) * weights_NK.flatten()[order, None].to(x_ND.dtype)
+        expert_M, order = experts_NK.flatten().sort(stable=True)
+        every_X = torch.arange(len(self.gate_up_proj), device=order.device)
+        end_X = torch.searchsorted(expert_M, every_X, right=True, out_int32=True)
+        gate_MI, up_MI = grouped_product(x_ND[order // per_position], self.gate_up_proj, end_X).chunk(2, dim=-1)
+        outputs_MD = grouped_product(self.operations.gate(gate_MI, up_MI, self.activation), self.down_proj, end_X)
+        outputs_MD = outputs_MD * weights_NK.flatten()[order, None].to(x_ND.dtype)
         # Back in the order of positions, so that a position's sum does not depend on who else is in the batch.
         unsorted_MD = torch.empty_like(outputs_MD).index_copy(0, order, outputs_MD)
         return unsorted_MD.view(num_positions, per_position, -1).sum(1)

@@ -12,6 +12,7 @@ too (`IntegerTable`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -196,6 +197,22 @@ def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
         outs: Sequence[Tensor] = product(x)
         return outs
     return [linear(x) for linear in linears]
+
+
+def grouped_product(x_MI: Tensor, weight_XOI: Tensor | QuantizedWeight, end_X: Tensor) -> Tensor:
+    """Products of neighbouring rows with a matrix each, [M, O].
+
+    Args:
+        x_MI: rows of the first matrix, then of the second, and so on; a matrix may have none.
+        weight_XOI: the matrices.
+        end_X: int32; the row that those of each matrix end before, M of the last.
+    """
+    if isinstance(weight_XOI, Tensor):
+        return functional.grouped_mm(x_MI, weight_XOI.mT, offs=end_X)
+    ends = end_X.tolist()
+    pairs = itertools.pairwise([0, *ends])
+    parts = [functional.linear(x_MI[a:b], weight_XOI[i]) for i, (a, b) in enumerate(pairs) if a < b]
+    return torch.cat(parts) if parts else x_MI.new_empty(0, weight_XOI.shape[1])
 
 
 class IntegerTable(nn.Module):
