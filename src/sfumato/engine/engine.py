@@ -25,6 +25,7 @@ from torch import Tensor
 from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache, free_bytes
+from sfumato.engine.replay import record_cuda
 from sfumato.engine.request import Event, Finished, FinishReason, Reopened, Request
 from sfumato.engine.runner import Numbers, Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
@@ -66,6 +67,9 @@ class EngineConfig:
     """Most positions of a prompt that are written in one step."""
     reuse_prefixes: bool = True
     """Keep what was written for texts that begin alike."""
+    replay: bool = True
+    """On a GPU, record the steps of a canvas as a CUDA graph and replay it: the host launches one thing, not a
+    thousand."""
     busy_from: int = 8
     """Answers in work or waiting up to which nobody's steps are cut. With twice as many a canvas gets half of them, and
     so on, of requests that allow it (`Request.least_steps`)."""
@@ -97,7 +101,12 @@ class Engine:
         # Where every position reads every other, nothing that was written stays as it is.
         reuse = self.config.reuse_prefixes and spec.prefix_attention != "full"
         self.cache = KVCache(pool, page_size, reuse=reuse)
-        self.runner = Runner(self.generator.model, pool, autoregressive=spec.autoregressive)
+        self.runner = Runner(
+            self.generator.model,
+            pool,
+            autoregressive=spec.autoregressive,
+            record=record_cuda if self.config.replay and pool.device.type == "cuda" else None,
+        )
         self._lock = threading.RLock()
         self._queue = Queue()
         self._running: list[Answer] = []

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sfumato.engine.replay import Record, Replayer
 from sfumato.models.attention import WHOLE, KVPool, PackedAttention, Segment
 from sfumato.models.model import Model
 
@@ -52,6 +53,63 @@ class Passed(NamedTuple):
     """Where the last position of each part stands, in the order in which they were given."""
 
 
+class _Layout:
+    """Where everything in a forward comes from, and where it goes: all that does not change while its parts do not.
+
+    Args:
+        key: see `_key`.
+        parts: see `Runner.forward`.
+        shape: of the batch of canvases.
+        num_positions: of the forward, padding included.
+        pool: where keys and values are.
+        windows: see `PackedAttention`.
+    """
+
+    def __init__(
+        self,
+        key: tuple[Hashable, ...] | None,
+        parts: Sequence[Part],
+        shape: tuple[int, int],
+        num_positions: int,
+        pool: KVPool,
+        windows: Sequence[int],
+    ) -> None:
+        device = pool.device
+        # Neighbours of one shape are read together.
+        order = sorted(
+            range(len(parts)), key=lambda i: (parts[i].row is not None, parts[i].segment.start, parts[i].segment.count)
+        )
+        self.key = key
+        # The key names their slots by identity, so that they have to stay.
+        self.parts, self.end_P, self.total = [parts[i] for i in order], [0] * len(parts), 0
+        for i, part in zip(order, self.parts, strict=True):
+            self.total += part.segment.count
+            self.end_P[i] = self.total - 1
+        # Tokens of the canvases, then those that the host knows, of which the first pads.
+        first_known, width = shape[0] * shape[1], shape[1]
+        known, pick_N, canvas_C, decided_C = [0], [], [], []
+        place_RL = np.zeros(shape, dtype=np.int64)
+        for part in self.parts:
+            pick_N.append(np.arange(len(part.tokens)) + first_known + len(known))
+            known += part.tokens
+            if part.row is not None:
+                end = sum(map(len, pick_N)) + len(part.reads)
+                place = np.arange(end - len(part.canvas), end)
+                pick_N.append(part.reads + part.row * width)
+                canvas_C.append(place)
+                decided_C.append(part.canvas + part.row * width)
+                _find(part, place, place_RL[part.row])
+        pick_N.append(np.full(num_positions - self.total, first_known))
+        self.known_N, self.index_N = torch.tensor(known, device=device), _index(pick_N, device)
+        self.place_RL = torch.from_numpy(place_RL).to(device, non_blocking=True)
+        self.attention = PackedAttention(pool, [part.segment for part in self.parts], num_positions, windows=windows)
+        self.canvas_1N = self.index_C = self.decided_C = None
+        if canvas_C:
+            self.index_C, self.decided_C = _index(canvas_C, device), _index(decided_C, device)
+            self.canvas_1N = torch.zeros(1, num_positions, dtype=torch.bool, device=device)
+            self.canvas_1N[0].index_fill_(0, self.index_C, True)
+
+
 class Runner:
     """Runs a model over parts of texts.
 
@@ -59,10 +117,15 @@ class Runner:
         model: the weights.
         pool: where keys and values are.
         autoregressive: no position is marked as canvas, and a single position is run as it is, for speed.
+        record: replays steps that differ in their tokens alone; None computes each.
     """
 
-    def __init__(self, model: Model, pool: KVPool, *, autoregressive: bool = False) -> None:
+    def __init__(
+        self, model: Model, pool: KVPool, *, autoregressive: bool = False, record: Record | None = None
+    ) -> None:
         self._model, self._pool, self._autoregressive = model, pool, autoregressive
+        self._last: _Layout | None = None
+        self.replayer = Replayer(record)
         self.num_forwards = 0
         """Passes through the weights so far."""
         self.num_positions = 0
@@ -82,59 +145,46 @@ class Runner:
             tokens_RL: int64; what the canvases read, if there are any.
             soft_RLD: soft embeddings of the last predictions, if there are any.
             given_RL: bool; which tokens of the canvases are given, if any is.
+
+        Returns:
+            What came out; the next forward may overwrite the hidden states.
         """
-        device = self._pool.device
         if tokens_RL is None:
-            tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=device)
-        width = tokens_RL.shape[1]
-        # Neighbours of one shape are read together.
-        order = sorted(
-            range(len(parts)), key=lambda i: (parts[i].row is not None, parts[i].segment.start, parts[i].segment.count)
-        )
-        parts, end_P, count = [parts[i] for i in order], [0] * len(parts), 0
-        for i, part in zip(order, parts, strict=True):
-            count += part.segment.count
-            end_P[i] = count - 1
-        total = sum(part.segment.count for part in parts)
-        num_positions = self._padded(total)
-        # Tokens of the canvases, then those that the host knows, of which the first pads.
-        first_known = tokens_RL.numel()
-        known, pick_N, canvas_C, decided_C = [0], [], [], []
-        place_RL = np.zeros(tuple(tokens_RL.shape), dtype=np.int64)
-        for part in parts:
-            pick_N.append(np.arange(len(part.tokens)) + first_known + len(known))
-            known += part.tokens
-            if part.row is not None:
-                end = sum(map(len, pick_N)) + len(part.reads)
-                place = np.arange(end - len(part.canvas), end)
-                pick_N.append(part.reads + part.row * width)
-                canvas_C.append(place)
-                decided_C.append(part.canvas + part.row * width)
-                _find(part, place, place_RL[part.row])
-        pick_N.append(np.full(num_positions - total, first_known))
-        known_N, index_N = torch.tensor(known, device=device), _index(pick_N, device)
-        tokens_1N = torch.cat((tokens_RL.flatten(), known_N))[index_N].unsqueeze(0)
-        given_1N = None
+            tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=self._pool.device)
+        layout = self._laid_out(parts, (tokens_RL.shape[0], tokens_RL.shape[1]))
+
+        def compute(tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
+            return self._compute(layout, tokens_RL, soft_RLD, given_RL)
+
+        hidden_ND = self.replayer(layout.key, compute, tokens_RL, soft_RLD, given_RL)
+        self.num_forwards += 1
+        self.num_positions += layout.total
+        return Passed(hidden_ND, layout.place_RL, layout.end_P)
+
+    def _laid_out(self, parts: Sequence[Part], shape: tuple[int, int]) -> _Layout:
+        """The layout of some parts: that of the last forward, where it was of the same."""
+        key = _key(parts, shape)
+        if self._last is None or key is None or self._last.key != key:
+            num_positions = self._padded(sum(part.segment.count for part in parts))
+            self._last = _Layout(key, parts, shape, num_positions, self._pool, self._model.windows)
+        return self._last
+
+    def _compute(self, layout: _Layout, tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
+        tokens_1N = torch.cat((tokens_RL.flatten(), layout.known_N))[layout.index_N].unsqueeze(0)
+        given_1N = canvas_1N = soft_1ND = None
         if given_RL is not None and self._model.marks_given:
-            given_1N = torch.cat((given_RL.flatten(), torch.zeros_like(known_N, dtype=torch.bool)))[index_N]
-            given_1N = given_1N.unsqueeze(0)
-        attention = PackedAttention(
-            self._pool, [part.segment for part in parts], num_positions, windows=self._model.windows
-        )
-        canvas_1N = soft_1ND = None
-        if canvas_C and not self._autoregressive:
-            index_C = _index(canvas_C, device)
-            canvas_1N = torch.zeros(1, num_positions, dtype=torch.bool, device=device)
-            canvas_1N[0].index_fill_(0, index_C, True)
-            if soft_RLD is not None:
-                soft_1ND = soft_RLD.new_zeros(1, num_positions, soft_RLD.shape[2])
-                soft_1ND[0].index_copy_(0, index_C, soft_RLD.flatten(0, 1)[_index(decided_C, device)])
-        hidden_1ND = self._model(
+            known_N = torch.zeros_like(layout.known_N, dtype=torch.bool)
+            given_1N = torch.cat((given_RL.flatten(), known_N))[layout.index_N].unsqueeze(0)
+        if not self._autoregressive:
+            canvas_1N = layout.canvas_1N
+            if soft_RLD is not None and layout.index_C is not None and layout.decided_C is not None:
+                soft_1ND = soft_RLD.new_zeros(1, tokens_1N.shape[1], soft_RLD.shape[2])
+                soft_1ND[0].index_copy_(0, layout.index_C, soft_RLD.flatten(0, 1)[layout.decided_C])
+        attention = layout.attention
+        hidden_1ND: Tensor = self._model(
             tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND, given_RQ=given_1N
         )
-        self.num_forwards += 1
-        self.num_positions += total
-        return Passed(hidden_1ND.squeeze(0), torch.from_numpy(place_RL).to(device, non_blocking=True), end_P)
+        return hidden_1ND.squeeze(0)
 
     def logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         """Logits [N, V] of some of the positions."""
@@ -163,6 +213,18 @@ class Runner:
 
     def _padded(self, count: int) -> int:
         return count if self._autoregressive and count == 1 else count + -count % WHOLE
+
+
+def _key(parts: Sequence[Part], shape: tuple[int, int]) -> tuple[Hashable, ...] | None:
+    """Equal for parts that are laid out alike; None for some that do not come again, as what is written does not."""
+    if any(part.row is None or part.segment.place_Q is not None for part in parts):
+        return None
+    fields: list[Hashable] = [shape]
+    for part in parts:
+        segment, numbers = part.segment, (part.reads.tobytes(), part.canvas.tobytes())
+        fields.append((id(segment.slot_S), segment.start, segment.end, segment.block, segment.run))
+        fields.append((tuple(part.tokens), part.row, part.shift, *numbers))
+    return tuple(fields)
 
 
 def _find(part: Part, place_C: Numbers, place_L: Numbers) -> None:
