@@ -15,6 +15,7 @@ from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint
 from sfumato.models.packaged import PACKAGED, locate
 from sfumato.training.recipe import Recipe, Run
+from sfumato.training.state import put
 
 ADAPT = f"""
 [adapt]
@@ -184,3 +185,59 @@ def test_a_packaged_checkpoint_that_is_not_there(monkeypatch: pytest.MonkeyPatch
     (tmp_path / PACKAGED[name].file).write_bytes(b"something else")
     with pytest.raises(CheckpointError, match=f"allowed: {PACKAGED[name].sha256}"):
         locate(name)
+
+
+def test_of_low_rank_corrections_what_is_trained_is_little(path: Path, tmp_path: Path):
+    """The base stays as it is, a run that was stopped goes on, and the checkpoint is an ordinary one."""
+    low = ("adapt.lora_rank=4", "adapt.length_buckets=[8, 32]", "objective.length_weight=0.1")
+    run = Run(read(path, *low), tmp_path / "run")
+    model, base = run.trainer.model, load_checkpoint(ASSETS / "tiny-twin").model.state_dict()
+    names = set(run.trainer.average)
+    assert names == {name for name, one in model.named_parameters() if one.requires_grad}
+    assert {name for name in names if "lora" not in name} == {
+        "model.canvas_embed.weight",
+        *(f"model.self_conditioning.mlp.{name}_proj.weight" for name in ("gate", "up", "down")),
+        "model.self_conditioning.norm.weight",
+        "length_head.weight",
+        "length_head.bias",
+    }
+    # Queries, keys, values, output, gate, up and down of two layers.
+    assert len([name for name in names if "lora" in name]) == 2 * 7 * 2
+    run.start()
+    run.trainer.run()
+    run.save_checkpoint()
+    assert all(torch.equal(model.get_parameter(name), base[name]) for name in base if name in model.state_dict())
+    found = load_checkpoint(run.checkpoint_directory).model
+    assert set(found.state_dict()) == set(Run(read(path, *low[1:]), tmp_path / "plain").trainer.model.state_dict())
+    tokens, places = torch.arange(20)[None] + 50, torch.arange(20)[None]
+    with torch.no_grad():
+        put(model, run.trainer.average)
+        one, other = (m.eval()(tokens, places, AttentionSpec(causal=True)) for m in (model, found))
+    torch.testing.assert_close(one, other)
+    changed = [
+        name for name in base if name in found.state_dict() and not torch.equal(found.state_dict()[name], base[name])
+    ]
+    assert len(changed) == 2 * 7
+    # What is kept of the run is what is trained.
+    assert run.trainer.state_path.stat().st_size < 4 * 5 * sum(one.numel() for one in run.trainer.average.values())
+
+    part = Run(read(path, *low), tmp_path / "part", on_record=lambda record: stop() if record["step"] == 3 else None)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        part.trainer.run()
+    again = Run(read(path, *low), tmp_path / "part")
+    again.resume()
+    again.trainer.run()
+    assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(run)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [("adapt.lora_rank=-1", "lora_rank is -1; allowed: 0 or more"), ("adapt.lora_alpha=0", "lora_alpha is 0")],
+)
+def test_corrections_that_are_refused(path: Path, setting: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        read(path, setting)

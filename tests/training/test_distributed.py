@@ -20,6 +20,7 @@ import torch
 from safetensors.torch import load_file
 
 from sfumato.config import load_recipe
+from sfumato.engine.model import ASSETS
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.training.distributed import World, join_world
 from sfumato.training.recipe import Recipe, Run
@@ -59,6 +60,30 @@ unroll_from = 0.3
 [train]
 steps = 8
 warmup = 3
+accumulation = 2
+threads = 1
+save_every_s = 1e9
+"""
+LORA = f"""
+[adapt]
+base = "{ASSETS / "tiny-twin"}"
+layers = 1
+lora_rank = 4
+
+[generation_spec]
+self_conditioning = true
+
+[data]
+tasks = {{ countdown = 1.0 }}
+
+[packing]
+rows = 1
+row_length = 256
+canvas_lengths = [48]
+
+[train]
+steps = 4
+warmup = 1
 accumulation = 2
 threads = 1
 save_every_s = 1e9
@@ -229,6 +254,15 @@ def test_two_processes_have_the_losses_gradients_and_weights_of_one(
     for first, second in pairs:
         for name, value in first.items():
             torch.testing.assert_close(second[name], value, atol=1e-5, rtol=1e-4)
+
+
+def test_low_rank_corrections_of_two_processes_are_those_of_one(launcher: Launcher, tmp_path: Path):
+    """Most of each shard is not trained; what comes out is whole, and merged."""
+    recipe = tmp_path / "lora.toml"
+    recipe.write_text(LORA)
+    alone(recipe, tmp_path / "one")
+    launcher.run(recipe, tmp_path / "two")
+    assert_same_run(tmp_path / "one", tmp_path / "two", steps=4)
 
 
 def test_muon_moves_sharded_matrices_as_whole_ones(launcher: Launcher, recipe: Path, tmp_path: Path):

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -295,7 +296,7 @@ def test_an_interrupt_at_a_bad_moment_waits_until_the_state_is_whole(
     trainer = make_trainer(tmp_path / "one", evaluate=lambda model, step: {}, eval_every=3)
     name, owner = {
         "update": ("step", trainer.optimizers["adamw"]),
-        "swap": ("load_state_dict", trainer.model),
+        "swap": ("put", sys.modules[Trainer.__module__]),
         "log": ("_log", trainer),
     }[moment]
     inner = getattr(owner, name)

@@ -72,7 +72,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     except KeyboardInterrupt:
         raise interrupted(resuming("rl", recipe, overrides or (), directory), trainer) from None
     checkpoint = directory / "checkpoint"
-    save_checkpoint(checkpoint, trainer.model, model.spec, generation=model.generation, tensors=trainer.average)
+    save_checkpoint(checkpoint, trainer.model, model.spec, generation=model.generation, tensors=trainer.averaged())
     model.tokenizer.save(checkpoint)
     typer.echo(json.dumps(_summary(trainer, checkpoint)))
 

@@ -22,6 +22,7 @@ from sfumato.errors import ConfigError
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.lora import add_lora
 from sfumato.models.packaged import PACKAGED, locate
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
@@ -74,10 +75,19 @@ class AdaptConfig:
     self_conditioning: bool = True
     length_buckets: tuple[int, ...] = ()
     """What it gets besides, as in `DecoderConfig`; all of it starts at zero, where the model is what it was."""
+    lora_rank: int = 0
+    """Rank of the corrections that its layers' matrices learn, while they and all else of it stay as they are (LoRA);
+    what it gets besides is trained whole. 0 trains everything."""
+    lora_alpha: float = 32.0
+    """Corrections are multiplied by this over their rank."""
 
     def __post_init__(self) -> None:
         if self.layers < 0:
             raise ConfigError(f"adapt.layers is {self.layers}; allowed: 0 or more")
+        if self.lora_rank < 0:
+            raise ConfigError(f"adapt.lora_rank is {self.lora_rank}; allowed: 0 or more")
+        if not 0.0 < self.lora_alpha < math.inf:
+            raise ConfigError(f"adapt.lora_alpha is {self.lora_alpha}; allowed: more than 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +261,7 @@ class Run:
 
     def save_checkpoint(self) -> None:
         """Write the averaged weights as a checkpoint directory, tokenizer included."""
-        weights = self.world.whole(self.trainer.average)
+        weights = self.trainer.averaged()
         if self.world.leads:
             save_checkpoint(
                 self.checkpoint_directory,
@@ -336,6 +346,10 @@ def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
     own = model.state_dict()
     start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
     model.load_state_dict(own | start)
+    if adapt.lora_rank:
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name not in start)
+        add_lora(model, adapt.lora_rank, adapt.lora_alpha, seed=seed)
     return model
 
 

@@ -1,9 +1,9 @@
 """The state of a run: everything that cannot be computed again from (recipe, step).
 
-Data order and noise depend only on the seed and the step, so the state is tensors (weights, their moving average,
-optimizer moments) and a few numbers. One process keeps it in one file, several keep their shards side by side in a
-directory; either is replaced by a rename, so that a kill at any moment leaves the old state or the new one. The names
-are the same in both, and any number of processes resumes from either.
+Data order and noise depend only on the seed and the step, so the state is tensors (weights that are trained, their
+moving average, optimizer moments) and a few numbers. One process keeps it in one file, several keep their shards side
+by side in a directory; either is replaced by a rename, so that a kill at any moment leaves the old state or the new
+one. The names are the same in both, and any number of processes resumes from either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
@@ -73,7 +73,7 @@ def save_state(
     Raises:
         CheckpointError: if it cannot be written; the previous state survives.
     """
-    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    tensors: dict[str, Tensor] = {f"model.{name}": tensor for name, tensor in trained(model).items()}
     tensors |= {f"average.{name}": tensor for name, tensor in average.items()}
     for name, optimizer in optimizers.items():
         for index, moments in optimizer.state_dict()["state"].items():
@@ -107,8 +107,8 @@ def load_state(
         for name, optimizer in optimizers.items()
         for index, parameter in enumerate(one for group in optimizer.param_groups for one in group["params"])
     }
-    weights = model.state_dict()
-    wanted = {f"model.{name}": tensor for name, tensor in weights.items()}
+    weights = trained(model)
+    wanted: dict[str, Tensor] = {f"model.{name}": tensor for name, tensor in weights.items()}
     wanted |= {f"average.{name}": tensor for name, tensor in average.items()}
 
     def target(name: str, shape: tuple[int, ...]) -> Tensor:
@@ -125,7 +125,10 @@ def load_state(
     except (SafetensorError, CheckpointException, OSError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"cannot resume from {path}: {_said(error)}") from None
     try:
-        model.load_state_dict(_within(tensors, "model."))
+        stored = _within(tensors, "model.")
+        if stored.keys() - weights.keys():
+            raise KeyError(min(stored.keys() - weights.keys()))
+        put(model, stored)
         for name, tensor in average.items():
             tensor.copy_(tensors[f"average.{name}"])
     except (KeyError, RuntimeError) as error:
@@ -144,6 +147,25 @@ def load_state(
             moments.setdefault(int(index), {})[moment] = tensor
         optimizer.load_state_dict({**state, "state": moments})
     return progress
+
+
+def trained(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that training changes, by name; the others are what they were at the start of the run."""
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
+@torch.no_grad()
+def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give a model's trained parameters their values.
+
+    Raises:
+        KeyError: naming one that is missing.
+        RuntimeError: if one has another shape.
+    """
+    for name, parameter in trained(model).items():
+        if weights[name].shape != parameter.shape:
+            raise RuntimeError(f"{name} has shape {list(weights[name].shape)}, not {list(parameter.shape)}")
+        parameter.copy_(weights[name])
 
 
 def newest_state(path: Path) -> Path | None:

@@ -30,10 +30,11 @@ from sfumato.diffusion.process import Process
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.hardware import find_device
 from sfumato.models.decoder import Decoder
+from sfumato.models.lora import merged
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World, local, recompute, shard
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
-from sfumato.training.state import Progress, load_state, save_state
+from sfumato.training.state import Progress, load_state, put, save_state, trained
 
 Record = dict[str, Any]
 MOST_REFUSED_IN_A_ROW = 20
@@ -148,7 +149,7 @@ class Loop(ABC):
         self.directory = directory
         self._evaluate = evaluate
         self._on_record = on_record
-        self.average = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        self.average = {name: parameter.detach().clone() for name, parameter in trained(model).items()}
         self.optimizers = make_optimizers(model, config)
 
     @abstractmethod
@@ -296,7 +297,7 @@ class Loop(ABC):
     def _update_average(self, step: int) -> None:
         # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
         decay = min(self.config.average, (1 + step) / (10 + step))
-        parameters = [local(parameter.detach()) for parameter in self.model.parameters()]
+        parameters = [local(parameter.detach()) for parameter in trained(self.model).values()]
         torch._foreach_lerp_([local(average) for average in self.average.values()], parameters, 1.0 - decay)
 
     def _evaluation(self) -> Record:
@@ -309,17 +310,22 @@ class Loop(ABC):
         if self._evaluate is None:
             return {}
         if self.world.mesh is not None:
-            whole = self.world.whole(self.average)
+            whole = self.averaged()
             return self._evaluate(self._unsharded(whole), self.progress.step) if self.world.leads else {}
-        trained = {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
+        before = {name: parameter.detach().clone() for name, parameter in trained(self.model).items()}
         try:
             with _uninterrupted():
-                self.model.load_state_dict(self.average)
+                put(self.model, self.average)
             self.model.eval()
             return dict(self._evaluate(self.model, self.progress.step))
         finally:
             with _uninterrupted():
-                self.model.load_state_dict(trained)
+                put(self.model, before)
+
+    def averaged(self) -> dict[str, Tensor]:
+        """The averaged weights of the whole model, corrections merged; in the first process, the others get none."""
+        fixed = {name: one.detach() for name, one in self.model.named_parameters() if name not in self.average}
+        return merged(self.model, self.world.whole(fixed | self.average))
 
     def _unsharded(self, weights: dict[str, Tensor]) -> Decoder:
         """A model of these weights in this process alone, to be evaluated."""
@@ -446,10 +452,10 @@ def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.opti
 
     Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
     """
-    inside = [parameter for name, parameter in model.named_parameters() if ".layers." in name and parameter.dim() == 2]
+    inside = [one for name, one in trained(model).items() if ".layers." in name and one.dim() == 2]
     muon = inside if config.muon_lr > 0 else []
     taken = {id(parameter) for parameter in muon}
-    rest = [parameter for parameter in model.parameters() if id(parameter) not in taken]
+    rest = [parameter for parameter in trained(model).values() if id(parameter) not in taken]
     groups = [
         {"params": [p for p in rest if p.dim() >= 2], "weight_decay": config.weight_decay},
         {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
