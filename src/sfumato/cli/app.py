@@ -17,6 +17,7 @@ from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.heads import heads
 from sfumato.cli.memory import keep_freed_memory
+from sfumato.cli.pull import pull
 from sfumato.cli.rl import rl
 from sfumato.cli.run import run
 from sfumato.cli.train import adapt, distil, train
@@ -84,6 +85,7 @@ for trained in (train, adapt, distil, heads, rl):
 app.command("eval", cls=Command)(evaluate)
 app.command(cls=Command)(doctor)
 app.command(cls=Command)(convert)
+app.command(cls=Command)(pull)
 for measured in COMMANDS:
     bench.command(cls=Command)(measured)
 app.add_typer(bench, name="bench")

