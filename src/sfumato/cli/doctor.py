@@ -13,8 +13,8 @@ import typer
 
 CANVAS, PREFIX = 64, 128
 """Positions of the step whose time is predicted."""
-PACKAGES = ("torch", "tokenizers", "safetensors", "numpy", "jinja2", "typer", "rich")
-EXTRAS = ("tensorboard", "reasoning_gym", "gguf", "outlines_core", "jsonschema", "numba")
+PACKAGES = ("torch", "tokenizers", "safetensors", "numpy", "numba", "jinja2", "typer", "rich")
+EXTRAS = ("tensorboard", "reasoning_gym", "gguf", "outlines_core", "jsonschema")
 
 
 def doctor(

@@ -36,20 +36,19 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
     """
     from sfumato.errors import unknown
     from sfumato.hardware import GPUS
-    from sfumato.training.plan import MFU, count_model, plan
+    from sfumato.training.plan import MFU, count_parameters, plan
+    from sfumato.training.recipe import outline
 
     if gpu not in GPUS:
         raise ConfigError(unknown("gpu", gpu, GPUS))
     mfu = MFU if mfu is None else mfu
     recipe = _recipe(subject, overrides)
-    model = recipe.model
-    if model is None:
-        raise ConfigError(f"{subject} has no [model]; allowed: one that has, or the directory of the checkpoint itself")
-    count = count_model(model)
+    model = outline(recipe)
+    count = count_parameters(model)
 
     def planned(kind: str, num_gpus: int, recompute: bool) -> Plan:
         train = dataclasses.replace(recipe.train, recompute=recompute)
-        tables = (model, recipe.packing, recipe.objective, train)
+        tables = (model.config, recipe.packing, recipe.objective, train)
         return plan(*tables, gpu=kind, num_gpus=num_gpus, mfu=mfu, count=count)
 
     if as_json:
@@ -63,6 +62,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
             "model": str(subject),
             "parameters": count.total,
             "active_parameters": count.active,
+            "trained_parameters": count.trained,
             "dtype": recipe.train.precision,
             "rows": recipe.packing.rows,
             "row_length": recipe.packing.row_length,
@@ -72,6 +72,8 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         typer.echo(json.dumps(report))
         return
     active = f", {count.active / 1e9:.2f} billion active" if count.active < count.total else ""
+    if count.trained < count.total:
+        active += f", {count.trained / 1e6:.1f} million trained"
     packing = recipe.packing
     typer.echo(
         f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in {recipe.train.precision}; "

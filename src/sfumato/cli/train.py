@@ -132,7 +132,7 @@ def _train(recipe: Recipe, directory: Path, world: World, *, resume: bool, again
             if world.leads:
                 sinks.append(stack.enter_context(showing(directory.name, run.trainer, _describe)))
                 sinks.append(stack.enter_context(scalars(directory / "tensorboard", run.trainer)))
-            run.trainer.run()
+            run.train()
     except KeyboardInterrupt:
         raise interrupted(again, run.trainer) from None
     run.save_checkpoint()

@@ -20,6 +20,7 @@ from sfumato.errors import ConfigError, unknown
 from sfumato.hardware import GPUS
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.state import trained
 from sfumato.training.trainer import TrainConfig
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -94,6 +95,8 @@ class ModelCount:
     """All, the shared embedding counted once."""
     active: int
     """Those that one position goes through: of a mixture, the chosen experts alone."""
+    trained: int
+    """Those that training changes."""
     layers: tuple[int, ...]
     """Of each layer; what is not in them (embedding, head, norms, self-conditioning) is gathered apart."""
 
@@ -139,7 +142,7 @@ class Plan:
     positions: int
     """Of a step: clean halves, canvases and padding."""
     state_bytes: dict[str, float]
-    """Of each GPU, sharded: weights, gradients, optimizer, average."""
+    """Of each GPU, sharded: weights, gradients, optimizer, average; and a teacher, whole, if there is one."""
     gathered_bytes: float
     """Of each GPU: whole copies of what computes, and of what the next layer will."""
     activation_bytes: float
@@ -180,14 +183,24 @@ class Plan:
 def count_model(config: DecoderConfig) -> ModelCount:
     """Count a decoder's parameters; none is made."""
     with torch.device("meta"):
-        model = Decoder(config)
+        return count_parameters(Decoder(config))
+
+
+def count_parameters(model: Decoder) -> ModelCount:
+    """Count the parameters of a decoder, which may be on the meta device."""
+    config = model.config
     layers = tuple(sum(one.numel() for one in layer.parameters()) for layer in model.model.layers)
     idle = 0
     if config.moe is not None:
         one = 3 * config.hidden_size * config.moe.moe_intermediate_size
         mixed = config.num_hidden_layers - config.moe.first_k_dense_replace
         idle = mixed * one * (config.moe.num_experts - config.moe.num_experts_per_tok)
-    return ModelCount(total=model.num_parameters, active=model.num_parameters - idle, layers=layers)
+    return ModelCount(
+        total=model.num_parameters,
+        active=model.num_parameters - idle,
+        trained=sum(one.numel() for one in trained(model).values()),
+        layers=layers,
+    )
 
 
 def batch_cost(
@@ -310,7 +323,11 @@ def plan(
         self_conditioned=share > 0.0,
         recompute=train.recompute,
     )
-    batch_operations = cost.forward_operations + cost.backward_operations + in_company * cost.first_pass_operations
+    # Half of a backward is gradients of weights, which those that are not trained do without.
+    spared = cost.forward_operations * (1.0 - count.trained / count.total)
+    teacher = 0.0 if objective.teacher_weight == 0.0 else objective.teacher_until * cost.forward_operations
+    batch_operations = cost.forward_operations + cost.backward_operations - spared + teacher
+    batch_operations += in_company * cost.first_pass_operations
     operations = own * num_gpus * batch_operations
 
     layers, around, largest = sum(count.layers), count.around, max(count.layers)
@@ -318,12 +335,16 @@ def plan(
     if num_gpus > 1 or train.precision != "float32":
         # Weights of two layers and what is around them, their gradients, and those being reduced, in float32.
         gathered = size * (around + 2 * largest) + size * (around + largest) + 4 * max(around, largest)
-    state = {name: each * count.total / num_gpus for name, each in STATE_BYTES.items()}
+    state = {name: each * count.trained / num_gpus for name, each in STATE_BYTES.items()}
+    state["weights"] = STATE_BYTES["weights"] * count.total / num_gpus
+    if teacher:
+        # Every process has it whole.
+        state["teacher"] = float(STATE_BYTES["weights"] * count.total)
     activations = float(cost.kept_bytes + cost.transient_bytes)
     memory = sum(state.values()) + gathered + activations
 
     others = (num_gpus - 1) / num_gpus
-    exchanged = own * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.total)
+    exchanged = own * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.trained)
     rate = peaks.link_bytes_per_s
     if num_gpus > GPUS_OF_A_NODE:
         rate = min(rate, peaks.network_bytes_per_s)
@@ -343,7 +364,7 @@ def plan(
         exchanged_bytes=exchanged,
         compute_s=operations / num_gpus / (peaks.operations_per_s[train.precision] * mfu),
         exchange_s=exchanged / (rate * LINK_SHARE),
-        optimizer_s=STATE_TRAFFIC * count.total / num_gpus / peaks.bytes_per_s,
+        optimizer_s=STATE_TRAFFIC * count.trained / num_gpus / peaks.bytes_per_s,
     )
 
 

@@ -7,10 +7,12 @@ import dataclasses
 import json
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import torch
 
 from sfumato.config import changes
 from sfumato.data.packing import PackingConfig
@@ -18,16 +20,19 @@ from sfumato.data.sources import make_source, read_records
 from sfumato.data.tasks import draw, find_task
 from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.diffusion.process import make_process
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.gguf_file import GGUFFile, opened
-from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
+from sfumato.hardware import GPUS
+from sfumato.models.checkpoint import build, load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.delta import base_place
 from sfumato.models.lora import add_lora
+from sfumato.models.model import Model
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.plan import count_parameters, plan
 from sfumato.training.rl import RLConfig
 from sfumato.training.trainer import Record, TrainConfig, Trainer
 
@@ -259,6 +264,43 @@ class Run:
         check_recipe(self.recipe_path, self.recipe)
         self.trainer.resume()
 
+    def train(self) -> None:
+        """Train to the last step, see `Loop.run`.
+
+        Raises:
+            SfumatoError: also if memory does not suffice, with what the run needs and how it would need less.
+        """
+        try:
+            self.trainer.run()
+        except (RuntimeError, MemoryError) as error:
+            if not _is_of_memory(error):
+                raise
+            raise SfumatoError(self._out_of_memory()) from error
+
+    def _out_of_memory(self) -> str:
+        recipe, model = self.recipe, self.trainer.model
+        needed = plan(
+            self.shape,
+            recipe.packing,
+            recipe.objective,
+            recipe.train,
+            gpu=next(iter(GPUS)),
+            num_gpus=self.world.size,
+            count=count_parameters(model),
+        )
+        held = sum(needed.state_bytes.values())
+        advice = "lower packing.rows or packing.row_length"
+        if not recipe.train.recompute:
+            advice += ", or set train.recompute = true"
+        if recipe.adapt is not None and not recipe.adapt.lora_rank:
+            advice += ", or adapt.lora_rank = 16"
+        return (
+            f"out of memory at step {self.trainer.progress.step + 1}. By its plan a step takes up to "
+            f"{needed.memory_bytes / 1e9:.1f} GB: {held / 1e9:.1f} for weights, gradients, optimizer and average, "
+            f"{needed.gathered_bytes / 1e9:.1f} for copies, {needed.activation_bytes / 1e9:.1f} for activations; "
+            f"{advice}"
+        )
+
     def save_checkpoint(self) -> None:
         """Write the averaged weights as a checkpoint directory, tokenizer included."""
         weights = self.trainer.averaged()
@@ -320,33 +362,68 @@ class Run:
         return model
 
 
+def outline(recipe: Recipe) -> Decoder:
+    """The model of a recipe without its weights, on the meta device; what is trained of it asks for a gradient.
+
+    Raises:
+        ConfigError: if the recipe has no model, or not one that is trained here.
+    """
+    if recipe.adapt is not None:
+        base, spec, _ = build(base_place(recipe.adapt.base))
+        with torch.device("meta"):
+            model = Decoder(_adapted_config(recipe.adapt, base, spec))
+        _correct(model, recipe.adapt, base.state_dict().keys(), recipe.train.seed)
+        return model
+    if recipe.model is not None:
+        with torch.device("meta"):
+            return Decoder(recipe.model)
+    if not recipe.init_from:
+        raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
+    found = build(Path(recipe.init_from))[0]
+    if not isinstance(found, Decoder):
+        raise ConfigError(f"init_from is {recipe.init_from}, a {type(found).__name__}; allowed: a model of ours")
+    return found
+
+
 def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
     """An autoregressive checkpoint with what a canvas needs, which starts at zero."""
     found = load_checkpoint(base_place(adapt.base))
-    if not isinstance(found.model, Decoder) or not found.spec.autoregressive:
-        raise ConfigError(f"adapt.base is {adapt.base}; allowed: an autoregressive checkpoint of a Llama or Qwen shape")
-    shape, layers = found.model.config, adapt.layers or found.model.config.num_hidden_layers
-    if layers > shape.num_hidden_layers:
-        raise ConfigError(f"adapt.layers is {layers}; allowed: up to {shape.num_hidden_layers}, those of {adapt.base}")
-    model = Decoder(
-        dataclasses.replace(
-            shape,
-            num_hidden_layers=layers,
-            canvas_embedding=adapt.canvas_embedding,
-            given_embedding=adapt.given_embedding,
-            self_conditioning=adapt.self_conditioning,
-            length_buckets=adapt.length_buckets,
-        )
-    )
+    model = Decoder(_adapted_config(adapt, found.model, found.spec))
     model.initialize(seed)
     own = model.state_dict()
     start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
     model.load_state_dict(own | start)
+    _correct(model, adapt, start, seed)
+    return model
+
+
+def _correct(model: Decoder, adapt: AdaptConfig, start: Collection[str], seed: int) -> None:
+    """Leave what the base gave as it is and train corrections of it, if that is how it is adapted."""
     if adapt.lora_rank:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name not in start)
         add_lora(model, adapt.lora_rank, adapt.lora_alpha, seed=seed)
-    return model
+
+
+def _adapted_config(adapt: AdaptConfig, base: Model, spec: GenerationSpec) -> DecoderConfig:
+    if not isinstance(base, Decoder) or not spec.autoregressive:
+        raise ConfigError(f"adapt.base is {adapt.base}; allowed: an autoregressive checkpoint of a Llama or Qwen shape")
+    shape, layers = base.config, adapt.layers or base.config.num_hidden_layers
+    if layers > shape.num_hidden_layers:
+        raise ConfigError(f"adapt.layers is {layers}; allowed: up to {shape.num_hidden_layers}, those of {adapt.base}")
+    return dataclasses.replace(
+        shape,
+        num_hidden_layers=layers,
+        canvas_embedding=adapt.canvas_embedding,
+        given_embedding=adapt.given_embedding,
+        self_conditioning=adapt.self_conditioning,
+        length_buckets=adapt.length_buckets,
+    )
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    # What the CPU's allocator says has no type of its own.
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
 
 
 def write_recipe(path: Path, recipe: DataclassInstance) -> None:
