@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+from sfumato.engine.model import ASSETS
+
 RECIPE = """
 [model]
 vocab_size = 261
@@ -91,3 +93,29 @@ def test_what_is_refused(sfumato, args, message):
     done = sfumato("train", *args)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_a_recipe_that_adapts_is_planned_by_its_base(sfumato, recipe):
+    """With its teacher, and with corrections alone for what is trained."""
+    table = RECIPE[RECIPE.index("[data]") :] + f'\n[adapt]\nbase = "{ASSETS / "tiny-twin"}"\n'
+    recipe.write_text(table)
+    plain, low, taught = (
+        json.loads(sfumato("train", recipe, "--plan", "--json", *settings).stdout)
+        for settings in ((), ("--set", "adapt.lora_rank=8"), ("--set", "objective.teacher_weight=0.5"))
+    )
+    assert plain["parameters"] == plain["trained_parameters"]
+    assert low["parameters"] > 2 * low["trained_parameters"]
+    states = [report["plans"][0]["state_bytes"] for report in (plain, low, taught)]
+    assert states[1]["optimizer"] == 8 * low["trained_parameters"]
+    assert states[1]["weights"] == 4 * low["parameters"]
+    assert states[2] == states[0] | {"teacher": 4 * plain["parameters"]}
+    assert low["plans"][0]["operations"] < plain["plans"][0]["operations"] < taught["plans"][0]["operations"]
+    done = sfumato("train", recipe, "--plan", "--set", "adapt.lora_rank=8")
+    assert " million trained" in done.stdout.splitlines()[0]
+
+
+def test_a_recipe_without_a_model(sfumato, recipe):
+    recipe.write_text(RECIPE[RECIPE.index("[data]") :])
+    done = sfumato("train", recipe, "--plan")
+    assert done.exit_code == 2
+    assert "allowed: [model], [adapt], or init_from" in done.stderr
