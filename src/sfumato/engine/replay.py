@@ -73,7 +73,7 @@ class Replayer:
         shapes = tuple(None if one is None else (one.shape, one.dtype) for one in inputs)
         if key is None or (key, shapes) != self._key:
             # Taken as it is the first time, which also prepares what must not be prepared in a recording.
-            self._forget(None if key is None else (key, shapes))
+            self._key, self._replay, self._inputs = (key, shapes), None, []
             return compute(*inputs)
         if self._replay is None:
             held = [None if one is None else one.clone() for one in inputs]
@@ -90,6 +90,3 @@ class Replayer:
                     own.copy_(one)
         self.num_replays += 1
         return self._replay()
-
-    def _forget(self, key: Hashable) -> None:
-        self._key, self._replay, self._inputs = key, None, []

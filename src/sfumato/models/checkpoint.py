@@ -20,13 +20,13 @@ from torch.overrides import TorchFunctionMode
 from sfumato.errors import CheckpointError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.models.delta import DELTA, DeltaSource, save_delta
+from sfumato.models.delta import DELTA, save_delta, tensors_of
 from sfumato.models.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
 from sfumato.models.quantize import finish, install, quantizable
 from sfumato.models.quantized import Bits, Quantization, QuantizedWeight
-from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
+from sfumato.models.tensors import WEIGHTS, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 
@@ -137,14 +137,10 @@ def load_checkpoint(
     model, spec, kind = build(place)
     family = FAMILIES[kind]
     generation: dict[str, Any] = {}
-    source: TensorSource
-    if isinstance(place, GGUFFile):
-        source = GGUFSource(place)
-    else:
-        source = DeltaSource(place) if (place / DELTA).exists() else SafetensorsSource(place)
+    if not isinstance(place, GGUFFile):
         generation_file = place / "generation_config.json"
         generation = read_json(generation_file) if generation_file.exists() else {}
-    fill(model, family, source, dtype, quantization)
+    fill(model, family, tensors_of(place), dtype, quantization)
     return Checkpoint(model.eval(), spec, family.generation(generation))
 
 

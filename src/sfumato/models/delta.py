@@ -50,7 +50,7 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
         CheckpointError: if the base cannot be read, or a file not be written.
     """
     place, kept = base_place(base), Quantization(bits)
-    source, new = _source(place), dict(weights)
+    source, new = tensors_of(place), dict(weights)
     stored: dict[str, Tensor] = {}
     taken = []
     for name, tensor in source:
@@ -96,7 +96,7 @@ class DeltaSource:
         self.where = str(directory)
         self._path = directory / DELTA
         self._kept = Quantization(told["bits"])
-        self._base = _source(place)
+        self._base = tensors_of(place)
         self._taken = frozenset(map(str, told["taken"]))
         # A packaged one was checked where it was found.
         if told["base"] not in PACKAGED and (found := _sha256(place)) != told["sha256"]:
@@ -157,9 +157,16 @@ def _stored(name: str, tensor: Tensor, before: Tensor | None, kept: Quantization
     return {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
 
 
-def _source(place: Path) -> TensorSource:
-    found = opened(place)
-    return GGUFSource(found) if isinstance(found, GGUFFile) else SafetensorsSource(found)
+def tensors_of(place: Path | GGUFFile) -> TensorSource:
+    """The tensors of a checkpoint, however it holds them.
+
+    Raises:
+        CheckpointError: see the sources.
+    """
+    place = opened(place)
+    if isinstance(place, GGUFFile):
+        return GGUFSource(place)
+    return DeltaSource(place) if (place / DELTA).exists() else SafetensorsSource(place)
 
 
 def _sha256(place: Path) -> str:

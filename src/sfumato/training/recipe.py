@@ -339,15 +339,12 @@ class Run:
     def _start(self) -> Decoder:
         """The model before its first step."""
         recipe = self.recipe
+        _check_model(recipe)
         if recipe.adapt is not None:
-            if recipe.model is not None or recipe.init_from:
-                raise ConfigError("[adapt] says what the model is and where it starts; leave [model] and init_from out")
             return _adapted(recipe.adapt, recipe.train.seed)
-        if recipe.model is None and not recipe.init_from:
-            raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
-        found = load_checkpoint(Path(recipe.init_from)).model if recipe.init_from else None
-        if found is not None and not isinstance(found, Decoder):
-            raise ConfigError(f"init_from is {recipe.init_from}, a {type(found).__name__}; allowed: a model of ours")
+        found = None
+        if recipe.init_from:
+            found = _of_ours(load_checkpoint(Path(recipe.init_from)).model, recipe.init_from)
         if recipe.model is None:
             assert found is not None
             return found.requires_grad_(True)
@@ -368,6 +365,7 @@ def outline(recipe: Recipe) -> Decoder:
     Raises:
         ConfigError: if the recipe has no model, or not one that is trained here.
     """
+    _check_model(recipe)
     if recipe.adapt is not None:
         base, spec, _ = build(base_place(recipe.adapt.base))
         with torch.device("meta"):
@@ -377,12 +375,21 @@ def outline(recipe: Recipe) -> Decoder:
     if recipe.model is not None:
         with torch.device("meta"):
             return Decoder(recipe.model)
-    if not recipe.init_from:
+    return _of_ours(build(Path(recipe.init_from))[0], recipe.init_from)
+
+
+def _check_model(recipe: Recipe) -> None:
+    """Refuse a recipe that does not say what its model is, or says it twice."""
+    if recipe.adapt is not None and (recipe.model is not None or recipe.init_from):
+        raise ConfigError("[adapt] says what the model is and where it starts; leave [model] and init_from out")
+    if recipe.adapt is None and recipe.model is None and not recipe.init_from:
         raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
-    found = build(Path(recipe.init_from))[0]
-    if not isinstance(found, Decoder):
-        raise ConfigError(f"init_from is {recipe.init_from}, a {type(found).__name__}; allowed: a model of ours")
-    return found
+
+
+def _of_ours(model: Model, init_from: str) -> Decoder:
+    if not isinstance(model, Decoder):
+        raise ConfigError(f"init_from is {init_from}, a {type(model).__name__}; allowed: a model of ours")
+    return model
 
 
 def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
