@@ -60,7 +60,9 @@ gpu-bench: .venv/.ready-dev
 	@run() { [ -s $(GPU_BENCH)/$$1.jsonl ] && return; file=$$1; shift; \
 	  $(BIN)/sfumato bench "$$@" $(GPU) > $(GPU_BENCH)/$$file.partial && mv $(GPU_BENCH)/$$file.partial $(GPU_BENCH)/$$file.jsonl; }; \
 	run gemma-latency latency diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16,24 --repeats 3 && \
+	run gemma-latency-fp8 latency diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16,24 --repeats 3 --quantize fp8 && \
 	run llada-latency latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 && \
+	run llada-latency-fp8 latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 --quantize fp8 && \
 	run gemma-throughput throughput diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16 --concurrency 1,4,16,64 --requests 64
 
 soak: .venv/.ready

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,10 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 # A shell that starts tests in the background has them ignore Ctrl-C, and so would every program that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where there is no GPU its kernels are interpreted; read when Triton is imported.
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
 
 # Every switch of the decoder that changes what its layers compute.
 VARIANTS: dict[str, dict[str, Any]] = {

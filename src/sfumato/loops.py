@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -678,23 +678,6 @@ def refine(
     _REFINE(num_rows, 4 * logits_NV.numel(), *numbers, *(x.data_ptr() for x in tensors))
 
 
-class Reading(NamedTuple):
-    """What `read` gives of each position."""
-
-    best_N: Tensor
-    """int64; the most probable token."""
-    drawn_N: Tensor
-    """int64; the one that was drawn."""
-    confidence_N: Tensor
-    """The probability of that."""
-    entropy_N: Tensor
-    """In nats."""
-    margin_N: Tensor
-    """Probability of the best token less that of the next; NaN if the logits are broken."""
-    total_N: Tensor
-    """Sum of the weights."""
-
-
 def read(
     logits_NV: Tensor,
     scale_N: Tensor,
@@ -706,7 +689,7 @@ def read(
     mask_id: int | None = None,
     weigh: bool = False,
     factor_V: Tensor | None = None,
-) -> tuple[Reading, Tensor | None]:
+) -> tuple[Tensor, Tensor, Tensor | None]:
     """Read rows of logits: one draw each, by inverting the distribution function, and what is known of them.
 
     Args:
@@ -721,7 +704,10 @@ def read(
         factor_V: have them times these, from 0 to 1, in two digits, see `digits`.
 
     Returns:
-        The reading, and the weights, float32 [N, V] or int8 [2 N, V]; None if they are not wanted.
+        tokens_2N: int64; the most probable token of each row, and the one that was drawn.
+        numbers_4N: the probability of that; the entropy in nats; the probability of the best token less that of the
+            next, NaN if the logits are broken; the sum of the weights.
+        weights: float32 [N, V] or int8 [2 N, V]; None if they are not wanted.
     """
     logits_NV = logits_NV.contiguous()
     num_rows, size = logits_NV.shape
@@ -740,7 +726,7 @@ def read(
     )
     more = (tokens_2N if weights is None else weights, scale_N if factor_V is None else factor_V)
     _READ(num_rows, 8 * logits_NV.numel(), *sizes, *(x.data_ptr() for x in (*tensors, *more)))
-    return Reading(*tokens_2N, *numbers_4N), weights
+    return tokens_2N, numbers_4N, weights
 
 
 class _Kept(threading.local):

@@ -19,16 +19,18 @@ from sfumato.models.operations import TORCH, compiled, use
 from sfumato.models.quantize import quantize_model
 from sfumato.models.quantized import (
     QUANTIZATIONS,
+    Float8Product,
     IntegerProduct,
     IntegerTable,
     Quantization,
     QuantizedLinear,
     QuantizedWeight,
+    grouped_product,
     project,
 )
 from sfumato.spec import GenerationSpec
 
-MOE = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, num_shared_experts=1)}
+MOE = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, num_shared_experts=1)}
 
 
 @pytest.mark.parametrize(("bits", "group"), [(8, 0), (8, 16), (4, 0), (4, 16)])
@@ -64,7 +66,11 @@ def test_parts_make_the_whole():
     assert torch.equal(whole.dequantized(), parts.dequantized())
 
 
-@pytest.mark.parametrize(("bits", "worst"), [(8, 0.1), (4, 0.8)])
+@pytest.mark.parametrize(
+    ("quantization", "worst"),
+    [(Quantization(bits=8), 0.1), (Quantization(bits=4), 0.8), (QUANTIZATIONS["fp8"], 0.5)],
+    ids=["8 bits", "4 bits", "floats of 8 bits"],
+)
 @pytest.mark.parametrize(
     "changes", [{}, {"attention_bias": True, "tie_word_embeddings": False}, MOE], ids=["plain", "biases", "experts"]
 )
@@ -72,14 +78,14 @@ def test_a_model_in_few_bits_stays_close(
     make_decoder: Callable[..., Decoder],
     draw: Callable[..., list[int]],
     tmp_path: Path,
-    bits: Any,
+    quantization: Quantization,
     worst: float,
     changes: dict[str, Any],
 ):
     """Relative to how much logits vary; embeddings, heads, routers and norms are what they were."""
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, **changes)
     save_checkpoint(tmp_path, model, GenerationSpec())
-    few = load_checkpoint(tmp_path, quantization=Quantization(bits=bits)).model
+    few = load_checkpoint(tmp_path, quantization=quantization).model
     tokens = torch.tensor([draw(20)])
     with torch.no_grad():
         expected, found = (
@@ -96,7 +102,13 @@ def test_a_model_in_few_bits_stays_close(
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"bits": 5}, "bits is 5; allowed: 8 or 4"), ({"group": 3}, "group is 3")]
+    ("settings", "message"),
+    [
+        ({"bits": 5}, "bits is 5; allowed: 8 or 4"),
+        ({"group": 3}, "group is 3"),
+        ({"arithmetic": "int4"}, "unknown arithmetic 'int4'"),
+        ({"arithmetic": "float8", "bits": 4}, "float8 arithmetic with bits 4 and group 0; allowed: bits 8 and group 0"),
+    ],
 )
 def test_settings_that_are_refused(settings: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
@@ -108,10 +120,10 @@ def test_an_odd_number_of_inputs_does_not_pack():
         QuantizedWeight(torch.Size([2, 7]), Quantization(bits=4), torch.float32)
 
 
-def hold(linears: list[torch.nn.Linear]) -> list[QuantizedLinear]:
+def hold(linears: list[torch.nn.Linear], way: str = "w8a8") -> list[QuantizedLinear]:
     held = []
     for linear in linears:
-        weight = QuantizedWeight(linear.weight.shape, QUANTIZATIONS["w8a8"], torch.float32)
+        weight = QuantizedWeight(linear.weight.shape, QUANTIZATIONS[way], torch.float32)
         weight.put((), linear.weight.detach())
         held.append(QuantizedLinear(weight, linear.bias))
     return held
@@ -133,6 +145,46 @@ def test_a_product_of_integers_is_that_of_floats_but_for_rounding(biased: bool):
     errors = [float(torch.cat(out, -1).sub(torch.cat(expected, -1)).abs().mean()) for out in (rough, fine)]
     assert errors[1] < errors[0] / 2
     assert errors[1] < 0.03
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_product_of_floats_of_eight_bits_is_that_of_floats_but_for_rounding(biased: bool):
+    torch.manual_seed(0)
+    linears = [torch.nn.Linear(64, size, bias=biased) for size in (16, 32)]
+    x = torch.randn(2, 20, 64)
+    # One input is far larger than the others, which stay as exact as they were.
+    x[..., 5] *= 100.0
+    with torch.no_grad():
+        expected = torch.cat([linear(x) for linear in linears], -1)
+        product = Float8Product(hold(linears, "fp8"))
+        found = torch.cat(product(x), -1)
+        rounded = torch.cat([linear(x) for linear in product.linears], -1)
+        assert not product(x[:, :0])[1].numel()
+    # The weights alone are rounded there.
+    errors = [float((out - expected).abs().mean()) for out in (rounded, found)]
+    assert 0 < errors[0] < errors[1] < 0.06 * float(expected.abs().mean())
+
+
+def test_experts_of_floats_of_eight_bits_multiply_them():
+    generator = torch.Generator().manual_seed(0)
+    weight_XOI, x_MI = torch.randn(4, 32, 16, generator=generator), torch.randn(10, 16, generator=generator)
+    held = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], torch.float32)
+    held.put((), weight_XOI)
+    # One has no rows.
+    end_X = torch.tensor([3, 3, 9, 10], dtype=torch.int32)
+    levels, scale = TORCH.round_floats(x_MI)
+    rounded_MI = levels.float() * scale[:, None]
+    expected = torch.cat([rounded_MI[a:b] @ held[i].T for i, (a, b) in enumerate([(0, 3), (3, 3), (3, 9), (9, 10)])])
+    torch.testing.assert_close(grouped_product(x_MI, held, end_X), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_matrices_that_a_gpu_does_not_multiply_stay_floats(make_decoder: Callable[..., Decoder]):
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=40)
+    quantize_model(model, QUANTIZATIONS["fp8"])
+    layer = model.model.layers[-1]
+    assert isinstance(layer.self_attn.q_proj.product, Float8Product)
+    assert isinstance(layer.mlp.up_proj, torch.nn.Linear)
+    assert isinstance(layer.mlp.down_proj, torch.nn.Linear)
 
 
 def test_linears_of_one_input_are_one_product_and_alone_its_parts():

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sfumato.models import operations
-from sfumato.models.operations import TORCH, Operations, compiled
+from sfumato.models.operations import TORCH, Operations, compiled, on_gpu
 from sfumato.sampling import reading
 from sfumato.sampling.reading import Reader, Statistics
 
@@ -20,11 +20,16 @@ LOGITS_RLV = 3 * torch.randn(3, 5, 11, generator=torch.Generator().manual_seed(0
 
 class _Own:
     operations: Operations = TORCH
+    num_draws = 4096
 
 
-@pytest.fixture(params=["torch", "loops"], autouse=True)
+@pytest.fixture(params=["torch", "loops", "kernels"], autouse=True)
 def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Own, "operations", TORCH if request.param == "torch" else compiled())
+    made = {"torch": lambda: TORCH, "loops": compiled, "kernels": lambda: on_gpu(torch.float32)}
+    monkeypatch.setattr(_Own, "operations", made[request.param]())
+    if request.param == "kernels":
+        # Interpreted, row by row.
+        monkeypatch.setattr(_Own, "num_draws", 256)
 
 
 @torch.no_grad()
@@ -79,8 +84,8 @@ def test_statistics_agree_with_float64(temperature: float) -> None:
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.0])
 def test_draws_follow_the_tempered_distribution(temperature: float) -> None:
-    shares_V = frequencies(LOGITS_RLV[0, 0], temperature_R=torch.tensor([temperature]))
-    np.testing.assert_allclose(shares_V, softmax(LOGITS_RLV[0, 0] / temperature), atol=1 / 4096)
+    shares_V = frequencies(LOGITS_RLV[0, 0], _Own.num_draws, temperature_R=torch.tensor([temperature]))
+    np.testing.assert_allclose(shares_V, softmax(LOGITS_RLV[0, 0] / temperature), atol=1 / _Own.num_draws)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1e-30])

@@ -15,7 +15,7 @@ from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
 from sfumato.models.model import Model
-from sfumato.models.quantize import quantize_model
+from sfumato.models.quantize import finish, quantize_model
 from sfumato.models.quantized import Quantization
 from sfumato.spec import GenerationSpec
 
@@ -187,7 +187,9 @@ def random_checkpoint(
         checkpoint.model.to(device, dtype)
     else:
         raise ConfigError(unknown("shape", shape, SHAPES))
-    if quantization is not None:
+    if quantization is None:
+        finish(checkpoint.model, None)
+    else:
         quantize_model(checkpoint.model, quantization)
     return checkpoint
 

@@ -64,9 +64,7 @@ class Subject:
         device = find_device(device)
         if name in SHAPES:
             return cls(name, random_checkpoint(name, device=device, **settings, **changes))
-        checkpoint = load_checkpoint(find(name), **settings)
-        checkpoint.model.to(device)
-        return cls(name, checkpoint)
+        return cls(name, load_checkpoint(find(name), device=device, **settings))
 
     def random_prompt(self, num_tokens: int, seed: int = 0) -> list[int]:
         """The same tokens every time."""

@@ -257,7 +257,7 @@ def breakeven(
     canvas: Annotated[str, typer.Option(help="Positions denoised together, several with commas.")] = "16,32,64",
     prompt: Annotated[int, typer.Option(min=1, help="Tokens before it.")] = 128,
     weights: Annotated[
-        str, typer.Option(help="How ours are held, several with commas: float32, int8, int4, w8a8.")
+        str, typer.Option(help="How ours are held, several with commas: float32, int8, int4, w8a8, fp8.")
     ] = "float32,w8a8",
     gguf: Annotated[
         str, typer.Option(help="SmolLM2-135M for llama.cpp, which is measured as well where xllamacpp is installed.")

@@ -18,18 +18,20 @@ class DTypeName(StrEnum):
 
 
 class QuantizationName(StrEnum):
-    """Few-bit weights of linears and experts; w8a8 also rounds what they are multiplied with, which is fast."""
+    """Few-bit weights of linears and experts; w8a8 and fp8 also round what they are multiplied with, which is fast on a
+    CPU and on a GPU."""
 
     int8 = "int8"
     int4 = "int4"
     w8a8 = "w8a8"
+    fp8 = "fp8"
 
 
 MODEL_HELP = "An embedded model's name, a checkpoint directory, a GGUF file, or a hub id."
 DType = Annotated[DTypeName, typer.Option(help="Of the weights and of what is computed with them.")]
 Quantize = Annotated[
     QuantizationName | None,
-    typer.Option(help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 multiplies integers."),
+    typer.Option(help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 multiplies integers, fp8 floats."),
 ]
 Settings = Annotated[
     list[str] | None,

@@ -52,7 +52,7 @@ def load(
             taken from the local cache where it is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
         quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" multiplies integers as
-            well, and is the fast way on a CPU.
+            well, and is the fast way on a CPU; "fp8" holds and multiplies floats of 8 bits, the fast way on a GPU.
         device: "cpu", "cuda", or "auto", an accelerator if there is one.
 
     Raises:
@@ -67,14 +67,17 @@ def load(
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     place = find(name)
-    checkpoint, tokenizer = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization)
-    checkpoint.model.to(device)
+    checkpoint, tokenizer = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization, device=device)
     stop_head = LearnedStop.read(place) if place.is_dir() else None
     return TextModel(str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device))
 
 
 def load_parts(
-    path: Path, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
+    path: Path,
+    *,
+    dtype: torch.dtype = torch.float32,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
 ) -> tuple[Checkpoint, Tokenizer]:
     """The checkpoint and the tokenizer of a directory or GGUF file.
 
@@ -85,9 +88,9 @@ def load_parts(
     # What cannot be run is refused before anything large is read.
     build(place)
     tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
-    if quantization is not None and quantization.integer:
+    if quantization is not None and quantization.arithmetic == "int8":
         quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
-    return load_checkpoint(place, dtype=dtype, quantization=quantization), tokenizer
+    return load_checkpoint(place, dtype=dtype, quantization=quantization, device=device), tokenizer
 
 
 def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:

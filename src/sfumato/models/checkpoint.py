@@ -120,7 +120,11 @@ def export_checkpoint(
 
 
 def load_checkpoint(
-    place: Path | GGUFFile, *, dtype: torch.dtype = torch.float32, quantization: Quantization | None = None
+    place: Path | GGUFFile,
+    *,
+    dtype: torch.dtype = torch.float32,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
 ) -> Checkpoint:
     """Read a checkpoint of any family.
 
@@ -128,6 +132,7 @@ def load_checkpoint(
         place: a directory with config.json and the weights, whole or as a delta, or a GGUF file.
         dtype: of the loaded weights.
         quantization: holds the weights of linears and experts in few bits; None leaves them floats.
+        device: where they go, each as it is read.
 
     Raises:
         CheckpointError: if a file is missing or damaged, the model type is not supported, the config asks for what is
@@ -140,7 +145,7 @@ def load_checkpoint(
     if not isinstance(place, GGUFFile):
         generation_file = place / "generation_config.json"
         generation = read_json(generation_file) if generation_file.exists() else {}
-    fill(model, family, tensors_of(place), dtype, quantization)
+    fill(model, family, tensors_of(place), dtype, quantization, device)
     return Checkpoint(model.eval(), spec, family.generation(generation))
 
 
@@ -170,6 +175,7 @@ def fill(
     source: TensorSource,
     dtype: torch.dtype,
     quantization: Quantization | None = None,
+    device: str = "cpu",
 ) -> None:
     """Give a model on the meta device its weights, a tensor at a time: no more than the model and one file are held.
 
@@ -178,7 +184,7 @@ def fill(
         family: says where each tensor goes.
         source: the tensors.
         dtype: of the weights.
-        quantization: see `load_checkpoint`.
+        quantization, device: see `load_checkpoint`.
 
     Raises:
         CheckpointError: if a tensor is missing, unexpected, misshapen or not finite; all of them are listed.
@@ -217,9 +223,9 @@ def fill(
             if part.name not in weights:
                 shape = empty[part.name].shape
                 if quantization and part.name in few_bits:
-                    weights[part.name] = QuantizedWeight(shape, quantization, dtype)
+                    weights[part.name] = QuantizedWeight(shape, quantization, dtype, device)
                 else:
-                    weights[part.name] = torch.empty(shape, dtype=dtype)
+                    weights[part.name] = torch.empty(shape, dtype=dtype, device=device)
             target = weights[part.name]
             if isinstance(target, QuantizedWeight):
                 target.put(part.put, values)
@@ -233,8 +239,9 @@ def fill(
             install(model, name, weight)
         else:
             _put(model, name, weight)
-    if quantization:
-        finish(model, quantization)
+    # What is no weight, such as frequencies.
+    model.to(device)
+    finish(model, quantization)
 
 
 def _put(model: Model, name: str, weight: Tensor) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import sfumato.loops as loops
-from sfumato.models.operations import Operations
+from sfumato.models.operations import Operations, Reading
 
 # Of digits; they are in memory that stays.
 _KEPT_BYTES = 64 * 2**20
@@ -93,8 +93,8 @@ class CompiledOperations(Operations):
         ban_N: Tensor | None,
         mask_id: int | None,
         weigh: bool,
-    ) -> tuple[loops.Reading, Tensor | None]:
-        return loops.read(
+    ) -> tuple[Reading, Tensor | None]:
+        tokens_2N, numbers_4N, weights = loops.read(
             *(logits_NV.float(), scale_N, u_N, greedy_N),
             banned_RV=banned_RV,
             ban_N=ban_N,
@@ -102,3 +102,4 @@ class CompiledOperations(Operations):
             weigh=weigh,
             factor_V=self._share_V,
         )
+        return Reading(*tokens_2N, *numbers_4N), weights

@@ -139,17 +139,8 @@ class Model(nn.Module, abc.ABC):
         if self.head_table is not None:
             logits_NV = self.head_table.logits(hidden_RQD.flatten(0, -2), self.head_VD, self.logit_cap)
             return logits_NV.view(*hidden_RQD.shape[:-1], logits_NV.shape[1])
-        logits_RQV = functional.linear(hidden_RQD, self.head_VD).float()
-        cap = self.logit_cap
-        if cap is None:
-            return logits_RQV
-        if torch.is_grad_enabled():
-            return cap * torch.tanh(logits_RQV / cap)
-        # On a CPU a few rows at a time, which stay in its cache meanwhile.
-        size = logits_RQV[..., 0].numel() if logits_RQV.is_cuda else 1
-        for part_NV in torch.split(logits_RQV.view(-1, logits_RQV.shape[-1]), size):
-            part_NV.div_(cap).tanh_().mul_(cap)
-        return logits_RQV
+        logits_RQV = functional.linear(hidden_RQD, self.head_VD)
+        return logits_RQV.float() if self.logit_cap is None else self.operations.cap(logits_RQV, self.logit_cap)
 
     def length_logits(self, hidden_ND: Tensor) -> Tensor:
         """Logits [N, B + 1] of how long an answer will be, one for each of `length_buckets` and one for longer.

@@ -127,8 +127,10 @@ class Experts(nn.Module):
         expert_M, order = experts_NK.flatten().sort(stable=True)
         every_X = torch.arange(len(self.gate_up_proj), device=order.device)
         end_X = torch.searchsorted(expert_M, every_X, right=True, out_int32=True)
-        gate_MI, up_MI = grouped_product(x_ND[order // per_position], self.gate_up_proj, end_X).chunk(2, dim=-1)
-        outputs_MD = grouped_product(self.operations.gate(gate_MI, up_MI, self.activation), self.down_proj, end_X)
+        gated_MI = grouped_product(x_ND[order // per_position], self.gate_up_proj, end_X, self.operations)
+        gate_MI, up_MI = gated_MI.chunk(2, dim=-1)
+        inner_MI = self.operations.gate(gate_MI, up_MI, self.activation)
+        outputs_MD = grouped_product(inner_MI, self.down_proj, end_X, self.operations)
         outputs_MD = outputs_MD * weights_NK.flatten()[order, None].to(x_ND.dtype)
         # Back in the order of positions, so that a position's sum does not depend on who else is in the batch.
         unsorted_MD = torch.empty_like(outputs_MD).index_copy(0, order, outputs_MD)

@@ -1,7 +1,8 @@
-"""What a model does between its matrix products, in torch or in compiled loops.
+"""What a model does between its matrix products: in torch, in compiled loops, or in kernels of a GPU.
 
 Modules ask an `Operations` for it. The one of torch runs on any device, in any type, and has gradients; the compiled
-one does the same on float32 tensors of a CPU several times faster, and leaves everything else to torch.
+one does the same on float32 tensors of a CPU several times faster, that of kernels on tensors of a GPU, and each leaves
+everything else to torch.
 """
 
 # R rows, Q positions, H heads, E head dimension, N rows of a product, I inputs, O outputs, V vocabulary, D model, M two
@@ -12,14 +13,11 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-if TYPE_CHECKING:
-    from sfumato.loops import Reading
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": functional.silu,
@@ -31,10 +29,29 @@ DIGIT = 127
 """The largest integer of 8 bits in use, and the base of positive numbers of two digits."""
 SECOND_DIGIT = 254
 """What the second digit of a number that was rounded to the first counts for: the rest is a half at most."""
+LARGEST_FLOAT8 = torch.finfo(torch.float8_e4m3fn).max
+"""The largest number of 8 bits with a point, of the kind with three bits of mantissa."""
 
 # Weights are held for so many positions at a time: of a whole canvas of 256 they would take 268 MB of DiffusionGemma's
 # 262,144 tokens. Below 32 MB, glibc finds freed memory again instead of asking the system for it.
 _HELD_BYTES = 24 * 2**20
+
+
+class Reading(NamedTuple):
+    """What one step reads of each position's logits."""
+
+    best_N: Tensor
+    """int64; the most probable token."""
+    drawn_N: Tensor
+    """int64; the one that was drawn."""
+    confidence_N: Tensor
+    """The probability of that."""
+    entropy_N: Tensor
+    """In nats."""
+    margin_N: Tensor
+    """Probability of the best token less that of the next; NaN if the logits are broken."""
+    total_N: Tensor
+    """Sum of the weights."""
 
 
 class Operations:
@@ -66,6 +83,19 @@ class Operations:
         x_NI = x_NI * factor_I
         scale_N1 = (x_NI.abs().amax(-1, keepdim=True) / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny).float()
         return (x_NI / scale_N1).round_().to(torch.int8), scale_N1.squeeze(-1)
+
+    def round_floats(self, x_NI: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows as floats of 8 bits, and a scale for each.
+
+        Returns:
+            levels_NI: float8_e4m3fn; the largest of a row is 448 or -448.
+            scale_N: float32, more than 0; NaN where a row has one.
+        """
+        tiny = torch.finfo(torch.float32).tiny
+        scale_N1 = (x_NI.abs().amax(-1, keepdim=True).float() / LARGEST_FLOAT8).clamp_min_(tiny)
+        # A quotient may round up past the largest, which is no number in this type.
+        levels_NI = (x_NI / scale_N1).clamp_(-LARGEST_FLOAT8, LARGEST_FLOAT8).to(torch.float8_e4m3fn)
+        return levels_NI, scale_N1.squeeze(-1)
 
     def scale_product(self, product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O: Tensor) -> Tensor:
         """A product of integers as float32: times the scales of its row and its column, plus a bias."""
@@ -126,14 +156,30 @@ class Operations:
         row_K, token_K = (logits_NV + spread_NV >= least_N1).nonzero(as_tuple=True)
         logits_NV[row_K, token_K] = (x_ND[row_K].float() * weight_VD[token_K].float()).sum(-1)
         if cap is not None:
-            logits_NV.div_(cap).tanh_().mul_(cap)
+            self.cap(logits_NV, cap)
+
+    def cap(self, logits: Tensor, most: float) -> Tensor:
+        """c tanh(logit / c) of logits [..., V], float32; those that are float32 may be changed in place.
+
+        Args:
+            logits: of any float type.
+            most: c.
+        """
+        if torch.is_grad_enabled():
+            return most * torch.tanh(logits.float() / most)
+        logits = logits.float()
+        # On a CPU a few rows at a time, which stay in its cache meanwhile.
+        size = logits[..., 0].numel() if logits.is_cuda else 1
+        for part_NV in torch.split(logits.view(-1, logits.shape[-1]), max(1, size)):
+            part_NV.div_(most).tanh_().mul_(most)
+        return logits
 
     def rows_at_once(self, vocab_size: int) -> int:
         """How many rows of weights [V] are held at a time, where soft embeddings are made of them."""
         return _HELD_BYTES // (4 * vocab_size)
 
     def reads(self, logits_NV: Tensor) -> bool:
-        """Whether there is a loop that reads them."""
+        """Whether there is a loop, or a kernel, that reads them."""
         return False
 
     def read(
@@ -148,7 +194,7 @@ class Operations:
         mask_id: int | None,
         weigh: bool,
     ) -> tuple[Reading, Tensor | None]:
-        """Read logits in one loop, see `sfumato.loops.read`; the weights are as soft embeddings are made of."""
+        """Read logits in one pass, see `sfumato.loops.read`; the weights are as soft embeddings are made of."""
         raise NotImplementedError
 
 
@@ -167,6 +213,19 @@ def compiled(share_V: Tensor | None = None) -> Operations:
     from sfumato.models.compiled import CompiledOperations
 
     return CompiledOperations(share_V)
+
+
+def on_gpu(dtype: torch.dtype) -> Operations:
+    """Kernels, if their compiler is installed, else torch.
+
+    Args:
+        dtype: of the model's embedding.
+    """
+    if importlib.util.find_spec("triton") is None:
+        return TORCH
+    from sfumato.models.gpu import GPUOperations
+
+    return GPUOperations(dtype)
 
 
 def use(model: nn.Module, operations: Operations) -> None:

@@ -15,8 +15,18 @@ from torch import Tensor, nn
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.operations import compiled, use
-from sfumato.models.quantized import IntegerProduct, IntegerTable, Quantization, QuantizedLinear, QuantizedWeight
+from sfumato.models.operations import compiled, on_gpu, use
+from sfumato.models.quantized import (
+    FLOAT8_SIDES,
+    Float8Product,
+    IntegerProduct,
+    IntegerTable,
+    Quantization,
+    QuantizedLinear,
+    QuantizedWeight,
+    SharedProduct,
+    multiplies_float8,
+)
 
 # Most tokens that inputs are seen on, and what counts as nothing.
 _NUM_SEEN = 1024
@@ -24,10 +34,10 @@ _SMALLEST = 1e-5
 
 
 def quantize_model(model: Model, quantization: Quantization) -> None:
-    """Quantize a model's linears and experts where they are."""
+    """Quantize a model's linears and experts where they are, and `finish` it."""
     for name in quantizable(model, quantization):
         value = model.get_parameter(name).detach()
-        weight = QuantizedWeight(value.shape, quantization, value.dtype)
+        weight = QuantizedWeight(value.shape, quantization, value.dtype, value.device)
         weight.put((), value)
         install(model, name, weight)
     finish(model, quantization)
@@ -36,9 +46,10 @@ def quantize_model(model: Model, quantization: Quantization) -> None:
 def quantizable(model: Model, quantization: Quantization) -> set[str]:
     """Names of the parameters that can be held in few bits: linears inside the layers, and experts.
 
-    Where inputs are rounded as well, the last layer is left out: what it rounds comes into the logits as it is.
+    Where inputs are rounded to integers as well, the last layer is left out: what it rounds comes into the logits as it
+    is. Of floats of 8 bits, matrices with sides that GPUs multiply.
     """
-    last = f".layers.{model.num_layers - 1}." if quantization.integer else None
+    last = f".layers.{model.num_layers - 1}." if quantization.arithmetic == "int8" else None
     names: set[str] = set()
     for path, module in model.named_modules():
         if last is not None and last in f".{path}.":
@@ -47,6 +58,9 @@ def quantizable(model: Model, quantization: Quantization) -> set[str]:
             names |= {f"{path}.gate_up_proj", f"{path}.down_proj"}
         elif isinstance(module, nn.Linear) and ".layers." in f".{path}" and not path.endswith("router.proj"):
             names.add(f"{path}.weight")
+    if quantization.arithmetic == "float8":
+        shapes = {name: model.get_parameter(name).shape for name in names}
+        names = {name for name, shape in shapes.items() if not any(side % FLOAT8_SIDES for side in shape[-2:])}
     return names
 
 
@@ -62,27 +76,40 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
         setattr(module, own, weight)
 
 
-def finish(model: Model, quantization: Quantization) -> None:
-    """What comes after the weights where integers are multiplied: products, their inputs smoothed; a table for logits
-    and mean embeddings; compiled loops for what is between the products.
+def finish(model: Model, quantization: Quantization | None) -> None:
+    """What comes when all weights are there, and where they stay: shared products, their inputs smoothed; a table for
+    logits and mean embeddings; and how to do what is between the products.
 
-    Input i is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of a few
-    large inputs. Inputs are seen on a sample, read as a text and as a canvas.
+    Input i of integers is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of
+    a few large inputs. Inputs are seen on a sample, read as a text and as a canvas.
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
-    if not quantization.integer:
-        return
-    for group, peak_I in _seen_inputs(model, quantization.sample):
+    arithmetic = "float" if quantization is None else quantization.arithmetic
+    if quantization is not None and arithmetic == "int8":
+        _multiply_integers(model, quantization.sample)
+    elif arithmetic == "float8" and multiplies_float8(model.device):
+        for group, _ in _seen_inputs(model, (0,)):
+            _share(Float8Product(group))
+    if model.device.type == "cuda":
+        use(model, on_gpu(model.embedding_VD.dtype))
+    elif arithmetic == "int8":
+        use(model, compiled(None if model.embedding_table is None else model.embedding_table.share_V))
+
+
+def _multiply_integers(model: Model, sample: tuple[int, ...]) -> None:
+    for group, peak_I in _seen_inputs(model, sample):
         weight_I = torch.stack([linear.weight.dequantized().abs().amax(0) for linear in group]).amax(0)
-        product = IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt())
-        for linear in group:
-            linear.product = product
+        _share(IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()))
     model.head_table = IntegerTable(model.head_VD)
     if model.self_conditions:
         tied = model.head_VD is model.embedding_VD
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD)
-    use(model, compiled(None if model.embedding_table is None else model.embedding_table.share_V))
+
+
+def _share(product: SharedProduct) -> None:
+    for linear in product.linears:
+        linear.product = product
 
 
 @torch.no_grad()

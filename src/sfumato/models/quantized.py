@@ -3,32 +3,38 @@
 One mechanism for linears and experts: rows are cut into groups along the input, each group has one scale, and the float
 weight is made again where it is used. Embeddings, heads, routers and norms stay as they are.
 
-Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply integers, which
-is several times faster on CPUs that can (AVX-512 VNNI, AMX). Logits and soft embeddings are then products of integers
-too (`IntegerTable`).
+Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply what is held.
+Integers are several times faster on CPUs that can (AVX-512 VNNI, AMX); logits and soft embeddings are then products of
+integers too (`IntegerTable`). Floats of 8 bits are what GPUs multiply twice as fast as those of 16, from half the
+memory.
 """
 
 # O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions, V vocabulary, D model
 
 from __future__ import annotations
 
+import abc
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import CheckpointError, ConfigError
-from sfumato.models.operations import DIGIT, SECOND_DIGIT, TORCH, Operations
+from sfumato.errors import CheckpointError, ConfigError, unknown
+from sfumato.models.operations import DIGIT, LARGEST_FLOAT8, SECOND_DIGIT, TORCH, Operations
 
 Bits = Literal[4, 8]
+Arithmetic = Literal["float", "int8", "float8"]
 # Four standard deviations of what rounding a row of the matrix does to a logit, which are scale * |x| / sqrt(12) each.
 _UNSURE = 4 / 12**0.5
 _PRODUCT_BYTES = 2**21
 _LEAST_COLUMNS = 1024
+_ROWS = functional.ScalingType.RowWise
+# What GPUs want the sides of a matrix of floats of 8 bits to be multiples of.
+FLOAT8_SIDES = 16
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,9 @@ class Quantization:
     """8 or 4."""
     group: int = 0
     """Inputs that share a scale; 0 means whole rows, and 32 for 4 bits."""
-    integer: bool = False
-    """Round the inputs of linears to 8 bits as well, and multiply integers; for 8 bits and whole rows."""
+    arithmetic: Arithmetic = "float"
+    """What linears multiply: "float", made again of the weights; "int8" or "float8", to which inputs are rounded as
+    well, and of which weights are held then; for 8 bits and whole rows."""
     sample: tuple[int, ...] = ()
     """Tokens of a text, by which it is seen how large inputs get; random ones if there is none."""
 
@@ -49,10 +56,11 @@ class Quantization:
             raise ConfigError(f"bits is {self.bits}; allowed: 8 or 4")
         if self.group < 0 or self.group % 2:
             raise ConfigError(f"group is {self.group}; allowed: 0 or an even number")
-        if self.integer and (self.bits, self.group) != (8, 0):
-            raise ConfigError(
-                f"integer arithmetic with bits {self.bits} and group {self.group}; allowed: bits 8 and group 0"
-            )
+        if self.arithmetic not in get_args(Arithmetic):
+            raise ConfigError(unknown("arithmetic", self.arithmetic, get_args(Arithmetic)))
+        if self.arithmetic != "float" and (self.bits, self.group) != (8, 0):
+            given = f"{self.arithmetic} arithmetic with bits {self.bits} and group {self.group}"
+            raise ConfigError(f"{given}; allowed: bits 8 and group 0")
 
     def group_of(self, num_inputs: int) -> int:
         """The group that rows of this many inputs have."""
@@ -63,36 +71,45 @@ class Quantization:
 QUANTIZATIONS = {
     "int8": Quantization(bits=8),
     "int4": Quantization(bits=4),
-    "w8a8": Quantization(bits=8, integer=True),
+    "w8a8": Quantization(bits=8, arithmetic="int8"),
+    "fp8": Quantization(bits=8, arithmetic="float8"),
 }
 """By the name they are asked for."""
 
 
 class QuantizedWeight(nn.Module):
-    """A weight [..., O, I] as symmetric integers with a scale for each group of a row.
+    """A weight [..., O, I] as symmetric integers, or floats of 8 bits, with a scale for each group of a row.
 
     It indexes like a tensor along its first dimension, and gives float weights.
 
     Args:
         shape: of the float weight.
-        quantization: bits and group.
+        quantization: bits, group and arithmetic.
         dtype: of the float weights it gives.
+        device: where it is held.
     """
 
     levels: Tensor
     scales: Tensor
 
-    def __init__(self, shape: torch.Size, quantization: Quantization, dtype: torch.dtype) -> None:
+    def __init__(
+        self,
+        shape: torch.Size,
+        quantization: Quantization,
+        dtype: torch.dtype,
+        device: torch.device | str = "cpu",
+    ) -> None:
         super().__init__()
         *leading, num_inputs = shape
         self.shape, self.bits, self.dtype = shape, quantization.bits, dtype
+        self.is_float = quantization.arithmetic == "float8"
         self.group = quantization.group_of(num_inputs)
         if self.bits == 4 and num_inputs % 2:
             raise CheckpointError(f"a weight of shape {list(shape)} cannot be held in 4 bits: its inputs are odd")
         width = num_inputs if self.bits == 8 else num_inputs // 2
-        kind = torch.int8 if self.bits == 8 else torch.uint8
-        self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device="cpu"))
-        self.register_buffer("scales", torch.empty(*leading, num_inputs // self.group, device="cpu"))
+        kind = torch.float8_e4m3fn if self.is_float else torch.int8 if self.bits == 8 else torch.uint8
+        self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device=device))
+        self.register_buffer("scales", torch.empty(*leading, num_inputs // self.group, device=device))
 
     def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
         """Take in float values, all of them or those of some rows.
@@ -101,11 +118,12 @@ class QuantizedWeight(nn.Module):
             place: index of the leading dimensions; () is everything.
             weight: [..., I], whole rows.
         """
-        grouped = torch.unflatten(weight.float(), -1, (-1, self.group))
-        most = 2 ** (self.bits - 1) - 1
+        grouped = torch.unflatten(weight.to(self.levels.device).float(), -1, (-1, self.group))
+        most = LARGEST_FLOAT8 if self.is_float else 2 ** (self.bits - 1) - 1
         scales = grouped.abs().amax(-1) / most
-        levels = (grouped / scales.clamp_min(torch.finfo(torch.float32).tiny)[..., None]).round().clamp(-most, most)
-        levels = levels.flatten(-2).to(torch.int8)
+        levels = grouped / scales.clamp_min(torch.finfo(torch.float32).tiny)[..., None]
+        levels = (levels if self.is_float else levels.round_()).clamp_(-most, most).flatten(-2)
+        levels = levels.to(self.levels.dtype if self.bits == 8 else torch.int8)
         if self.bits == 4:
             shifted = (levels + 8).to(torch.uint8)
             levels = shifted[..., 0::2] | (shifted[..., 1::2] << 4)
@@ -137,8 +155,8 @@ class QuantizedLinear(nn.Module):
         super().__init__()
         self.weight = weight
         self.bias = bias
-        self.product: IntegerProduct | None = None
-        """Multiplies integers, if that is how it is done; it may be that of other linears too."""
+        self.product: SharedProduct | None = None
+        """Multiplies what is held, if that is how it is done; it may be that of other linears too."""
 
     def forward(self, x: Tensor) -> Tensor:
         if self.product is None:
@@ -147,71 +165,145 @@ class QuantizedLinear(nn.Module):
         return out
 
 
-class IntegerProduct(nn.Module):
-    """Linears that read one input, multiplied as one matrix of integers.
-
-    Inputs are smoothed: element i of them is divided by s_i, and the weights that it meets are multiplied by it.
+class SharedProduct(nn.Module, abc.ABC):
+    """Linears that read one input, which is rounded once, multiplied as one matrix.
 
     Args:
-        linears: their weights, in 8 bits and whole rows, are smoothed here.
-        smooth_I: s.
+        linears: their weights, in 8 bits and whole rows, are parts of that matrix from now on.
     """
 
     levels_OI: Tensor
     scales_O: Tensor
-    unsmooth_I: Tensor
     bias_O: Tensor
 
-    def __init__(self, linears: Sequence[QuantizedLinear], smooth_I: Tensor) -> None:
+    def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
         super().__init__()
         # Not as modules: each of them holds this one.
         self.linears = tuple(linears)
         self.operations: Operations = TORCH
         weights = [linear.weight for linear in linears]
-        for weight in weights:
-            weight.put((), weight.dequantized() * smooth_I)
         self.register_buffer("levels_OI", torch.cat([weight.levels for weight in weights]), persistent=False)
         self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
-        self.register_buffer("unsmooth_I", 1.0 / smooth_I, persistent=False)
         biases = [
             weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
             for linear, weight in zip(linears, weights, strict=True)
         ]
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
+        self.has_bias = any(linear.bias is not None for linear in linears)
         self._sizes = [len(weight) for weight in weights]
         for weight, levels in zip(weights, torch.split(self.levels_OI, self._sizes), strict=True):
             weight.levels = levels
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """The output of each linear."""
-        levels_NI, scale_N = self.operations.round_rows(x.flatten(0, -2), self.unsmooth_I)
+        out_NO = self.multiply(x.flatten(0, -2)).to(x.dtype)
+        return torch.split(out_NO.view(*x.shape[:-1], out_NO.shape[-1]), self._sizes, dim=-1)
+
+    @abc.abstractmethod
+    def multiply(self, x_NI: Tensor) -> Tensor:
+        """The product with the whole matrix [N, O], and the bias."""
+
+
+class IntegerProduct(SharedProduct):
+    """Of integers. Inputs are smoothed: element i of them is divided by s_i, and the weights that it meets are
+    multiplied by it.
+
+    Args:
+        linears: see `SharedProduct`; their weights are smoothed here.
+        smooth_I: s.
+    """
+
+    unsmooth_I: Tensor
+
+    def __init__(self, linears: Sequence[QuantizedLinear], smooth_I: Tensor) -> None:
+        for linear in linears:
+            linear.weight.put((), linear.weight.dequantized() * smooth_I)
+        super().__init__(linears)
+        self.register_buffer("unsmooth_I", 1.0 / smooth_I, persistent=False)
+
+    def multiply(self, x_NI: Tensor) -> Tensor:
+        levels_NI, scale_N = self.operations.round_rows(x_NI, self.unsmooth_I)
         product_NO = torch._int_mm(levels_NI, self.levels_OI.T)
-        out_NO = self.operations.scale_product(product_NO, scale_N, self.scales_O, self.bias_O)
-        return torch.split(out_NO.to(x.dtype).view(*x.shape[:-1], -1), self._sizes, dim=-1)
+        return self.operations.scale_product(product_NO, scale_N, self.scales_O, self.bias_O)
+
+
+class Float8Product(SharedProduct):
+    """Of floats of 8 bits, which need no smoothing: a small one is as exact as a large one."""
+
+    def multiply(self, x_NI: Tensor) -> Tensor:
+        levels_NI, scale_N = self.operations.round_floats(x_NI)
+        out_NO = float8_product(levels_NI, scale_N, self.levels_OI, self.scales_O, x_NI.dtype)
+        return out_NO + self.bias_O if self.has_bias else out_NO
+
+
+def multiplies_float8(device: torch.device) -> bool:
+    """Whether there is a product of floats of 8 bits: on GPUs from compute capability 8.9 on, and, slowly, on CPUs."""
+    return device.type == "cpu" or (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9))
+
+
+def float8_product(
+    levels_NI: Tensor, scale_N: Tensor, levels_OI: Tensor, scales_O: Tensor, dtype: torch.dtype
+) -> Tensor:
+    """The product [N, O] of two matrices of floats of 8 bits whose rows have scales; of CUDA's in bfloat16 at best.
+
+    Args:
+        levels_NI, levels_OI: float8_e4m3fn.
+        scale_N, scales_O: float32.
+        dtype: of the result, if there is a product that gives it.
+    """
+    if not len(levels_NI):
+        return levels_NI.new_empty(0, len(levels_OI), dtype=dtype)
+    return functional.scaled_mm(
+        *(levels_NI, levels_OI.T, scale_N.unsqueeze(1), _ROWS, scales_O.unsqueeze(0), _ROWS),
+        output_dtype=torch.bfloat16 if levels_NI.is_cuda else dtype,
+    )
 
 
 def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
     """What several linears make of one input: in one product, where they share one."""
     product = getattr(linears[0], "product", None)
-    if isinstance(product, IntegerProduct) and product.linears == linears:
+    if isinstance(product, SharedProduct) and product.linears == linears:
         outs: Sequence[Tensor] = product(x)
         return outs
     return [linear(x) for linear in linears]
 
 
-def grouped_product(x_MI: Tensor, weight_XOI: Tensor | QuantizedWeight, end_X: Tensor) -> Tensor:
+def grouped_product(
+    x_MI: Tensor, weight_XOI: Tensor | QuantizedWeight, end_X: Tensor, operations: Operations = TORCH
+) -> Tensor:
     """Products of neighbouring rows with a matrix each, [M, O].
 
     Args:
         x_MI: rows of the first matrix, then of the second, and so on; a matrix may have none.
         weight_XOI: the matrices.
         end_X: int32; the row that those of each matrix end before, M of the last.
+        operations: round the rows, where floats of 8 bits are multiplied.
     """
     if isinstance(weight_XOI, Tensor):
         return functional.grouped_mm(x_MI, weight_XOI.mT, offs=end_X)
-    ends = end_X.tolist()
-    pairs = itertools.pairwise([0, *ends])
-    parts = [functional.linear(x_MI[a:b], weight_XOI[i]) for i, (a, b) in enumerate(pairs) if a < b]
+    if not weight_XOI.is_float or not multiplies_float8(x_MI.device):
+        return _one_by_one(x_MI, weight_XOI, end_X, lambda here, i: functional.linear(x_MI[here], weight_XOI[i]))
+    levels_MI, scale_M = operations.round_floats(x_MI)
+    levels_XOI, scales_XO = weight_XOI.levels, weight_XOI.scales.squeeze(-1)
+    # The product of all at once is one of Hopper's and Blackwell's.
+    if x_MI.is_cuda and torch.cuda.get_device_capability(x_MI.device)[0] in (9, 10):
+        out_MO: Tensor = functional.scaled_grouped_mm(  # type: ignore[attr-defined]
+            *(levels_MI, levels_XOI.mT, scale_M, _ROWS, scales_XO, _ROWS), offs=end_X, output_dtype=torch.bfloat16
+        )
+        return out_MO.to(x_MI.dtype)
+
+    def product(here: slice, i: int) -> Tensor:
+        return float8_product(levels_MI[here], scale_M[here], levels_XOI[i], scales_XO[i], x_MI.dtype)
+
+    return _one_by_one(x_MI, weight_XOI, end_X, product).to(x_MI.dtype)
+
+
+def _one_by_one(
+    x_MI: Tensor, weight_XOI: QuantizedWeight, end_X: Tensor, product: Callable[[slice, int], Tensor]
+) -> Tensor:
+    """Products of the rows that each matrix has, if any; asks the device how many those are."""
+    pairs = itertools.pairwise([0, *end_X.tolist()])
+    parts = [product(slice(a, b), i) for i, (a, b) in enumerate(pairs) if a < b]
     return torch.cat(parts) if parts else x_MI.new_empty(0, weight_XOI.shape[1])
 
 
