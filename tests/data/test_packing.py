@@ -55,7 +55,8 @@ def test_a_row_by_hand():
 def test_a_row_that_is_read_one_position_to_the_left():
     """The canvas stands behind the last token of the prompt, which only the clean half and the canvas's head hold."""
     batch = packed(ONE, rows=1, row_length=9, canvas_lengths=(4,))
-    tokens, positions, mask = batch.inputs(batch.tokens_BT, logit_shift=True)
+    tokens, positions, reads = batch.inputs(batch.tokens_BT, logit_shift=True)
+    mask = reads.mask(tokens.device)
     assert tokens.tolist() == [[5, 6, 7, 8, END, 6, 7, 8, END]]
     assert positions.tolist() == [[0, 1, 2, 3, 4, 1, 2, 3, 4]]
     assert mask[0, 0, 5].tolist() == [True, False, False, False, False, True, True, True, True]
@@ -109,7 +110,7 @@ def test_the_mask_is_its_definition():
     config: dict[str, Any] = {"rows": 2, "row_length": 48, "canvas_lengths": (4, 8), "canvas_copies": 2}
     batch = packed(*draw_documents(20, 9), **config, ar_share=0.5)
     assert len(set(batch.documents_BT.flatten().tolist())) > 2
-    allowed = batch.inputs(batch.tokens_BT)[2]
+    allowed = batch.inputs(batch.tokens_BT)[2].mask(batch.tokens_BT.device)
     assert allowed.shape == (2, 1, 48, 48)
     for row, columns in enumerate(rows_of(batch)):
         places = list(zip(*columns[2:6], strict=True))

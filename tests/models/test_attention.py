@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment, readable
+from sfumato.models import attention
+from sfumato.models.attention import (
+    AttentionSpec,
+    BlockSparse,
+    KVPool,
+    PackedAttention,
+    Segment,
+    masked,
+    readable,
+)
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -39,6 +51,66 @@ def test_positions_of_a_forward_read_each_other(kind: str, num_groups: int, scal
         spec = AttentionSpec(mask=mask[:, None])
     expected = attend_one_by_one(queries * (1.0 if scale is None else scale * 6**0.5), keys, values, mask)
     torch.testing.assert_close(spec.attend(0, queries, keys, values, scale=scale), expected)
+
+
+def rows(num_rows: int, size: int) -> Tensor:
+    """A mask of rows, a block of which is empty in the second."""
+    mask_R1QQ = torch.rand(num_rows, 1, size, size, generator=torch.Generator().manual_seed(0)) < 0.3
+    mask_R1QQ[1:, :, :128, 128:] = False
+    return mask_R1QQ | torch.eye(size, dtype=torch.bool)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+@pytest.mark.parametrize("scale", [None, 1.0])
+@pytest.mark.parametrize("num_groups", [1, 2, 4])
+@pytest.mark.parametrize("size", [256, 200])
+def test_attention_by_blocks_is_that_under_the_mask(size: int, num_groups: int, scale: float | None):
+    torch.manual_seed(0)
+    mask_R1QQ = rows(2, size)
+    queries, keys, values = (torch.randn(2, size, heads, 16) for heads in (4, num_groups, num_groups))
+    expected = AttentionSpec(mask=mask_R1QQ).attend(0, queries, keys, values, scale=scale)
+    by_blocks = BlockSparse.of(mask_R1QQ, flex_attention)
+    torch.testing.assert_close(by_blocks.attend(0, queries, keys, values, scale=scale), expected)
+    if size == 256:
+        assert by_blocks.blocks.kv_num_blocks.sum() + by_blocks.blocks.full_kv_num_blocks.sum() == 4 + 3
+
+
+def dense(mask_R1QQ: Tensor, queries: Tensor, keys: Tensor, values: Tensor, **settings: Any) -> Tensor:
+    enable_gqa, scale = settings["enable_gqa"], settings["scale"]
+    return functional.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=mask_R1QQ, scale=scale, enable_gqa=enable_gqa
+    )
+
+
+def test_attention_by_blocks_is_tried_before_it_is_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """In place of a compiled one, of which CPUs have none with a backward: one that reads the mask, and two that do
+    not."""
+
+    def by_mask(queries: Tensor, keys: Tensor, values: Tensor, *, block_mask: BlockMask, **settings: Any) -> Tensor:
+        place = torch.arange(queries.shape[2])
+        places = (torch.arange(len(queries))[:, None, None], torch.zeros(1), place[:, None], place[None])
+        return dense(block_mask.mask_mod(*places)[:, None], queries, keys, values, **settings)
+
+    def everything(queries: Tensor, keys: Tensor, values: Tensor, *, block_mask: BlockMask, **settings: Any) -> Tensor:
+        return dense(torch.ones(1, 1, 256, 256, dtype=torch.bool), queries, keys, values, **settings)
+
+    def broken(*_: Tensor, **settings: Any) -> Tensor:
+        raise RuntimeError("no kernel image")
+
+    device = torch.device("cpu")
+    for stand_in, message in ((by_mask, ""), (everything, "something else"), (broken, "RuntimeError: no kernel image")):
+        monkeypatch.setattr(torch, "compile", lambda _, stand_in=stand_in: stand_in)
+        caplog.clear()
+        found = attention._flex.__wrapped__(device)
+        assert (found is stand_in) == (not message)
+        assert message in caplog.text
+        assert bool(caplog.text) == bool(message)
+
+
+def test_on_a_cpu_a_mask_is_read_as_it_is():
+    assert isinstance(masked(rows(1, 8)), AttentionSpec)
 
 
 def test_a_layer_with_a_window_has_a_mask_of_its_own():

@@ -49,7 +49,8 @@ def noised(batch: PackedBatch) -> Tensor:
 
 
 def packed_logits(model: Decoder, batch: PackedBatch, noisy_BT: Tensor, logit_shift: bool = False) -> Tensor:
-    tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
+    tokens_BT, positions_BT, reads = batch.inputs(noisy_BT, logit_shift=logit_shift)
+    mask_B1TT = reads.mask(noisy_BT.device)
     attention = AttentionSpec(mask=mask_B1TT)
     return model.logits(model(tokens_BT, positions_BT, attention, canvas_RQ=batch.canvases_BT > 0))
 

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -355,6 +356,43 @@ def test_a_log_that_cannot_be_written(make_trainer: Make, tmp_path: Path, monkey
     again = make_trainer(tmp_path)
     again.resume()
     assert again.progress.step == 3
+
+
+def test_batches_made_beside_the_step_before_are_the_same(make_trainer: Make, tmp_path: Path):
+    """As for an accelerator; also where a run goes on, whose first batch nobody has begun."""
+    alone, beside = (make_trainer(tmp_path / name, steps=6, accumulation=2) for name in ("alone", "beside"))
+    made: list[tuple[int, str]] = []
+    batches = beside._batches
+
+    def seen(step: int, share_done: float) -> Any:
+        made.append((step, threading.current_thread().name.rpartition("_")[0]))
+        return batches(step, share_done)
+
+    beside._batches = seen  # type: ignore[method-assign]
+    beside._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
+    alone.run()
+    beside.run()
+    assert same(weights_of(alone), weights_of(beside))
+    assert [record["loss"] for record in records_of(alone)] == [record["loss"] for record in records_of(beside)]
+    assert made == [(0, ""), *((step, "beside") for step in range(1, 6))]
+
+
+def test_a_batch_that_cannot_be_made_ends_the_run_at_its_own_step(
+    make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    trainer = make_trainer(tmp_path, steps=6)
+    trainer._beside = ThreadPoolExecutor(1)
+    batches = trainer._batches
+
+    def failing(step: int, share_done: float) -> Any:
+        if step == 3:
+            raise ConfigError("no such document")
+        return batches(step, share_done)
+
+    monkeypatch.setattr(trainer, "_batches", failing)
+    with pytest.raises(ConfigError, match="no such document"):
+        trainer.run()
+    assert trainer.progress.step == 3
 
 
 def test_a_run_that_is_over_does_nothing(make_trainer: Make, tmp_path: Path):

@@ -13,7 +13,7 @@ from sfumato.diffusion.loss import flat_cross_entropy, loo_from_denoiser, nelbo
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.attention import masked
 from sfumato.models.model import Model
 
 T_MIN = 1e-5
@@ -74,11 +74,11 @@ def canvas_nelbo(
         noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
         tokens_BT = torch.where(canvas_BT, noisy_BT, batch.tokens_BT)
         device = model.device
-        read_BT, positions_BT, mask_B1TT = batch.inputs(tokens_BT, logit_shift=logit_shift)
+        read_BT, positions_BT, reads = batch.inputs(tokens_BT, logit_shift=logit_shift)
         hidden_BTD = model(
             read_BT.to(device),
             positions_BT.to(device),
-            AttentionSpec(mask=mask_B1TT.to(device)),
+            masked(reads.mask(device)),
             canvas_RQ=canvas_BT.to(device),
         )
         logits_NV = model.logits(hidden_BTD[canvas_BT.to(device)]).cpu()
@@ -115,11 +115,11 @@ def response_nll(
         batch = pack(source, packing, seed=seed, step=step, end_id=end_id)
         clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
         device = model.device
-        tokens_BT, positions_BT, mask_B1TT = batch.inputs(batch.tokens_BT)
+        tokens_BT, positions_BT, reads = batch.inputs(batch.tokens_BT)
         hidden_BTD = model(
             tokens_BT.to(device),
             positions_BT.to(device),
-            AttentionSpec(mask=mask_B1TT.to(device)),
+            masked(reads.mask(device)),
             canvas_RQ=(batch.canvases_BT > 0).to(device),
         )
         logits_NV = model.logits(hidden_BTD[clean_BT.to(device)])

@@ -1,7 +1,8 @@
 """Attention as an argument: what each query may read, and where its keys and values are.
 
 A forward is given an `Attention`, and its layers hand it their queries, keys and values. `AttentionSpec` lets the
-positions of a forward read each other under a mask: training, likelihoods, the plain loop. `PackedAttention` serves
+positions of a forward read each other under a mask: training, likelihoods, the plain loop; `BlockSparse` does the same
+on a GPU, and leaves out what is masked. `PackedAttention` serves
 many texts at once without padding: positions of all of them stand behind each other in one row, and each reads its own
 text from a pool of slots, where the prefix was written before. `BehindText` takes steps again, with gradients.
 
@@ -17,15 +18,21 @@ prompt may share a forward with the prompt.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
+
+_LOG = logging.getLogger(__name__)
 WHOLE = 8
 """What a row of a matrix product gives depends, in its last bit, on how many rows there are: MKL treats the last one to
 three apart, of all or of a thread's share (measured). In whole eights it does not, so that forwards are filled up to
@@ -85,6 +92,91 @@ class AttentionSpec:
         if window is not None and window in self.windows:
             return self.windows[window].attend(layer, queries_RQHE, keys_RQGE, values_RQGE, scale=scale)
         return _attend(queries_RQHE, keys_RQGE, values_RQGE, self.mask, self.causal, scale)
+
+
+@dataclass(frozen=True)
+class BlockSparse:
+    """The same under a mask by FlexAttention, which leaves out blocks of keys that no query of a block reads: under the
+    mask of packed rows of clean halves and canvases, most of them."""
+
+    blocks: BlockMask
+    """Of the mask [R, 1, Q, Q]."""
+    flex: Callable[..., Tensor]
+    """`flex_attention`, compiled or not."""
+
+    @classmethod
+    def of(cls, mask_R1QQ: Tensor, flex: Callable[..., Tensor]) -> BlockSparse:
+        """Attention under a dense mask."""
+        from torch.nn.attention.flex_attention import create_block_mask
+
+        def reads(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+            return mask_R1QQ[row, 0, query, key]
+
+        num_rows, _, num_queries, num_keys = mask_R1QQ.shape
+        blocks = create_block_mask(reads, num_rows, None, num_queries, num_keys, device=mask_R1QQ.device)
+        return cls(blocks, flex)
+
+    def attend(
+        self,
+        layer: int,
+        queries_RQHE: Tensor,
+        keys_RQGE: Tensor,
+        values_RQGE: Tensor,
+        *,
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """See `Attention`. No windows: they would be ignored."""
+        assert window is None
+        out_RHQE = self.flex(
+            *(one.transpose(1, 2) for one in (queries_RQHE, keys_RQGE, values_RQGE)),
+            block_mask=self.blocks,
+            scale=scale,
+            enable_gqa=queries_RQHE.shape[2] != keys_RQGE.shape[2],
+        )
+        return out_RHQE.transpose(1, 2)
+
+
+def masked(mask_R1QQ: Tensor) -> Attention:
+    """How the positions of rows read each other under a mask, with gradients: by blocks where there is a compiled
+    FlexAttention, which on CPUs has no backward, and otherwise by an explicit mask."""
+    flex = _flex(mask_R1QQ.device) if mask_R1QQ.is_cuda else None
+    return AttentionSpec(mask=mask_R1QQ) if flex is None else BlockSparse.of(mask_R1QQ, flex)
+
+
+@functools.cache
+def _flex(device: torch.device) -> Callable[..., Tensor] | None:
+    """FlexAttention, compiled, if a small case of it comes out as it should, forward and backward."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    flex = torch.compile(flex_attention)
+    try:
+        if _agrees(flex, device):
+            return flex
+        reason = "it computes something else"
+    except Exception as error:  # Compilers fail in many ways.
+        reason = f"{type(error).__name__}: {error}"
+    _LOG.warning("FlexAttention is not used: %s", reason)
+    return None
+
+
+def _agrees(flex: Callable[..., Tensor], device: torch.device) -> bool:
+    """Whether attention by blocks, and its gradients, are those of an explicit mask, in bfloat16."""
+    generator = torch.Generator().manual_seed(0)
+    mask_R1QQ = torch.rand(2, 1, 256, 256, generator=generator) < 0.5
+    mask_R1QQ[:, :, :, :128] |= torch.eye(256, 128, dtype=torch.bool)
+    mask_R1QQ[1, :, :128, 128:] = False
+    mask_R1QQ |= torch.eye(256, dtype=torch.bool)
+    mask_R1QQ = mask_R1QQ.to(device)
+    drawn = [torch.randn(2, 256, heads, 64, generator=generator) for heads in (4, 2, 2, 4)]
+    found = []
+    for attention in (AttentionSpec(mask=mask_R1QQ), BlockSparse.of(mask_R1QQ, flex)):
+        inputs = [one.to(device, torch.bfloat16).requires_grad_() for one in drawn[:3]]
+        with torch.enable_grad():
+            out = attention.attend(0, *inputs)
+            gradients = torch.autograd.grad(out, inputs, drawn[3].to(device, torch.bfloat16))
+        found.append([out.detach(), *gradients])
+    return all((a - b).float().norm() < 0.02 * a.float().norm() for a, b in zip(*found, strict=True))
 
 
 @dataclass(frozen=True)

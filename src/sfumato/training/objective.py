@@ -24,7 +24,7 @@ from sfumato.diffusion.loss import flat_cross_entropy
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.attention import Attention, masked
 from sfumato.models.decoder import Decoder
 
 
@@ -149,7 +149,7 @@ class Lesson:
     """int64; clean halves alone, or whole rows with less noise."""
     positions_BS: Tensor
     """int64 rotary positions."""
-    attention: AttentionSpec
+    attention: Attention
     """See `PackedBatch.inputs`."""
     canvas_BS: Tensor
     """bool, True on canvases."""
@@ -169,7 +169,7 @@ class TrainingBatch:
     """int64, noise on the canvases."""
     positions_BT: Tensor
     """int64 rotary positions."""
-    attention: AttentionSpec
+    attention: Attention
     """See `PackedBatch.inputs`."""
     targets_BT: Tensor
     """int64, IGNORED where nothing is supervised."""
@@ -308,7 +308,7 @@ def prepare(
     unroll = None
     if self_conditioned and share_done >= config.unroll_from and config.unroll_from < 1.0:
         unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device, logit_shift)
-    tokens_BT, positions_BT, mask_B1TT = batch.inputs(noisy_BT, logit_shift=logit_shift)
+    tokens_BT, positions_BT, reads = batch.inputs(noisy_BT, logit_shift=logit_shift)
     given_BT, lengths_BT = batch.given_BT, batch.lengths_BT
     lesson = None
     if "teacher" in config.weights(share_done) and config.teacher == "ar":
@@ -324,7 +324,7 @@ def prepare(
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
         positions_BT=positions_BT.to(device),
-        attention=AttentionSpec(mask=mask_B1TT.to(device)),
+        attention=masked(reads.mask(device)),
         targets_BT=batch.targets_BT.to(device),
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),
@@ -371,9 +371,7 @@ def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device
     num_rows, row_length = clean_BT.shape
     most = max(1, int(clean_BT.sum(1).max()))
     index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :most]
-    _, positions_BT, mask_B1TT = batch.inputs(batch.tokens_BT)
-    rows_B11 = torch.arange(num_rows)[:, None, None]
-    mask_BSS = mask_B1TT[:, 0][rows_B11, index_BS[:, :, None], index_BS[:, None, :]]
+    _, positions_BT, reads = batch.inputs(batch.tokens_BT)
     # Where a document's position stands, for those whose next token is known.
     size = int(batch.documents_BT.max()) + 1, int(batch.positions_BT.max()) + 2
     table = torch.full((num_rows, *size), -1)
@@ -387,7 +385,7 @@ def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device
     return Lesson(
         tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
         positions_BS=positions_BT.gather(1, index_BS).to(device),
-        attention=AttentionSpec(mask=mask_BSS[:, None].to(device)),
+        attention=masked(reads.at(index_BS).mask(device)),
         canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         place_BT=place_BT.to(device),
@@ -404,11 +402,11 @@ def _canvas_lesson(
     logit_shift: bool,
 ) -> Lesson:
     """The same rows with less noise."""
-    tokens_BT, positions_BT, mask_B1TT = batch.inputs(easier_BT, logit_shift=logit_shift)
+    tokens_BT, positions_BT, reads = batch.inputs(easier_BT, logit_shift=logit_shift)
     return Lesson(
         tokens_BS=tokens_BT.to(device),
         positions_BS=positions_BT.to(device),
-        attention=AttentionSpec(mask=mask_B1TT.to(device)),
+        attention=masked(reads.mask(device)),
         canvas_BS=(batch.canvases_BT > 0).to(device),
         given_BS=(given_BT > 0).to(device),
         place_BT=torch.arange(tokens_BT.shape[1])[None].expand_as(tokens_BT).to(device),

@@ -16,6 +16,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -334,6 +335,10 @@ class Loop(ABC):
         return model.to(self.model.device).eval()
 
 
+Batches = tuple[list[TrainingBatch], int]
+"""What one process takes in a step, and how many of its positions are no padding."""
+
+
 class Trainer(Loop):
     """Training on documents.
 
@@ -374,12 +379,15 @@ class Trainer(Loop):
         self._packing = packing
         self._objective = objective
         self._forward = torch.compile(model) if config.compile else model
+        # An accelerator does not wait for the batches of its next step, which are made beside it.
+        self._beside = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
+        self._ahead: tuple[int, Future[Batches]] | None = None
 
     def _step(self) -> Record:
         started = time.monotonic()
         step, config = self.progress.step, self.config
         share_done = step / config.steps
-        batches, own_tokens = self._batches(step, share_done)
+        batches, own_tokens = self._taken(step)
         weights = self._objective.weights(share_done)
         each = [batch.counts() for batch in batches]
         own_counts = {name: sum(counts[name] for counts in each) for name in each[0]}
@@ -423,7 +431,19 @@ class Trainer(Loop):
             "tokens_per_s": num_tokens / seconds,
         }
 
-    def _batches(self, step: int, share_done: float) -> tuple[list[TrainingBatch], int]:
+    def _taken(self, step: int) -> Batches:
+        """This process's share of a step; that of the next is begun."""
+        begun, self._ahead = self._ahead, None
+        if begun is not None and begun[0] == step:
+            made = begun[1].result()
+        else:
+            made = self._batches(step, step / self.config.steps)
+        if self._beside is not None and step + 1 < self.config.steps:
+            share_done = (step + 1) / self.config.steps
+            self._ahead = (step + 1, self._beside.submit(self._batches, step + 1, share_done))
+        return made
+
+    def _batches(self, step: int, share_done: float) -> Batches:
         """This process's share of a step. What a batch holds depends on its number in the run, and on no process."""
         batches, num_tokens = [], 0
         for part in self.world.share(self.config.accumulation):
