@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import subprocess
@@ -9,12 +10,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from sfumato import loops
-from sfumato.models.attention import AttentionSpec
+from sfumato.models import attention
+from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment
 from sfumato.models.decoder import Decoder
 from sfumato.models.operations import TORCH, Reading, on_gpu, use
 
@@ -134,6 +137,40 @@ def test_draws_have_the_shares_of_the_distribution(dtype: torch.dtype):
     torch.testing.assert_close(shares, (logits_V.float() / 2).softmax(-1), rtol=0, atol=1 / count)
 
 
+@pytest.mark.parametrize("window", [None, 40])
+@pytest.mark.parametrize(("num_heads", "num_groups", "size"), [(6, 2, 24), (4, 4, 16), (8, 1, 70)])
+# Interpreted, products of bfloat16 are those of their bits.
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_long_segments_take_many_tiles(
+    dtype: torch.dtype, num_heads: int, num_groups: int, size: int, window: int | None, monkeypatch: pytest.MonkeyPatch
+):
+    """Of queries and of keys; the heads of a group need not divide a tile."""
+    generator = torch.Generator().manual_seed(0)
+    pool = KVPool([(num_groups, size)], 500, dtype=dtype, device=DEVICE)
+    for tensor in (*pool.keys, *pool.values):
+        tensor.copy_(torch.randn(tensor.shape, generator=generator))
+    slots = torch.randperm(500, generator=generator).numpy()
+    # Two texts that share what stands before their canvases, a prompt, a block, one token.
+    ends = ((90, 150, None), (90, 130, None), (0, 75, 1), (64, 96, 32), (33, 34, 1))
+    starts = (0, 0, 170, 250, 350)
+    segments = [
+        Segment(slot_S=slots[first : first + end], start=start, end=end, block=block)
+        for first, (start, end, block) in zip(starts, ends, strict=True)
+    ]
+    segments[1] = dataclasses.replace(segments[1], slot_S=np.concatenate((slots[:90], slots[400:440])))
+    total = sum(segment.count for segment in segments)
+    inputs = [torch.randn(1, total + 2, heads, size, generator=generator) for heads in (num_heads, *[num_groups] * 2)]
+    inputs = [one.to(DEVICE, dtype) for one in inputs]
+    found = []
+    for kernels_read in (False, True):
+        monkeypatch.setattr(attention, "_reads_in_kernels", lambda _, answer=kernels_read: answer)
+        windows = [] if window is None else [window]
+        packed = PackedAttention(pool, segments, total + 2, windows=windows)
+        found.append(packed.attend(0, *inputs, window=window)[:, :total])
+    tolerance = 1e-5 if dtype is torch.float32 else 3e-3
+    torch.testing.assert_close(found[1], found[0], rtol=tolerance, atol=tolerance)
+
+
 def test_a_model_with_kernels_is_the_model(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
     model = make_decoder(hidden_size=16, head_dim=8, self_conditioning=True).to(DEVICE)
     tokens = torch.tensor([draw(12)], device=DEVICE)
@@ -177,6 +214,14 @@ for kind in ("fp32", "bf16"):
         kernels._round_rows, {"x": kind, "levels": "fp8e4nv", "scales": "fp32"}, ("stride", "size"), ("most",),
         {"SIZE": 4096}, warps=8,
     )
+    for size, rows, warps in ((64, 64, 4), (128, 16, 4), (256, 32, 8), (512, 16, 8)):
+        if kind == "bf16" or rows == 16:
+            built(
+                kernels._attend_tiles,
+                dict.fromkeys(("queries", "keys", "values", "out"), kind) | {"slots": "i32", "tiles": "i32"},
+                ("window", "row_stride", "head_stride", "slot_stride", "size"), ("scale",),
+                {"HEADS": 3, "SIZE": size, "ROWS": rows, "KEYS": 32}, warps=warps,
+            )
     for flag in (False, True):
         pointers = dict.fromkeys(("scale_N", "u_N", "numbers"), "fp32") | dict.fromkeys(("ban_N", "tokens"), "i64")
         pointers |= {"logits": kind, "weights": kind, "greedy_N": "u8", "banned_RV": "u8"}

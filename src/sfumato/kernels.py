@@ -5,7 +5,8 @@ the environment, when this module is imported, the kernels run on a CPU, in Pyth
 and to the same numbers. That is how they are tested where there is no GPU.
 """
 
-# N rows, H heads, E head dimension, F rotated dimensions, I inputs, V vocabulary, R sets of tokens
+# N rows, H heads, G key-value heads, E head dimension, F rotated dimensions, I inputs, V vocabulary, R sets of tokens,
+# S slots, T tiles
 
 # mypy: disable-error-code="no-untyped-def, misc, untyped-decorator"
 
@@ -174,6 +175,68 @@ def _read_rows(
     tl.store(numbers + 3 * num_rows + row, total)
 
 
+@triton.jit
+def _attend_tiles(
+    queries,
+    keys,
+    values,
+    out,
+    slots,
+    tiles,
+    scale,
+    window,
+    row_stride,
+    head_stride,
+    slot_stride,
+    size,
+    HEADS: tl.constexpr,
+    SIZE: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+):
+    group = tl.program_id(1)
+    tiles += tl.program_id(0) * 7
+    row, count, start, end = tl.load(tiles), tl.load(tiles + 1), tl.load(tiles + 2), tl.load(tiles + 3)
+    block, slots_at, first = tl.load(tiles + 4), tl.load(tiles + 5), tl.load(tiles + 6)
+    # A row of the tile is one head of one query; the heads of a group read the same keys.
+    query = first + tl.arange(0, ROWS) // HEADS
+    head = group * HEADS + tl.arange(0, ROWS) % HEADS
+    real = (query < count) & (tl.arange(0, ROWS) < ROWS // HEADS * HEADS)
+    # A canvas, of block 0, is read whole; elsewhere a query reads up to the end of its block.
+    place = start + query
+    blocks = tl.maximum(block, 1)
+    behind = tl.where(block == 0, end, tl.minimum(end, (place // blocks + 1) * blocks))
+    ahead = tl.maximum(tl.where(block == 0, start, place) - window + 1, 0)
+    ahead = tl.where(window > 0, ahead, 0)
+    element = tl.arange(0, SIZE)
+    inside = real[:, None] & (element < size)[None, :]
+    # In 64 bits: 2^31 elements are four gigabytes of queries or pool.
+    at = (row + query).to(tl.int64)[:, None] * row_stride + head[:, None] * head_stride + element[None, :]
+    own = tl.load(queries + at, mask=inside, other=0.0)
+    best = tl.full((ROWS,), _NEVER, tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
+    mean = tl.zeros((ROWS, SIZE), tl.float32)
+    low, high = tl.min(tl.where(real, ahead, end), 0), tl.max(tl.where(real, behind, 0), 0)
+    for base in range(low, high, KEYS):
+        key = base + tl.arange(0, KEYS)
+        slot = tl.load(slots + slots_at + key, mask=key < high, other=0).to(tl.int64)
+        held_at = slot[:, None] * slot_stride + group * size + element[None, :]
+        held = (key < high)[:, None] & (element < size)[None, :]
+        score = tl.dot(own, tl.trans(tl.load(keys + held_at, mask=held, other=0.0)), input_precision="ieee") * scale
+        reads = real[:, None] & (key[None, :] >= ahead[:, None]) & (key[None, :] < behind[:, None])
+        score = tl.where(reads, score, _NEVER)
+        above = tl.maximum(best, tl.max(score, 1))
+        weight = tl.where(reads, tl.exp(score - above[:, None]), 0.0)
+        faded = tl.exp(best - above)
+        total = total * faded + tl.sum(weight, 1)
+        read = tl.load(values + held_at, mask=held, other=0.0)
+        mean = mean * faded[:, None] + tl.dot(weight.to(read.dtype), read, input_precision="ieee")
+        best = above
+    mean = mean / tl.where(total > 0.0, total, 1.0)[:, None]
+    at = ((row + query).to(tl.int64)[:, None] * (tl.num_programs(1) * HEADS) + head[:, None]) * size + element[None, :]
+    tl.store(out + at, mean.to(out.dtype.element_ty), mask=inside)
+
+
 def takes(*tensors: Tensor) -> bool:
     """Whether kernels can go over these: floats where kernels run, and nobody wants gradients."""
     place = "cpu" if INTERPRETED else "cuda"
@@ -312,3 +375,63 @@ def read(
                 num_warps=8,
             )
     return tokens_2N, numbers_4N, weights_NV
+
+
+def attention_rows(size: int, most: int, dtype: torch.dtype) -> int:
+    """Rows of a tile of `attend`, heads of queries that are read together: as many as registers hold.
+
+    Args:
+        size: of a head.
+        most: heads of a group times queries, of the largest segment.
+        dtype: of what is read.
+    """
+    held = 16 if dtype is torch.float32 else 64 if size <= 128 else 32 if size <= 256 else 16
+    return max(16, min(int(triton.next_power_of_2(most)), held))
+
+
+def attend(
+    queries_NHE: Tensor,
+    keys_SGE: Tensor,
+    values_SGE: Tensor,
+    slots: Tensor,
+    tiles_T7: Tensor,
+    *,
+    rows: int,
+    window: int | None = None,
+    scale: float | None = None,
+) -> Tensor:
+    """Attention of segments of many texts, packed one after the other, to keys and values where they are in a pool.
+
+    Args:
+        queries_NHE: heads of a query stand behind each other; H a multiple of G, the heads of a group are neighbours.
+        keys_SGE, values_SGE: the pool's slots.
+        slots: int32; for each segment the slots of its text, from the first to the end of the segment.
+        tiles_T7: int32; of each tile, of its segment: the first row among the queries, how many there are, the place in
+            the text of the first and behind the last, the block as in `Segment` or 0 for a canvas, where its slots
+            begin; and the first of its queries, of `rows` over H / G.
+        rows: see `attention_rows`.
+        window: how far back a layer reads; None is everything.
+        scale: on the scores; None is 1 / sqrt(E).
+
+    Returns:
+        out_NHE: what is in no segment is zero.
+    """
+    num_heads, size = queries_NHE.shape[1:]
+    if queries_NHE.stride(2) != 1:
+        queries_NHE = queries_NHE.contiguous()
+    out_NHE = queries_NHE.new_zeros(queries_NHE.shape)
+    width = max(16, triton.next_power_of_2(size))
+    if len(tiles_T7):
+        with _at(out_NHE):
+            _attend_tiles[(len(tiles_T7), keys_SGE.shape[1])](
+                *(queries_NHE, keys_SGE, values_SGE, out_NHE, slots, tiles_T7),
+                *(size**-0.5 if scale is None else scale, window or 0),
+                *(queries_NHE.stride(0), queries_NHE.stride(1), keys_SGE.stride(0), size),
+                HEADS=num_heads // keys_SGE.shape[1],
+                SIZE=width,
+                ROWS=rows,
+                KEYS=32,
+                num_warps=4 if width <= 128 else 8,
+                num_stages=2,
+            )
+    return out_NHE

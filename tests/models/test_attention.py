@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from typing import Any
 
@@ -152,12 +153,21 @@ SHAPES: dict[str, list[tuple[int, int, int | None]]] = {
 }
 
 
+@pytest.fixture(params=["torch", "kernels"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where there is no GPU, its kernel is interpreted."""
+    if request.param == "kernels" and importlib.util.find_spec("triton") is None:
+        pytest.skip("Triton is not made for this platform")
+    monkeypatch.setattr(attention, "_reads_in_kernels", lambda _: request.param == "kernels")
+    return str(request.param)
+
+
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize("window", [None, 3, 20])
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 def test_packed_texts_read_their_own(
-    shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None
+    shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None, reader: str
 ):
     """Each position against the definition: its own text up to where it may, and no other's slots; in two layers."""
     generator = torch.Generator().manual_seed(0)
@@ -170,20 +180,21 @@ def test_packed_texts_read_their_own(
         run = text % 2 == 0
         slots = torch.arange(20) if run else torch.randperm(20, generator=generator)
         slots = 1 + 20 * text + slots
-        segments.append(Segment(slot_S=slots, start=start, end=start + count, block=block, run=run))
+        segments.append(Segment(slot_S=slots.numpy(), start=start, end=start + count, block=block, run=run))
         layers = [(torch.randn(start, 2, 6, generator=generator), torch.randn(start, 2, 6)) for _ in range(2)]
         for layer, (keys, values) in enumerate(layers):
             pool.keys[layer][slots[:start]], pool.values[layer][slots[:start]] = keys, values
         prefixes.append(layers)
     total = sum(segment.count for segment in segments)
-    attention = PackedAttention(pool, segments, total + padding, windows=[] if window is None else [window])
+    packed = PackedAttention(pool, segments, total + padding, windows=[] if window is None else [window])
     expected_positions = [place for segment in segments for place in range(segment.start, segment.end)]
-    assert attention.positions_1N[0, :total].tolist() == expected_positions
+    assert packed.positions_1N[0, :total].tolist() == expected_positions
     before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]
     for layer in range(2):
         queries, keys, values = (torch.randn(1, total + padding, heads, 6) for heads in (4, 2, 2))
-        found = attention.attend(layer, queries, keys, values, window=window, scale=scale)
+        found = packed.attend(layer, queries, keys, values, window=window, scale=scale)
         assert found.shape == queries.shape
+        assert not found[:, total:].any()
         place = 0
         for segment, layers, (start, count, block) in zip(segments, prefixes, shapes, strict=True):
             part = slice(place, place + count)

@@ -29,7 +29,7 @@ class Texts:
         self.slots = []
         for text in range(num_texts):
             order = torch.randperm(num_slots, generator=generator) if text % 2 else torch.arange(num_slots)
-            self.slots.append(1 + text * num_slots + order)
+            self.slots.append((1 + text * num_slots + order).numpy())
         self.lengths = [0] * num_texts
         """Committed positions."""
 

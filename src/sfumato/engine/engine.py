@@ -27,10 +27,10 @@ from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache, free_bytes
 from sfumato.engine.replay import record_cuda
 from sfumato.engine.request import Event, Finished, FinishReason, Reopened, Request
-from sfumato.engine.runner import Numbers, Part, Passed, Runner
+from sfumato.engine.runner import Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
-from sfumato.models.attention import Segment
+from sfumato.models.attention import Numbers, Segment
 from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult, step
 
 _PAGE = 16
@@ -375,7 +375,7 @@ class Engine:
             # A single position reads what is before it, whichever way it is put.
             block=1 if spec.autoregressive else None,
             run=cached.run,
-            place_Q=None if len(place) == end - ahead else torch.from_numpy(place).to(self.cache.pool.device),
+            place_Q=None if len(place) == end - ahead else place,
         )
         return Part(segment=segment, tokens=tokens, row=row, reads=reads, canvas=decided, shift=logits_before)
 

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from sfumato.errors import CapacityError
-from sfumato.models.attention import KVPool
+from sfumato.models.attention import KVPool, Numbers
 
 Key = tuple[int, tuple[int, ...]]
 """What a full page holds: the page before it (0 for none) under its serial number, and its own tokens."""
@@ -31,7 +31,7 @@ class CachedText:
     """One open text: which slots its positions have, and how many of them are committed."""
 
     pages: list[int]
-    slot_S: Tensor
+    slot_S: Numbers
     """int64; the slot of each position that it may come to have."""
     run: bool
     """Whether the slots are neighbours, in order."""
@@ -189,7 +189,7 @@ class KVCache:
         awaited: dict[Key, int] = {}
         for text in texts:
             assert len(set(text.pages)) == len(text.pages), "a text holds a page twice"
-            assert torch.equal(text.slot_S, self._slots(text.pages))
+            assert np.array_equal(text.slot_S, self._slots(text.pages))
             assert text.length <= len(text.pages) * self.page_size
             for page in text.pages:
                 users[page] = users.get(page, 0) + 1
@@ -210,9 +210,9 @@ class KVCache:
         assert {key: page for page, key in self._key_of.items()} == self._page_of
         assert set(self._serial_of) == set(self._key_of)
 
-    def _slots(self, pages: Sequence[int]) -> Tensor:
-        page_P1 = torch.tensor(pages, dtype=torch.int64)[:, None]
-        return (page_P1 * self.page_size + torch.arange(self.page_size)).flatten().to(self.pool.device)
+    def _slots(self, pages: Sequence[int]) -> Numbers:
+        page_P1 = np.array(pages, dtype=np.int64)[:, None]
+        return (page_P1 * self.page_size + np.arange(self.page_size)).flatten()
 
     def _key(self, serials: Sequence[int], tokens: Sequence[int]) -> Key | None:
         """The key of the page that follows some full ones, if the tokens of a text fill it."""

@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sfumato.engine.replay import Record, Replayer
-from sfumato.models.attention import WHOLE, KVPool, PackedAttention, Segment
+from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment
 from sfumato.models.model import Model
-
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _none() -> Numbers:

@@ -19,18 +19,22 @@ prompt may share a forward with the prompt.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _LOG = logging.getLogger(__name__)
 WHOLE = 8
@@ -251,7 +255,7 @@ class KVPool:
 class Segment:
     """Neighbouring positions of one text that go through the weights together."""
 
-    slot_S: Tensor
+    slot_S: Numbers
     """int64; the pool's slot of each position of the text, at least up to the end of this segment."""
     start: int
     """Position in the text of the first."""
@@ -262,7 +266,7 @@ class Segment:
     causal. None is a canvas, whose positions read all of it. Nobody reads past the segment."""
     run: bool = False
     """Whether the slots are neighbours, in order."""
-    place_Q: Tensor | None = None
+    place_Q: Numbers | None = None
     """int64, ascending; of a canvas, the positions that are computed anew, where the others keep what was written of
     them before. None is all."""
 
@@ -308,7 +312,8 @@ class _Group:
         self.base = int(like.slot_S[0]) if self.num_rows == 1 and like.run else None
         self.slot_RS = None
         if self.base is None:
-            self.slot_RS = torch.stack([segment.slot_S[: like.end] for segment in segments])
+            slots = np.stack([segment.slot_S[: like.end] for segment in segments])
+            self.slot_RS = torch.from_numpy(slots).to(pool.device, non_blocking=True)
         # A plain causal prompt needs no mask.
         self.causal = like.start == 0 and like.block == 1 and like.count > 1
         self.reads = {
@@ -339,12 +344,74 @@ class _Group:
         return out_RQHE[:, : self.count].flatten(0, 1)
 
 
+class _Groups:
+    """Reads segments of one shape that are neighbours together, in torch: gathers what they read of the pool."""
+
+    def __init__(self, pool: KVPool, segments: Sequence[Segment], windows: Sequence[int]) -> None:
+        self._groups = [_Group(pool, list(group), windows) for _, group in itertools.groupby(segments, _shape)]
+
+    def attend(
+        self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
+    ) -> Tensor:
+        parts: list[Tensor] = []
+        first = 0
+        for group in self._groups:
+            size = group.num_rows * group.count
+            parts.append(group.attend(queries_NHE[first : first + size], keys, values, window, scale))
+            first += size
+        if first < len(queries_NHE):
+            parts.append(queries_NHE.new_zeros(len(queries_NHE) - first, *queries_NHE.shape[1:]))
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+class _Tiles:
+    """Reads all segments in one kernel, each where its keys and values are; see `sfumato.kernels.attend`."""
+
+    def __init__(self, pool: KVPool, segments: Sequence[Segment]) -> None:
+        self._segments, self._device = segments, pool.device
+        ends = np.array([segment.end for segment in segments])
+        self._slots_at = np.concatenate(([0], ends.cumsum()[:-1]))
+        slots = np.concatenate([segment.slot_S[: segment.end] for segment in segments]).astype(np.int32)
+        self._slots = torch.from_numpy(slots).to(pool.device, non_blocking=True)
+        self._counts = np.array([segment.count for segment in segments])
+        self._tables: dict[int, Tensor] = {}
+
+    def attend(
+        self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
+    ) -> Tensor:
+        from sfumato import kernels
+
+        num_heads, size = queries_NHE.shape[1:]
+        per_group = num_heads // keys.shape[1]
+        rows = kernels.attention_rows(size, per_group * int(self._counts.max()), queries_NHE.dtype)
+        tiles_T7 = self._table(rows // per_group)
+        return kernels.attend(queries_NHE, keys, values, self._slots, tiles_T7, rows=rows, window=window, scale=scale)
+
+    def _table(self, num_queries: int) -> Tensor:
+        """Tiles of so many queries."""
+        if num_queries not in self._tables:
+            numbers = np.array([(one.start, one.end, one.block or 0) for one in self._segments])
+            first_N = self._counts.cumsum() - self._counts
+            of_segment = np.stack((first_N, self._counts, *numbers.T, self._slots_at), axis=1)
+            num_tiles = -(-self._counts // num_queries)
+            nth_T = np.arange(num_tiles.sum()) - np.repeat(num_tiles.cumsum() - num_tiles, num_tiles)
+            tiles_T7 = np.column_stack((np.repeat(of_segment, num_tiles, axis=0), nth_T * num_queries))
+            table = torch.from_numpy(tiles_T7.astype(np.int32))
+            self._tables[num_queries] = table.to(self._device, non_blocking=True)
+        return self._tables[num_queries]
+
+
+def _reads_in_kernels(pool: KVPool) -> bool:
+    return pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None
+
+
 class PackedAttention:
     """Positions of many texts in one row [1, N], each reading its own text from a pool.
 
     Args:
         pool: where keys and values are.
-        segments: what stands in the packed row, in order; segments of one shape that are neighbours are read together.
+        segments: what stands in the packed row, in order; where no kernel reads all of them, segments of one shape that
+            are neighbours are read together.
             No two share a slot at the positions they write.
         num_positions: N; what is left behind the segments is padding.
         windows: sizes of the sliding windows that some layers read.
@@ -354,17 +421,20 @@ class PackedAttention:
         self, pool: KVPool, segments: Sequence[Segment], num_positions: int, *, windows: Sequence[int] = ()
     ) -> None:
         self._pool = pool
-        self._groups = [_Group(pool, list(group), windows) for _, group in itertools.groupby(segments, _shape)]
-        self._num_padding = num_positions - sum(segment.count for segment in segments)
-        assert self._num_padding >= 0
-        padding = torch.zeros(self._num_padding, dtype=torch.int64, device=pool.device)
+        self._reader: _Groups | _Tiles = (
+            _Tiles(pool, segments) if segments and _reads_in_kernels(pool) else _Groups(pool, segments, windows)
+        )
+        num_padding = num_positions - sum(segment.count for segment in segments)
+        assert num_padding >= 0
+        padding = np.zeros(num_padding, dtype=np.int64)
         places = [
-            torch.arange(segment.start, segment.end, device=pool.device) if segment.place_Q is None else segment.place_Q
+            np.arange(segment.start, segment.end) if segment.place_Q is None else segment.place_Q
             for segment in segments
         ]
         slots = [segment.slot_S[place] for segment, place in zip(segments, places, strict=True)]
-        self._slot_N = torch.cat([*slots, padding])
-        self.positions_1N = torch.cat([*places, padding]).unsqueeze(0)
+        both_2N = torch.from_numpy(np.stack([np.concatenate([*places, padding]), np.concatenate([*slots, padding])]))
+        places_N, self._slot_N = both_2N.to(pool.device, non_blocking=True)
+        self.positions_1N = places_N.unsqueeze(0)
         """int64; the place in its text of each position."""
 
     def attend(
@@ -381,16 +451,7 @@ class PackedAttention:
         keys, values = self._pool.keys[layer], self._pool.values[layer]
         keys.index_copy_(0, self._slot_N, keys_RQGE.squeeze(0))
         values.index_copy_(0, self._slot_N, values_RQGE.squeeze(0))
-        parts: list[Tensor] = []
-        first = 0
-        for group in self._groups:
-            size = group.num_rows * group.count
-            parts.append(group.attend(queries_RQHE[0, first : first + size], keys, values, window, scale))
-            first += size
-        if self._num_padding:
-            parts.append(queries_RQHE.new_zeros(self._num_padding, *queries_RQHE.shape[2:]))
-        out_NHE = parts[0] if len(parts) == 1 else torch.cat(parts)
-        return out_NHE.unsqueeze(0)
+        return self._reader.attend(queries_RQHE[0], keys, values, window, scale).unsqueeze(0)
 
 
 def _shape(segment: Segment) -> tuple[int, int, int, int | None]:
