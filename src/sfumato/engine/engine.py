@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -32,6 +32,8 @@ from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Numbers, Segment
 from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult, step
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
@@ -467,29 +469,30 @@ class Engine:
         batch = result.batch
         events: list[tuple[int, Event]] = []
         done = batch.done_R.tolist()
+        # Read at once: a device takes as long to be asked for a number as for all of them.
+        outcome = _Outcome.of(result) if any(done) else None
         gone: list[int] = []
         for i, row in enumerate(rows):
             answer = self._owners[row]
             try:
                 events += answer.show(batch, i, result)
-                if done[i]:
+                if outcome is not None and done[i]:
                     gone.append(row)
-                    events += self._commit(answer, result, i)
+                    events += self._commit(answer, outcome, i)
             except Exception as error:
                 events.append(answer.finish("error", f"{type(error).__name__}: {error}"))
         self._drop(gone)
         return events
 
-    def _commit(self, answer: Answer, result: StepResult, row: int) -> list[tuple[int, Event]]:
-        batch = result.batch
-        length, ahead = int(batch.host_length_R[row]), answer.num_ahead
+    def _commit(self, answer: Answer, outcome: _Outcome, row: int) -> list[tuple[int, Event]]:
+        length, ahead = int(outcome.length_R[row]), answer.num_ahead
         events = answer.commit(
-            batch.tokens_RL[row, :length].tolist(),
-            steps=int(batch.step_R[row]),
-            revisions=int(batch.revisions_R[row]),
-            confidence=result.statistics.confidence_RL[row].nan_to_num().tolist(),
-            decided=batch.host_free_RL[row].nonzero()[0].tolist(),
-            failed=bool(batch.failed_R[row]),
+            outcome.tokens_RL[row, :length].tolist(),
+            steps=int(outcome.step_R[row]),
+            revisions=int(outcome.revisions_R[row]),
+            confidence=outcome.confidence_RL[row].tolist(),
+            decided=outcome.free_RL[row].nonzero()[0].tolist(),
+            failed=bool(outcome.failed_R[row]),
         )
         if any(isinstance(event, Reopened) for _, event in events):
             self._open_again(answer)
@@ -576,6 +579,27 @@ class Engine:
         mail = list(self._mailboxes[request_id])
         self._mailboxes[request_id].clear()
         return mail
+
+
+class _Outcome(NamedTuple):
+    """What is asked of a step about canvases that are done, on the host; see `CanvasBatch`."""
+
+    tokens_RL: Array
+    step_R: Array
+    revisions_R: Array
+    failed_R: Array
+    confidence_RL: Array
+    """Of the last step."""
+    free_RL: Array
+    length_R: Array
+
+    @classmethod
+    def of(cls, result: StepResult) -> _Outcome:
+        batch = result.batch
+        confidence_RL = result.statistics.confidence_RL.nan_to_num()
+        asked = (batch.tokens_RL, batch.step_R, batch.revisions_R, batch.failed_R, confidence_RL)
+        tokens_RL, step_R, revisions_R, failed_R, sure_RL = (one.cpu().numpy() for one in asked)
+        return cls(tokens_RL, step_R, revisions_R, failed_R, sure_RL, batch.host_free_RL, batch.host_length_R)
 
 
 class _Pass:

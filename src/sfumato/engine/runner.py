@@ -85,13 +85,14 @@ class _Layout:
             self.end_P[i] = self.total - 1
         # Tokens of the canvases, then those that the host knows, of which the first pads.
         first_known, width = shape[0] * shape[1], shape[1]
-        known, pick_N, canvas_C, decided_C = [0], [], [], []
+        known, pick_N, canvas_C, decided_C, end = [0], [], [], [], 0
         place_RL = np.zeros(shape, dtype=np.int64)
         for part in self.parts:
             pick_N.append(np.arange(len(part.tokens)) + first_known + len(known))
             known += part.tokens
+            end += len(part.tokens)
             if part.row is not None:
-                end = sum(map(len, pick_N)) + len(part.reads)
+                end += len(part.reads)
                 place = np.arange(end - len(part.canvas), end)
                 pick_N.append(part.reads + part.row * width)
                 canvas_C.append(place)
