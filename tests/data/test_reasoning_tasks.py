@@ -303,6 +303,28 @@ def test_countdown_rules(numbers: tuple[int, ...], target: int, response: str, r
     assert TASKS["countdown"].check(item, response) is right
 
 
+@pytest.mark.parametrize(
+    ("response", "rights"),
+    [
+        ("25+7 = 32\n32*3 = 96", [True, True]),
+        ("\n25+7 = 32 \n32*3 = 96\n\n", [True, True]),
+        # A step that is wrong leaves the numbers as they were.
+        ("25+7 = 33\n7*3 = 21", [False, True]),
+        ("25+7 = 32\n32+3 = 35", [True, False]),
+        ("25+7 = 32", [True, False]),
+        ("25+7 = 32\n32*3 = 96\nso 96", [True, True, False]),
+        ("", [False, False]),
+    ],
+)
+def test_steps_of_countdown_are_judged_by_themselves(response: str, rights: list[bool]):
+    parts = TASKS["countdown"].parts(COUNTDOWN, response)
+    assert [right for _, right in parts] == rights
+    assert parts[-1][0] == len(response)
+    ends = [end for end, _ in parts]
+    assert ends == sorted(ends)
+    assert all(response[end - 1] == "\n" for end in ends[:-1] if end < len(response))
+
+
 def test_countdown_prompts():
     lengths = set()
     for seed in range(300):

@@ -266,6 +266,7 @@ def test_the_divergence_is_that_of_the_distributions():
         {"kl_weight": -1.0},
         {"kl_weight": math.nan},
         {"step_cost": -0.1},
+        {"part_reward": -0.1},
         {"step_share": 0.0},
         {"positions": 0},
     ],
@@ -366,6 +367,27 @@ def test_steps_cost(make_model: Callable[..., TextModel], tmp_path: Path):
     free = build(flat_model(make_model), tmp_path / "free", steps=1)
     free.run()
     assert record["reward"] == pytest.approx(log_of(free)[0]["reward"] - 0.3)
+
+
+def test_parts_that_are_right_are_worth_something(make_model: Callable[..., TextModel], tmp_path: Path):
+    """So that there is something to learn where all answers are wrong."""
+    trainer = build(flat_model(make_model), tmp_path, rl={"part_reward": 0.5}, steps=1)
+    collect = trainer._collect
+
+    def halves(step: int) -> list[list[Rollout]]:
+        parts = [((4, 1.0), (12, 0.0)), ((4, 0.0), (12, 0.0))]
+        return [
+            [Rollout(canvases=one.canvases, reward=0.0, parts=parts[i % 2]) for i, one in enumerate(group)]
+            for group in collect(step)
+        ]
+
+    trainer._collect = halves
+    trainer.run()
+    (record,) = log_of(trainer)
+    assert record["solved"] == 0.0
+    assert record["reward"] == pytest.approx(0.125)
+    assert record["mixed"] == 1.0
+    assert record["decisions"] > 0
 
 
 def test_a_resumed_run_is_an_uninterrupted_one(make_model: Callable[..., TextModel], tmp_path: Path):

@@ -106,7 +106,7 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
             model.request(item.prompt, n=answers, seed=_number(recipe.train.seed, step, place, "answers"), **settings)
             for place, (_, item) in enumerate(asked)
         ]
-        return _answered(model, asked, requests, by_part=recipe.rl.by_part)
+        return _answered(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
 
     def evaluate(weights: Decoder, step: int) -> dict[str, float]:
         # One whose engine has written nothing with other weights.
@@ -158,7 +158,7 @@ def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tup
 
 
 def _answered(
-    model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request], *, by_part: bool
+    model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request], *, with_parts: bool
 ) -> list[list[Rollout]]:
     """Groups of answers, and what they are worth; an answer that failed is worth nothing."""
     from sfumato.engine.engine import Engine, EngineConfig
@@ -174,7 +174,7 @@ def _answered(
             groups[index][event.variation] = Rollout(
                 canvases=() if result.failed else result.canvases,
                 reward=float(not result.failed and task.check(item, result.text)),
-                parts=_parts(model, task, item, result) if by_part and not result.failed else (),
+                parts=_parts(model, task, item, result) if with_parts and not result.failed else (),
             )
     return [[group[i] for i in sorted(group)] for group in groups]
 

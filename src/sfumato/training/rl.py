@@ -56,6 +56,9 @@ class RLConfig:
     by_part: bool = False
     """Hold each part of an answer against the same part of the others, where its task judges them by themselves: what
     one part decided then learns nothing from another's mistakes."""
+    part_reward: float = 0.0
+    """Added to an answer's reward for the share of its parts that are right, where its task judges them by themselves:
+    so that answers differ where none of them is right."""
     step_cost: float = 0.0
     """Taken off an answer's reward for each denoising step; at 1/48, of 48 steps all that being right gives."""
     step_share: float = 1.0
@@ -67,7 +70,7 @@ class RLConfig:
         for name, least in (("prompts", 1), ("answers", 2), ("epochs", 1), ("positions", 1)):
             if not getattr(self, name) >= least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
-        for name in ("kl_weight", "step_cost"):
+        for name in ("kl_weight", "part_reward", "step_cost"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
         if not 0.0 < self.ratio_clip < 1.0:
@@ -232,7 +235,8 @@ class RLTrainer(Loop):
         }
 
     def _worth(self, rollout: Rollout) -> float:
-        return rollout.reward - self._rl.step_cost * rollout.num_steps
+        right = _mean([worth for _, worth in rollout.parts])
+        return rollout.reward + self._rl.part_reward * right - self._rl.step_cost * rollout.num_steps
 
     def _replays(self, groups: Sequence[Sequence[Rollout]], generator: torch.Generator) -> list[Replay]:
         """The steps to learn from; an answer that is as good as its group's mean teaches nothing and is left out."""

@@ -59,17 +59,36 @@ class Countdown(Task):
 
     def check(self, item: Item, response: str) -> bool:
         """True if all steps are right, use up the numbers that are there, and end in the target."""
-        pool = list(item.meta["numbers"])
+        return all(right for _, right in self.parts(item, response))
+
+    def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
+        """Line by line: a step is right if it is true, of numbers that are there, and the last one makes the target.
+
+        A step that is missing is a wrong part without text.
+        """
+        pool, target = list(item.meta["numbers"]), item.meta["target"]
+        num_steps = len(pool) - 1
+        end = len(response) - len(response.lstrip())
+        parts: list[tuple[int, bool]] = []
         for line in response.strip().split("\n"):
-            match = _STEP.fullmatch(line.strip())
-            if match is None:
+            end += len(line) + 1
+            right = self._take(pool, line.strip()) and (len(pool) > 1 or pool == [target])
+            parts.append((end, right))
+        parts[-1] = (len(response), parts[-1][1])
+        return parts + [(len(response), False)] * (num_steps - len(parts))
+
+    def _take(self, pool: list[int], line: str) -> bool:
+        """Do a step: take its numbers out of a pool, and put its result in, if all of that is as it should be."""
+        match = _STEP.fullmatch(line)
+        if match is None:
+            return False
+        a, b, result = int(match[1]), int(match[3]), int(match[4])
+        rest = list(pool)
+        for operand in (a, b):
+            if operand not in rest:
                 return False
-            a, b, result = int(match[1]), int(match[3]), int(match[4])
-            for operand in (a, b):
-                if operand not in pool:
-                    return False
-                pool.remove(operand)
-            if _apply(a, match[2], b) != result:
-                return False
-            pool.append(result)
-        return pool == [item.meta["target"]]
+            rest.remove(operand)
+        if _apply(a, match[2], b) != result:
+            return False
+        pool[:] = [*rest, result]
+        return True
