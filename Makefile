@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint parity scores bench gpu-bench soak train-tiny adapt-slice adapt-cpu gpu-adapt clean
+.PHONY: setup run test lint parity scores bench gpu-bench soak train-tiny adapt-slice adapt-cpu gpu-adapt gpu-join clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -99,7 +99,7 @@ adapt-cpu: .venv/.ready-dev
 SMOL := smollm2-135m-instruct
 gpu-adapt: .venv/.ready-dev
 	@if [ ! -f runs/smol-data/done ]; then \
-	  for part in held:2000:1 data:60000:0; do set -- $$(echo $$part | tr : ' '); \
+	  for part in held:1000:1 data:30000:0; do set -- $$(echo $$part | tr : ' '); \
 	    resume=; [ -f runs/smol-$$1/manifest.json ] && resume=--resume; \
 	    timeout -s INT 480 $(BIN)/sfumato data synth $(SMOL) runs/smol-$$1 --n $$2 --seed $$3 --max-turn 128 \
 	      --max-answer 384 --rows 512 --dtype bfloat16 --device cuda $$resume; \
@@ -111,7 +111,17 @@ gpu-adapt: .venv/.ready-dev
 	  $(BIN)/sfumato distil recipes/smol-distil.toml $(call resumed,smol-distil) || [ $$? -eq 130 ]; \
 	elif [ ! -f runs/smol-heads/checkpoint/config.json ]; then \
 	  $(BIN)/sfumato heads recipes/smol-heads.toml; \
-	else echo "nothing is left: runs/smol-heads/checkpoint"; fi
+	elif [ ! -f runs/smol-pieces/sha256 ]; then \
+	  mkdir -p runs/smol-pieces && \
+	  $(BIN)/sfumato convert runs/smol-heads/checkpoint runs/smol-delta --to delta --base $(SMOL) && \
+	  tar -C runs/smol-delta -cf - . | split -b 15m - runs/smol-pieces/tar. && \
+	  (cd runs/smol-pieces && sha256sum tar.* > sha256.partial && mv sha256.partial sha256); \
+	else echo "nothing is left: runs/smol-heads/checkpoint, and as a delta in runs/smol-pieces"; fi
+
+# What gpu-adapt left, put together where its pieces were brought to.
+gpu-join:
+	cd runs/smol-pieces && sha256sum --check --quiet sha256
+	mkdir -p runs/smol-delta && cat runs/smol-pieces/tar.* | tar -C runs/smol-delta -xf -
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
