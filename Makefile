@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint parity scores bench gpu-bench soak train-tiny adapt-slice adapt-cpu gpu-adapt gpu-join clean
+.PHONY: setup run test lint parity scores bench gpu-bench gpu-test soak train-tiny adapt-slice adapt-cpu gpu-adapt gpu-join clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -64,6 +64,11 @@ gpu-bench: .venv/.ready-dev
 	run llada-latency latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 && \
 	run llada-latency-fp8 latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 --quantize fp8 && \
 	run gemma-throughput throughput diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16 --concurrency 1,4,16,64 --requests 64
+
+# What tests can show on an accelerator alone, and the kernels as they run there.
+gpu-test: .venv/.ready-dev
+	$(BIN)/pytest tests/test_kernels.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
+	  tests/models/test_quantize.py tests/sampling/test_reading.py
 
 soak: .venv/.ready
 	$(BIN)/sfumato bench soak tiny --minutes 30

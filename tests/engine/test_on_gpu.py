@@ -1,53 +1,145 @@
-"""Answers with the kernels of a GPU, interpreted where there is none."""
+"""Answers with the kernels of a GPU, interpreted where there is none; and what only a GPU can show."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from sfumato.engine.engine import Engine
-from sfumato.engine.model import TextModel
+from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.engine.model import TextModel, load
 from sfumato.engine.request import Finished, Request
 from sfumato.models import attention
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.checkpoint import save_checkpoint
+from sfumato.models.moe import MoEConfig
 from sfumato.models.operations import TORCH, on_gpu, use
+from sfumato.models.quantized import QUANTIZATIONS, QuantizedWeight, grouped_product
 from sfumato.spec import GenerationSpec
 
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not made for this platform", allow_module_level=True)
 
 NAMES = ["uniform", "self-conditioned", "mask", "block", "full-shifted", "ar"]
+HAS_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if HAS_GPU else "cpu"
+Make = Callable[..., TextModel]
 
 
-def tokens_of(model: TextModel, requests: list[Request]) -> dict[int, tuple[int, ...]]:
-    events = Engine(model).run(requests)
+@pytest.fixture
+def place(byte_tokenizer: Tokenizer, tmp_path: Path) -> Callable[..., TextModel]:
+    """A model where the kernels run: place(model, **as for `load`)."""
+
+    def placed(model: TextModel, **settings: Any) -> TextModel:
+        save_checkpoint(tmp_path, model.decoder, model.spec)  # type: ignore[arg-type]
+        byte_tokenizer.save(tmp_path)
+        return load(tmp_path, device=DEVICE, **settings)
+
+    return placed
+
+
+def requests_of(model: TextModel) -> list[Request]:
+    """Drawn and greedy, of different lengths."""
+    settings: dict[str, Any] = {"max_tokens": 6, "steps": 2}
+    if not model.spec.autoregressive:
+        settings["canvas_length"] = 4
+    return [
+        model.request("ab" * (1 + i), seed=i, temperature_start=i / 2, temperature_end=i / 2, **settings)
+        for i in range(3)
+    ]
+
+
+def tokens_of(model: TextModel, requests: list[Request], **config: Any) -> dict[int, tuple[int, ...]]:
+    events = Engine(model, EngineConfig(**config)).run(requests)
     return {index: event.result.tokens for index, event in events if isinstance(event, Finished)}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_those_without_kernels_alone_and_together(
-    make_model: Callable[..., TextModel],
+    make_model: Make,
     specs: dict[str, GenerationSpec],
+    place: Make,
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """Token for token, drawn and greedy; three texts of different lengths."""
-    model = make_model(specs[name], num_hidden_layers=1)
-    model.decoder.to("cpu" if not torch.cuda.is_available() else "cuda")
-    settings: dict[str, Any] = {"max_tokens": 6, "steps": 2}
-    if not specs[name].autoregressive:
-        settings["canvas_length"] = 4
-    requests = [
-        model.request("ab" * (1 + i), seed=i, temperature_start=i / 2, temperature_end=i / 2, **settings)
-        for i in range(3)
-    ]
-    expected = tokens_of(model, requests)
+    """Token for token."""
+    plain = make_model(specs[name], num_hidden_layers=1)
+    expected = tokens_of(plain, requests_of(plain))
+    model = place(plain)
     monkeypatch.setattr(attention, "_reads_in_kernels", lambda _: True)
     operations = on_gpu(torch.float32)
     assert operations is not TORCH
     use(model.generator.model, operations)
+    requests = requests_of(model)
     assert tokens_of(model, requests) == expected
     assert tokens_of(model, requests[1:2])[0] == expected[1]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("experts", [False, True])
+def test_recorded_steps_give_the_tokens_of_computed_ones(
+    make_model: Make, specs: dict[str, GenerationSpec], place: Make, name: str, experts: bool
+):
+    changes: dict[str, Any] = {}
+    if experts:
+        changes["moe"] = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
+    model = place(make_model(specs[name], **changes))
+    settings = {} if model.spec.autoregressive else {"canvas_length": 8}
+    requests = [model.request("abc", n=3, max_tokens=24, steps=6, adaptive=False, **settings)]
+    computed, recorded = (Engine(model, EngineConfig(replay=replay)) for replay in (False, True))
+    tokens = [
+        [event.result.tokens for _, event in engine.run(requests) if isinstance(event, Finished)]
+        for engine in (computed, recorded)
+    ]
+    assert tokens[0] == tokens[1]
+    if not model.spec.autoregressive:
+        assert recorded.runner.replayer.num_replays > 0
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("way", [None, "fp8"])
+def test_a_model_on_a_gpu_is_that_on_a_cpu(make_model: Make, specs: dict[str, GenerationSpec], place: Make, way: str):
+    """In bfloat16, and in floats of 8 bits, to what these hold."""
+    plain = make_model(
+        specs["uniform"],
+        hidden_size=64,
+        intermediate_size=64,
+        moe=MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=64),
+    )
+    model = place(plain, dtype="bfloat16", quantize=way)
+    tokens = torch.randint(20, (1, 32), generator=torch.Generator().manual_seed(0))
+    logits = []
+    with torch.no_grad():
+        for one in (plain.generator.model, model.generator.model):
+            positions = torch.arange(32, device=one.device)[None]
+            hidden = one(tokens.to(one.device), positions, AttentionSpec(causal=True))
+            logits.append(one.logits(hidden).cpu())
+    assert (logits[0] - logits[1]).std() < (0.1 if way is None else 0.4) * logits[0].std()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+def test_experts_in_floats_of_eight_bits_are_one_product():
+    generator = torch.Generator().manual_seed(0)
+    weight_XOI, x_MI = torch.randn(4, 32, 64, generator=generator), torch.randn(24, 64, generator=generator)
+    end_X = torch.tensor([8, 8, 19, 24], dtype=torch.int32)
+    found = []
+    for device, dtype in (("cpu", torch.float32), ("cuda", torch.bfloat16)):
+        held = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], dtype, device)
+        held.put((), weight_XOI)
+        found.append(grouped_product(x_MI.to(device, dtype), held, end_X.to(device)).float().cpu())
+    torch.testing.assert_close(found[1], found[0], rtol=0.05, atol=0.05 * float(found[0].abs().max()))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+def test_attention_by_blocks_is_used():
+    assert attention._flex(torch.device("cuda", 0)) is not None
