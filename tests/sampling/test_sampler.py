@@ -541,3 +541,26 @@ def test_a_step_never_waits_for_the_device(
 def test_an_empty_batch_is_finished(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     batch = CanvasBatch.from_noise(uniform_process, [], seeds=[], config=SamplerConfig())
     assert len(denoise(batch, hashing(6), uniform_process).batch) == 0
+
+
+@pytest.mark.parametrize("name", ["entropy", "confidence", "margin", "certainty", "random", "threshold", "edit"])
+def test_draws_that_decide_are_as_likely_as_draws_are(process: Process, fixed: Callable[..., Any], name: Any) -> None:
+    """The mean logarithm of their probability is the negative entropy, as policy gradients need; of what is accepted by
+    what was drawn it is not."""
+    if name not in samplers(process):
+        pytest.skip("not with this noise")
+    logits_V = torch.tensor([0.0, 1.0, 2.0, 0.5, -1.0, 0.2, 0.0][: process.vocab_size])
+    config = SamplerConfig(name=name, steps=4, threshold=0.5, entropy_bound=4.0, adaptive=False)
+    batch = CanvasBatch.from_noise(process, [8] * 400, seeds=range(400), config=config)
+    result = step(batch, fixed(logits_V), process)
+    records = [result.record(row) for row in range(400)]
+    entropy = float(result.statistics.entropy_RL[0, 0])
+    surprise = {
+        field: -torch.cat([record.confidence_L[getattr(record, field)] for record in records]).log()
+        for field in ("decisive_L", "accepted_L")
+    }
+    off = {
+        field: float(nats.mean() - entropy) / float(nats.std() / len(nats) ** 0.5) for field, nats in surprise.items()
+    }
+    assert abs(off["decisive_L"]) < 4
+    assert (abs(off["accepted_L"]) > 6) == (name in ("confidence", "threshold", "edit"))

@@ -29,6 +29,9 @@ class StepRecord:
     """int64; the reading after the step."""
     accepted_L: Tensor
     """bool."""
+    decisive_L: Tensor
+    """bool; where what was drawn had a part in what the step became: what was accepted or, of a sampler that looks at
+    its draws before it accepts some, all that was drawn."""
     revised_L: Tensor
     """bool."""
     confidence_L: Tensor

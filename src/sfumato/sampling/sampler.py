@@ -28,7 +28,7 @@ from sfumato.sampling.policy import StopHead
 from sfumato.sampling.random import Stream
 from sfumato.sampling.reading import Reader, Statistics, Tied
 from sfumato.sampling.record import StepRecord
-from sfumato.sampling.settings import REVERSE_SAMPLERS
+from sfumato.sampling.settings import LOOKING_SAMPLERS, REVERSE_SAMPLERS
 
 
 class Denoiser(Protocol):
@@ -84,11 +84,14 @@ class StepResult:
     """bool; positions accepted in an earlier step whose draft token this step changed."""
     before: CanvasBatch
     """The batch before the step: what the denoiser read."""
+    drawn_RL: Tensor
+    """bool; positions whose token was in question."""
 
     def record(self, row: int) -> StepRecord:
         """The step of one row. Waits for the device."""
         before, length = self.before, int(self.before.host_length_R[row])
         temperature_R = before.settings.temperature_at(before.step_R, before.steps_R)
+        looks = before.settings.configs[row].name in LOOKING_SAMPLERS
 
         def host(values: Tensor) -> Tensor:
             # A view would keep the whole batch's.
@@ -103,6 +106,7 @@ class StepResult:
             sampled_L=host(self.statistics.sampled_RL),
             draft_L=host(self.batch.draft_RL),
             accepted_L=host(self.batch.accepted_RL),
+            decisive_L=host(self.drawn_RL if looks else self.batch.accepted_RL),
             revised_L=host(self.revised_RL),
             confidence_L=host(self.statistics.confidence_RL),
         )
@@ -235,7 +239,7 @@ def step(
         failed_R=batch.failed_R | failed_R,
         soft_RLD=soft_RLD,
     )
-    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL, before=batch)
+    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL, before=batch, drawn_RL=open_RL)
 
 
 def _tie(

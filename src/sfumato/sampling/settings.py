@@ -40,6 +40,8 @@ SAMPLERS: tuple[str, ...] = get_args(Sampler)
 REVERSE_SAMPLERS = ("ancestral", "remdm", "predictor-corrector")
 # These accept a set number of positions each step, those with the highest score.
 RANKING_SAMPLERS = ("confidence", "margin", "certainty", "random")
+# What these accept depends on the tokens that were drawn; of the others, on the distributions or on chance alone.
+LOOKING_SAMPLERS = ("confidence", "threshold", "edit")
 
 MAX_STEPS = 1000
 

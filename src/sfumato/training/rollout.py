@@ -1,10 +1,12 @@
 """Answers as the sampler wrote them, and their steps taken again with gradients.
 
 A canvas is a trajectory: at each step a token is drawn at every free position, some are accepted, and the rest is put
-back to noise. Which are accepted is decided by entropies, margins or chance, or by the drawn tokens' own probability,
-and noise has no parameters; so given what was accepted, the log-probability of a trajectory is the sum, over steps and
-accepted positions, of that of the drawn token. It is that of the distribution the sampler drew from: at its
-temperature, of the canvas and the soft embedding as they were, which count as observed.
+back to noise. Where entropies, margins or chance decide which are accepted, the log-probability of a trajectory is the
+sum, over steps and accepted positions, of that of the drawn token: noise has no parameters. Where the drawn tokens' own
+probability decides, it is the sum over all that were drawn: those that are accepted alone are the likely ones more
+often than not, so that they would be made less likely wherever answers are mostly wrong, that is, where the model is
+unsure (docs/log.md). It is the log-probability of the distribution the sampler drew from: at its temperature, of the
+canvas and the soft embedding as they were, which count as observed.
 
 The last step is no draw: the draft is committed, whatever was drawn. To learn from it as if it were one would weaken
 what is likely but unsure, which wrong answers end with more than right ones: entropies would rise, and scores fall.
@@ -141,7 +143,7 @@ def lay_out(
             advantage_L = _by_position(credit, len(canvas.text) - len(rollout.canvases[0].text), length)
             chosen = torch.rand(len(draws), generator=generator) < step_share
             for step, wanted in zip(draws, chosen.tolist(), strict=True):
-                if wanted and bool((step.accepted_L & (advantage_L != 0.0)).any()):
+                if wanted and bool((step.decisive_L & (advantage_L != 0.0)).any()):
                     alike.setdefault((canvas.text, length), []).append((step, advantage_L))
     replays = []
     for (text, length), steps in alike.items():
@@ -162,7 +164,7 @@ def _by_position(credit: Credit, first: int, length: int) -> Tensor:
 def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, Tensor]], device: torch.device) -> Replay:
     steps = [step for step, _ in decided]
     advantage_BL = torch.stack([advantage_L for _, advantage_L in decided])
-    decided_BL = torch.stack([step.accepted_L for step in steps]) & (advantage_BL != 0.0)
+    decided_BL = torch.stack([step.decisive_L for step in steps]) & (advantage_BL != 0.0)
     known = next((step.soft_LD for step in steps if step.soft_LD is not None), None)
     soft_BLD = None
     if known is not None:
