@@ -110,6 +110,13 @@ def test_a_base_in_shards(changed: Decoder, tmp_path: Path):
         load_checkpoint(tmp_path / "delta")
 
 
+def test_a_delta_is_no_base(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path / "first", changed, SPEC, base=str(TWIN))
+    with pytest.raises(CheckpointError, match=r"is itself a delta, of .*tiny-twin; allowed: a checkpoint with all"):
+        save_checkpoint(tmp_path / "second", changed, SPEC, base=str(tmp_path / "first"))
+    assert not (tmp_path / "second").exists()
+
+
 def test_a_whole_checkpoint_takes_the_place_of_a_delta(changed: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=4)
     save_checkpoint(tmp_path, changed, SPEC)

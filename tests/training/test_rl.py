@@ -15,7 +15,7 @@ from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.engine import Engine
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Result
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.checkpoint import Checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import SamplerConfig
@@ -367,6 +367,19 @@ def test_steps_cost(make_model: Callable[..., TextModel], tmp_path: Path):
     free = build(flat_model(make_model), tmp_path / "free", steps=1)
     free.run()
     assert record["reward"] == pytest.approx(log_of(free)[0]["reward"] - 0.3)
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError(), RuntimeError("other")])
+def test_out_of_memory_says_what_to_turn(make_model: Callable[..., TextModel], tmp_path: Path, error: Exception):
+    trainer = build(flat_model(make_model), tmp_path, steps=2)
+
+    def failing(step: int) -> Any:
+        raise error
+
+    trainer._collect = failing
+    message = "other" if str(error) == "other" else r"out of memory at update 1: \d+ answers .* lower rl\.positions"
+    with pytest.raises(RuntimeError if message == "other" else SfumatoError, match=message):
+        trainer.run()
 
 
 def test_parts_that_are_right_are_worth_something(make_model: Callable[..., TextModel], tmp_path: Path):

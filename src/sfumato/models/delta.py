@@ -32,9 +32,13 @@ def base_place(name: str) -> Path:
     """Where a base is: a name of `PACKAGED`, or a directory or GGUF file.
 
     Raises:
-        CheckpointError: see `locate`.
+        CheckpointError: see `locate`; also if it is a delta itself.
     """
-    return locate(name) if name in PACKAGED else Path(name)
+    place = locate(name) if name in PACKAGED else Path(name)
+    if (place / DELTA).exists():
+        base = base_of(place)["base"]
+        raise CheckpointError(f"{place} is itself a delta, of {base}; allowed: a checkpoint with all of its weights")
+    return place
 
 
 def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bits: Bits = 8) -> None:

@@ -34,7 +34,7 @@ from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.plan import count_parameters, plan
 from sfumato.training.rl import RLConfig
-from sfumato.training.trainer import Record, TrainConfig, Trainer
+from sfumato.training.trainer import Record, TrainConfig, Trainer, is_of_memory
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -273,7 +273,7 @@ class Run:
         try:
             self.trainer.run()
         except (RuntimeError, MemoryError) as error:
-            if not _is_of_memory(error):
+            if not is_of_memory(error):
                 raise
             raise SfumatoError(self._out_of_memory()) from error
 
@@ -426,11 +426,6 @@ def _adapted_config(adapt: AdaptConfig, base: Model, spec: GenerationSpec) -> De
         self_conditioning=adapt.self_conditioning,
         length_buckets=adapt.length_buckets,
     )
-
-
-def _is_of_memory(error: BaseException) -> bool:
-    # What the CPU's allocator says has no type of its own.
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
 
 
 def write_recipe(path: Path, recipe: DataclassInstance) -> None:

@@ -26,10 +26,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
 from sfumato.training.rollout import Credit, Policy, Replay, Rollout, lay_out
-from sfumato.training.trainer import Loop, Record, TrainConfig, mix
+from sfumato.training.trainer import Loop, Record, TrainConfig, is_of_memory, mix
 
 Collect = Callable[[int], Sequence[Sequence[Rollout]]]
 """Answers of the weights as they are, for an update: a group for each prompt. The same weights and step give the same
@@ -198,6 +198,19 @@ class RLTrainer(Loop):
         return {"step": 0, **scores} if scores else None
 
     def _step(self) -> Record:
+        try:
+            return self._update()
+        except (MemoryError, RuntimeError) as error:
+            if not is_of_memory(error):
+                raise
+            rl = self._rl
+            raise SfumatoError(
+                f"out of memory at update {self.progress.step + 1}: {rl.prompts * rl.answers} answers are written at "
+                f"once, and a forward that is learned from has {rl.positions} positions; lower rl.positions, or "
+                "rl.prompts"
+            ) from error
+
+    def _update(self) -> Record:
         started = time.monotonic()
         step, rl = self.progress.step, self._rl
         self.model.eval()

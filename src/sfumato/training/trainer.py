@@ -467,6 +467,12 @@ class Trainer(Loop):
         return batches, num_tokens
 
 
+def is_of_memory(error: BaseException) -> bool:
+    """Whether what went wrong is that there is no more memory, of a device or of the host."""
+    # What the CPU's allocator says has no type of its own.
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+
+
 def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
     """AdamW, and Muon for the matrices inside the blocks if it has a learning rate.
 
