@@ -72,6 +72,8 @@ def test_attention_by_blocks_is_that_under_the_mask(size: int, num_groups: int, 
     expected = AttentionSpec(mask=mask_R1QQ).attend(0, queries, keys, values, scale=scale)
     by_blocks = BlockSparse.of(mask_R1QQ, flex_attention)
     torch.testing.assert_close(by_blocks.attend(0, queries, keys, values, scale=scale), expected)
+    mixed = by_blocks.attend(0, queries, keys, values.bfloat16(), scale=scale)
+    assert mixed.dtype is torch.bfloat16
     if size == 256:
         assert by_blocks.blocks.kv_num_blocks.sum() + by_blocks.blocks.full_kv_num_blocks.sum() == 4 + 3
 

@@ -132,8 +132,10 @@ class BlockSparse:
     ) -> Tensor:
         """See `Attention`. No windows: they would be ignored."""
         assert window is None
+        # Of one type, which autocast sees to elsewhere: norms and rotations may give another.
+        given = (one.to(values_RQGE.dtype) for one in (queries_RQHE, keys_RQGE, values_RQGE))
         out_RHQE = self.flex(
-            *(one.transpose(1, 2) for one in (queries_RQHE, keys_RQGE, values_RQGE)),
+            *(one.transpose(1, 2) for one in given),
             block_mask=self.blocks,
             scale=scale,
             enable_gqa=queries_RQHE.shape[2] != keys_RQGE.shape[2],

@@ -32,7 +32,6 @@ Arithmetic = Literal["float", "int8", "float8"]
 _UNSURE = 4 / 12**0.5
 _PRODUCT_BYTES = 2**21
 _LEAST_COLUMNS = 1024
-_ROWS = functional.ScalingType.RowWise
 # What GPUs want the sides of a matrix of floats of 8 bits to be multiples of.
 FLOAT8_SIDES = 16
 
@@ -253,8 +252,9 @@ def float8_product(
     """
     if not len(levels_NI):
         return levels_NI.new_empty(0, len(levels_OI), dtype=dtype)
+    rows = functional.ScalingType.RowWise
     return functional.scaled_mm(
-        *(levels_NI, levels_OI.T, scale_N.unsqueeze(1), _ROWS, scales_O.unsqueeze(0), _ROWS),
+        *(levels_NI, levels_OI.T, scale_N.unsqueeze(1), rows, scales_O.unsqueeze(0), rows),
         output_dtype=torch.bfloat16 if levels_NI.is_cuda else dtype,
     )
 
@@ -287,8 +287,9 @@ def grouped_product(
     levels_XOI, scales_XO = weight_XOI.levels, weight_XOI.scales.squeeze(-1)
     # The product of all at once is one of Hopper's and Blackwell's.
     if x_MI.is_cuda and torch.cuda.get_device_capability(x_MI.device)[0] in (9, 10):
+        rows = functional.ScalingType.RowWise
         out_MO: Tensor = functional.scaled_grouped_mm(  # type: ignore[attr-defined]
-            *(levels_MI, levels_XOI.mT, scale_M, _ROWS, scales_XO, _ROWS), offs=end_X, output_dtype=torch.bfloat16
+            *(levels_MI, levels_XOI.mT, scale_M, rows, scales_XO, rows), offs=end_X, output_dtype=torch.bfloat16
         )
         return out_MO.to(x_MI.dtype)
 
