@@ -150,6 +150,21 @@ def test_the_last_step_draws_nothing(make_model: Callable[..., TextModel], name:
         assert sum(len(replay.sampled_N) for replay in replays) == count
 
 
+@pytest.mark.parametrize("name", ["uniform", "mask", "self-conditioned"])
+def test_of_a_committed_sample_every_token_is_a_draw(make_model: Callable[..., TextModel], name: str):
+    for result in answers_of(make_model(SPECS[name]), max_tokens=12, commit_sample=True):
+        (canvas,) = result.canvases
+        last = canvas.steps[-1]
+        drawn_L = torch.ones(12, dtype=torch.bool) if name != "mask" else last.tokens_L == 4
+        assert torch.equal(last.decisive_L, drawn_L)
+        committed = torch.where(drawn_L, last.sampled_L, last.tokens_L).tolist()
+        assert committed[: len(result.tokens)] == list(result.tokens)
+        pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
+        replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+        count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1]) + int(drawn_L.sum())
+        assert sum(len(replay.sampled_N) for replay in replays) == count
+
+
 def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextModel]):
     pairs = [
         (Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(make_model(SPECS["mask"]), n=8)

@@ -31,7 +31,7 @@ class StepRecord:
     """bool."""
     decisive_L: Tensor
     """bool; where what was drawn had a part in what the step became: what was accepted or, of a sampler that looks at
-    its draws before it accepts some, all that was drawn."""
+    its draws before it accepts some, all that was drawn. Of a last step nothing, if the draft was committed, or all."""
     revised_L: Tensor
     """bool."""
     confidence_L: Tensor

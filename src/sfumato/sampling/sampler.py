@@ -91,7 +91,11 @@ class StepResult:
         """The step of one row. Waits for the device."""
         before, length = self.before, int(self.before.host_length_R[row])
         temperature_R = before.settings.temperature_at(before.step_R, before.steps_R)
-        looks = before.settings.configs[row].name in LOOKING_SAMPLERS
+        config = before.settings.configs[row]
+        accepted_RL = self.batch.accepted_RL
+        decisive_RL = self.drawn_RL if config.name in LOOKING_SAMPLERS else accepted_RL
+        if bool(self.batch.done_R[row]):
+            decisive_RL = self.drawn_RL if config.commit_sample else torch.zeros_like(accepted_RL)
 
         def host(values: Tensor) -> Tensor:
             # A view would keep the whole batch's.
@@ -105,8 +109,8 @@ class StepResult:
             temperature=float(temperature_R[row]),
             sampled_L=host(self.statistics.sampled_RL),
             draft_L=host(self.batch.draft_RL),
-            accepted_L=host(self.batch.accepted_RL),
-            decisive_L=host(self.drawn_RL if looks else self.batch.accepted_RL),
+            accepted_L=host(accepted_RL),
+            decisive_L=host(decisive_RL),
             revised_L=host(self.revised_RL),
             confidence_L=host(self.statistics.confidence_RL),
         )
@@ -139,8 +143,8 @@ def step(
 
     A finishing row commits the draft: the argmax, or the token that stays where noise is mask only. The
     samplers that follow the reverse process (REVERSE_SAMPLERS) commit, at their last step, the sample itself,
-    which is x_s at s = 0; and so does a canvas of one position under any sampler, which is autoregression.
-    For these samplers a position counts as accepted when its new token is the drawn x_0.
+    which is x_s at s = 0; and so does a canvas of one position under any sampler, which is autoregression, and
+    one whose config has commit_sample. For the former a position counts as accepted when its new token is the drawn x_0.
 
     A row whose logits are NaN or infinite at a position in question is marked failed and done; the others go
     on.
@@ -511,7 +515,7 @@ def _review(
             over_R = (was_full_R & ~accepted_RL.any(-1)) | (post_R >= settings.post_steps_R)
             settled_R = settled_R | (settings.uses("edit") & full_R & over_R)
         stop_R = stop_R | (settled_R & settings.adaptive_R)
-    sample_R = last_R & (settings.uses(*REVERSE_SAMPLERS) | (batch.length_R == 1))
+    sample_R = last_R & (settings.uses(*REVERSE_SAMPLERS) | (batch.length_R == 1)) | stop_R & settings.commit_sample_R
     return stop_R, stable_R, torch.where(sample_R.unsqueeze(-1), statistics.sampled_RL, draft_RL)
 
 

@@ -73,6 +73,9 @@ class SamplerConfig:
     """Sample from this many most probable tokens, before top_p; 0 is all of them."""
     greedy_tail: int = 0
     """Number of last steps that take the argmax in place of a sample, 0 to 1000 (Duo, arXiv 2506.10892)."""
+    commit_sample: bool = False
+    """Commit what the last step drew in place of the most probable tokens; so that every token of an answer is a draw,
+    where rewards are learned from."""
     entropy_bound: float = 0.1
     """entropy: budget per step in nats, >= 0; infinity accepts everything. 0.1 is DiffusionGemma's."""
     threshold: float = 0.9
@@ -226,6 +229,7 @@ class RowSettings:
     remask_R: Tensor
     rescale_R: Tensor
     corrector_k_R: Tensor
+    commit_sample_R: Tensor
     adaptive_R: Tensor
     stable_steps_R: Tensor
     stop_entropy_R: Tensor

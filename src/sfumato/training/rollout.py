@@ -8,8 +8,10 @@ often than not, so that they would be made less likely wherever answers are most
 unsure (docs/log.md). It is the log-probability of the distribution the sampler drew from: at its temperature, of the
 canvas and the soft embedding as they were, which count as observed.
 
-The last step is no draw: the draft is committed, whatever was drawn. To learn from it as if it were one would weaken
-what is likely but unsure, which wrong answers end with more than right ones: entropies would rise, and scores fall.
+The last step is no draw where the draft is committed, whatever was drawn. To learn from it as if it were one would
+weaken what is likely but unsure, which wrong answers end with more than right ones: entropies would rise, and scores
+fall. But then nothing holds what the draft has at positions that are never accepted; with `commit_sample` every token
+of an answer is a draw.
 
 Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301.
 """
@@ -136,13 +138,12 @@ def lay_out(
     alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, Tensor]]] = {}
     for rollout, credit in rollouts:
         for canvas in rollout.canvases:
-            draws = canvas.steps[:-1]
-            if not draws:
+            if not canvas.steps:
                 continue
-            length = len(draws[0].tokens_L)
+            length = len(canvas.steps[0].tokens_L)
             advantage_L = _by_position(credit, len(canvas.text) - len(rollout.canvases[0].text), length)
-            chosen = torch.rand(len(draws), generator=generator) < step_share
-            for step, wanted in zip(draws, chosen.tolist(), strict=True):
+            chosen = torch.rand(len(canvas.steps), generator=generator) < step_share
+            for step, wanted in zip(canvas.steps, chosen.tolist(), strict=True):
                 if wanted and bool((step.decisive_L & (advantage_L != 0.0)).any()):
                     alike.setdefault((canvas.text, length), []).append((step, advantage_L))
     replays = []
