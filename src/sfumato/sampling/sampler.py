@@ -144,7 +144,8 @@ def step(
     A finishing row commits the draft: the argmax, or the token that stays where noise is mask only. The
     samplers that follow the reverse process (REVERSE_SAMPLERS) commit, at their last step, the sample itself,
     which is x_s at s = 0; and so does a canvas of one position under any sampler, which is autoregression, and
-    one whose config has commit_sample. For the former a position counts as accepted when its new token is the drawn x_0.
+    one whose config has commit_sample. For the former a position counts as accepted when its new token is the
+    drawn x_0.
 
     A row whose logits are NaN or infinite at a position in question is marked failed and done; the others go
     on.
