@@ -177,7 +177,7 @@ class Reads(NamedTuple):
     def mask(self, device: torch.device) -> Tensor:
         """bool [B, 1, T, T], True where a query may read a key.
 
-        It is made where it is read: of 32 rows of 2,048 it has 134 MB, and takes a core of a CPU a second.
+        It is made where it is read: of 32 rows of 2,048 it has 134 MB, and takes a core of a CPU half a second.
         """
         documents, canvases, positions, starts = (one.to(device) for one in self)
         clean = canvases == 0
