@@ -21,7 +21,7 @@ from torch import Tensor
 
 INTERPRETED = bool(triton.knobs.runtime.interpret)
 """Whether kernels run on a CPU."""
-GATES = ("silu", "gelu_pytorch_tanh")
+GATES: tuple[str, ...] = ("silu", "gelu_pytorch_tanh")
 """Activations that `gate` knows."""
 LARGEST_FLOAT8 = 448.0
 """Of the kind with three bits of mantissa, float8_e4m3fn."""

@@ -545,7 +545,7 @@ def _read(job: Any) -> None:
 _NORM, _ROTATE, _GATE = _Loop(_norm), _Loop(_rotate), _Loop(_gate)
 _ROUND, _SCALE, _DIGITS = _Loop(_round), _Loop(_scale), _Loop(_digits)
 _JOIN, _REFINE, _READ = _Loop(_join), _Loop(_refine), _Loop(_read)
-GATES = ("silu", "gelu_pytorch_tanh")
+GATES: tuple[str, ...] = ("silu", "gelu_pytorch_tanh")
 """Activations that `gate` knows."""
 
 

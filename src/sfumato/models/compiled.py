@@ -1,6 +1,6 @@
 """`Operations` in compiled loops, see `sfumato.loops`."""
 
-# R rows, Q positions, H heads, E head dimension, N rows of a product, I inputs, O outputs, V vocabulary, D model, M two
+# N rows of a product, I inputs, O outputs, V vocabulary, D model, M two
 # digits of each row
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 import sfumato.loops as loops
-from sfumato.models.operations import Operations, Reading
+from sfumato.models.operations import FusedOperations, Reading
 
 # Of digits; they are in memory that stays.
 _KEPT_BYTES = 64 * 2**20
 
 
-class CompiledOperations(Operations):
+class CompiledOperations(FusedOperations):
     """In compiled loops where they can go, elsewhere in torch.
 
     Args:
@@ -23,23 +23,13 @@ class CompiledOperations(Operations):
     """
 
     def __init__(self, share_V: Tensor | None = None) -> None:
+        super().__init__(loops)
         self._share_V = share_V
 
     def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
         if not loops.takes(x, weight_I):
             return super().rms_norm(x, weight_I, eps)
         return loops.rms_norm(x, weight_I, eps)
-
-    def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
-        if not loops.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
-            return super().rotate(x_RQHE, cos_RQ1E, sin_RQ1E)
-        rotary = (part_RQ1E.flatten(0, 2) for part_RQ1E in (cos_RQ1E, sin_RQ1E))
-        return loops.rotate(x_RQHE.flatten(0, 1), *rotary).view(x_RQHE.shape)
-
-    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
-        if activation not in loops.GATES or not loops.takes(gate, up):
-            return super().gate(gate, up, activation)
-        return loops.gate(gate.flatten(0, -2), up.flatten(0, -2), activation).view(gate.shape)
 
     def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> tuple[Tensor, Tensor]:
         if not loops.takes(x_NI, factor_I):

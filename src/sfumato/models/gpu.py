@@ -1,6 +1,6 @@
 """`Operations` in kernels of a GPU, see `sfumato.kernels`."""
 
-# R rows, Q positions, H heads, E head dimension, N rows of a product, I inputs, V vocabulary
+# N rows, I inputs, V vocabulary
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 import sfumato.kernels as kernels
-from sfumato.models.operations import Operations, Reading
+from sfumato.models.operations import FusedOperations, Reading
 
 # Of weights that soft embeddings are made of: those of 2,048 positions of DiffusionGemma's 262,144 tokens.
 _HELD_BYTES = 2**30
 
 
-class GPUOperations(Operations):
+class GPUOperations(FusedOperations):
     """In kernels where they can go, elsewhere in torch.
 
     Args:
@@ -22,18 +22,8 @@ class GPUOperations(Operations):
     """
 
     def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__(kernels)
         self._dtype = dtype
-
-    def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
-        if not kernels.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
-            return super().rotate(x_RQHE, cos_RQ1E, sin_RQ1E)
-        rotary = (part_RQ1E.flatten(0, 2) for part_RQ1E in (cos_RQ1E, sin_RQ1E))
-        return kernels.rotate(x_RQHE.flatten(0, 1), *rotary).view(x_RQHE.shape)
-
-    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
-        if activation not in kernels.GATES or not kernels.takes(gate, up):
-            return super().gate(gate, up, activation)
-        return kernels.gate(gate.flatten(0, -2), up.flatten(0, -2), activation).view(gate.shape)
 
     def round_floats(self, x_NI: Tensor) -> tuple[Tensor, Tensor]:
         return kernels.round_rows(x_NI) if kernels.takes(x_NI) else super().round_floats(x_NI)

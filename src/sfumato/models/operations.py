@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -196,6 +196,40 @@ class Operations:
     ) -> tuple[Reading, Tensor | None]:
         """Read logits in one pass, see `sfumato.loops.read`; the weights are as soft embeddings are made of."""
         raise NotImplementedError
+
+
+class Fused(Protocol):
+    """Functions that go once over each row: `sfumato.loops` and `sfumato.kernels`."""
+
+    GATES: tuple[str, ...]
+
+    def takes(self, *tensors: Tensor) -> bool: ...
+
+    def rotate(self, x_NHE: Tensor, cos_NF: Tensor, sin_NF: Tensor) -> Tensor: ...
+
+    def gate(self, gate_NI: Tensor, up_NI: Tensor, activation: str) -> Tensor: ...
+
+
+class FusedOperations(Operations):
+    """By fused functions where they can go, elsewhere in torch.
+
+    Args:
+        fused: has those that loops and kernels give alike.
+    """
+
+    def __init__(self, fused: Fused) -> None:
+        self._fused = fused
+
+    def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
+        if not self._fused.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
+            return super().rotate(x_RQHE, cos_RQ1E, sin_RQ1E)
+        cos_NE, sin_NE = (part_RQ1E.flatten(0, 2) for part_RQ1E in (cos_RQ1E, sin_RQ1E))
+        return self._fused.rotate(x_RQHE.flatten(0, 1), cos_NE, sin_NE).view(x_RQHE.shape)
+
+    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
+        if activation not in self._fused.GATES or not self._fused.takes(gate, up):
+            return super().gate(gate, up, activation)
+        return self._fused.gate(gate.flatten(0, -2), up.flatten(0, -2), activation).view(gate.shape)
 
 
 TORCH = Operations()
