@@ -6,10 +6,12 @@ import itertools
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from sfumato.data.packing import GAP_BLANKS, IGNORED, Document, PackedBatch, PackingConfig, pack
+from sfumato.data.shards import Targets
 from sfumato.errors import ConfigError
 
 END = 1
@@ -40,7 +42,8 @@ NONE = IGNORED
 
 def test_a_row_by_hand():
     """Prompt and response, the response's targets one to the left, and the canvas with one place filled."""
-    [row] = rows_of(packed(ONE, rows=1, row_length=10, canvas_lengths=(4,)))
+    batch = packed(ONE, rows=1, row_length=10, canvas_lengths=(4,))
+    [row] = rows_of(batch)
     assert row == [
         [5, 6, 7, 8, END, 7, 8, END, END, END],
         [NONE, 7, 8, END, NONE, 7, 8, END, END, NONE],
@@ -50,6 +53,7 @@ def test_a_row_by_hand():
         [0, 0, 0, 0, 0, 2, 2, 2, 2, 0],
         [-1, -1, -1, -1, -1, 6, -1, -1, -1, -1],
     ]
+    assert batch.answers_BT.tolist() == [[-1, -1, -1, -1, -1, 0, 1, 2, -1, -1]]
 
 
 def test_a_row_that_is_read_one_position_to_the_left():
@@ -252,6 +256,50 @@ def test_a_gap_is_an_interval_of_the_response_with_blanks_and_what_follows():
     assert with_gap / num_canvases == pytest.approx(0.6, abs=0.12)
     assert num_empty > 0
     assert most > GAP_BLANKS / 2
+
+
+@pytest.mark.parametrize("config", [{}, {"gap_share": 0.7}, {"canvas_copies": 2, "ar_share": 0.0}])
+def test_what_stands_on_a_canvas_is_known_by_its_place_in_the_response(config: dict[str, Any]):
+    """Every token of the response, once a copy, where there is no gap; else those of the gap, without its blanks."""
+    documents = [Document([5, 6], [*range(10 * i, 10 * i + 7 + i), END]) for i in range(1, 6)]
+    batch = packed(*documents, rows=30, row_length=120, canvas_lengths=(8, 16), **config)
+    num_gaps = 0
+    for row, document in itertools.product(range(30), range(int(batch.documents_BT.max()) + 1)):
+        mine = (batch.documents_BT[row] == document) & (batch.canvases_BT[row] > 0)
+        if not mine.any():
+            continue
+        first = batch.tokens_BT[row][(batch.documents_BT[row] == document) & (batch.positions_BT[row] == 0)]
+        assert first.tolist() == [5]
+        answers, tokens = batch.answers_BT[row][mine], batch.tokens_BT[row][mine]
+        given = batch.given_BT[row][mine] > 0
+        assert not (answers[given] >= 0).any()
+        found = answers[answers >= 0].tolist()
+        fills = (answers < 0) & ~given
+        assert (tokens[fills] == END).all()
+        lengths = batch.lengths_BT[row][batch.documents_BT[row] == document].max()
+        own = next(one.response for one in documents if len(one.response) == lengths)
+        assert [own[i] for i in found] == tokens[answers >= 0].tolist()
+        if given.any() or len(found) % len(own):
+            num_gaps += 1
+            assert found == list(range(found[0], found[-1] + 1)) if found else True
+        else:
+            assert found == list(range(len(own))) * (len(found) // len(own))
+    assert bool(num_gaps) == ("gap_share" in config)
+
+
+def test_what_a_teacher_said_goes_where_its_document_goes():
+    said = [Targets(np.zeros(3), np.full((3, 2), i), np.zeros((3, 2))) for i in range(2)]
+    documents = [Document([5, 6 + i], [7, 8, END], said[i] if i < 2 else None) for i in range(3)]
+    batch = packed(*documents, rows=20, row_length=40, canvas_lengths=(4,))
+    assert documents[0] == Document([5, 6], [7, 8, END])
+    num = 0
+    for row, teachers in enumerate(batch.teachers):
+        assert len(teachers) == int(batch.documents_BT[row].max()) + 1
+        for document, teacher in enumerate(teachers):
+            which = int(batch.tokens_BT[row][batch.documents_BT[row] == document][1]) - 6
+            assert teacher is (said[which] if which < 2 else None)
+            num += 1
+    assert num > 20
 
 
 def test_a_gap_and_what_follows_fill_one_canvas_at_most():

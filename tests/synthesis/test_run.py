@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -14,12 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.config import from_table
 from sfumato.data.shards import Manifest, TeacherTargets
 from sfumato.data.sources import FileSource, read_records
 from sfumato.engine.model import TextModel
 from sfumato.errors import CheckpointError, ConfigError, RequestError
 from sfumato.synthesis.conversations import Conversations
 from sfumato.synthesis.run import Synthesis
+from sfumato.training.recipe import Recipe, Run
 
 SETTINGS = (
     *("--max-turn", "24", "--max-answer", "40", "--top-k", "3", "--set", "top_p=1.0", "--set", "shard_size=8"),
@@ -67,6 +70,42 @@ def test_what_is_written(model: TextModel, make_config, tmp_path: Path):
     assert FileSource(tmp_path / "data", model.tokenizer, 100).document(0) in [one.document for one in kept.values()]
     assert manifest.model == {"name": "small-ar"}
     assert manifest.settings["filters"]["max_answer_tokens"] == 40
+
+
+def test_what_was_stored_teaches_as_if_it_were_read(model: TextModel, make_config, checkpoint: Path, tmp_path: Path):
+    """The checkpoint that wrote the shards is adapted on them, by what it said then and by what it says now."""
+    synthesis = Synthesis(model, make_config(top_k=4), tmp_path / "data")
+    synthesis.start()
+    synthesis.run(40)
+    # A program that was stopped left a shard that the manifest does not know.
+    last = sorted((tmp_path / "data").glob("*.jsonl"))[-1]
+    (tmp_path / "data" / "shard-999999.jsonl").write_text(last.read_text())
+    values = {
+        "adapt": {"base": str(checkpoint)},
+        "generation_spec": {"canvas_length": 8, "self_conditioning": True},
+        "data": {"files": {str(tmp_path / "data"): 1.0}},
+        "packing": {"rows": 4, "row_length": 200, "canvas_lengths": [8]},
+        "objective": {"teacher_weight": 1.0, "teacher_top": 4},
+        "train": {"steps": 3, "warmup": 1, "threads": 1},
+    }
+    found: dict[str, list[dict[str, float]]] = {}
+    for kind in ("ar", "stored"):
+        recipe = from_table(Recipe, {**values, "objective": {**values["objective"], "teacher": kind}})
+        found[kind] = []
+        run = Run(recipe, tmp_path / kind, on_record=found[kind].append)
+        run.trainer.run()
+    for read, stored in zip(*found.values(), strict=True):
+        assert stored["canvas_loss"] == pytest.approx(read["canvas_loss"], rel=1e-2)
+        # One shard of four is not known to the manifest, and says nothing.
+        assert stored["teacher_loss"] == pytest.approx(read["teacher_loss"], rel=0.2)
+    for change, message in [
+        ({"teacher_top": 5}, f"teacher_top is 5; allowed: up to 4, as many as {tmp_path / 'data'} has of each token"),
+        ({}, "nothing brings what one said; allowed: a directory that `sfumato data synth --top-k` wrote"),
+    ]:
+        files = {str(tmp_path / "data" if change else last): 1.0}
+        objective = {**values["objective"], "teacher": "stored", **change}
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            Run(from_table(Recipe, {**values, "objective": objective, "data": {"files": files}}), tmp_path / "none")
 
 
 def test_repetitions_are_left_out(model: TextModel, make_config, tmp_path: Path):

@@ -15,7 +15,17 @@ from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, Unifo
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
-from sfumato.training.objective import ObjectiveConfig, TrainingBatch, corrupt, losses, prepare, right_entropy
+from sfumato.synthesis.teacher import teacher_shard
+from sfumato.training.objective import (
+    ObjectiveConfig,
+    ReadLesson,
+    StoredLesson,
+    TrainingBatch,
+    corrupt,
+    losses,
+    prepare,
+    right_entropy,
+)
 
 # B rows, T positions of a row
 
@@ -422,11 +432,68 @@ def test_an_autoregressive_teacher_by_hand(make_decoder: Callable[..., Decoder])
     assert not torch.isclose(few, terms["teacher"])
 
 
+class Taught:
+    """Documents of `Long`, by turns with what a teacher said and without."""
+
+    def __init__(self, teacher: Decoder, top: int) -> None:
+        documents = [Long(9).document(seed) for seed in range(6)]
+        said = teacher_shard(teacher, documents, top)
+        self.documents = [
+            dataclasses.replace(document, teacher=said[i]) if i % 2 else document
+            for i, document in enumerate(documents)
+        ]
+
+    def document(self, seed: int) -> Document:
+        return self.documents[seed % 6]
+
+
+@pytest.mark.parametrize("logit_shift", [False, True])
+@pytest.mark.parametrize("gap_share", [0.0, 0.8])
+def test_what_was_stored_is_what_a_teacher_reads(
+    make_decoder: Callable[..., Decoder], logit_shift: bool, gap_share: float
+):
+    """Of the documents that bring it; a gap's blanks, which end nothing, are not taught by either."""
+    model, teacher = make_decoder(canvas_embedding=True), make_decoder(seed=7)
+    config = PackingConfig(rows=3, row_length=90, canvas_lengths=(4, 8), gap_share=gap_share, ar_share=1.0)
+    packed = pack(Taught(teacher, VOCAB), config, seed=0, step=0, end_id=END)
+
+    def batch_of(kind: str) -> TrainingBatch:
+        objective = ObjectiveConfig(teacher_weight=1.0, teacher=kind, self_conditioning_share=0.0)
+        ready = {"share_done": 0.0, "generator": seeded(), "device": torch.device("cpu")}
+        return prepare(packed, PROCESSES["uniform"], objective, **ready, logit_shift=logit_shift)
+
+    stored, read = batch_of("stored"), batch_of("ar")
+    assert isinstance(stored.lesson, StoredLesson)
+    assert isinstance(read.lesson, ReadLesson)
+    brought = torch.zeros(3, 20, dtype=torch.bool)
+    for row, teachers in enumerate(packed.teachers):
+        brought[row, : len(teachers)] = torch.tensor([one is not None for one in teachers])
+    brought_BT = brought.gather(1, packed.documents_BT % brought.shape[1])
+    assert torch.equal(stored.lesson.taught_BT, read.lesson.taught_BT & brought_BT)
+    assert 10 < stored.counts()["teacher"] < read.counts()["teacher"]
+    assert not (read.lesson.taught_BT & (packed.answers_BT < 0)).any()
+    of_those = dataclasses.replace(read, lesson=dataclasses.replace(read.lesson, taught_BT=stored.lesson.taught_BT))
+    for top in (VOCAB, 3):
+        settings = {"weights": {"teacher": 1.0}, "teacher_top": top}
+        expected = losses(model, of_those, teacher=teacher, **settings)["teacher"]
+        found = losses(model, stored, **settings)["teacher"]
+        # float16, as it is stored.
+        torch.testing.assert_close(found, expected, rtol=2e-3, atol=2e-3)
+        assert found.requires_grad
+
+
+def test_a_batch_that_nobody_said_anything_of(make_decoder: Callable[..., Decoder]):
+    _, batch = lesson_batch(teacher_weight=1.0, teacher="stored")
+    assert batch.lesson is None
+    assert batch.counts()["teacher"] == 0
+    assert "teacher" not in losses(make_decoder(), batch, weights={"teacher": 1.0})
+
+
 def test_a_teacher_of_the_same_canvas_reads_less_noise(make_decoder: Callable[..., Decoder]):
     """Of the same path: what is noise for it is the same noise for the model, and more of it is text."""
     config = {"teacher_weight": 1.0, "teacher": "canvas", "teacher_step": 0.4, "t_min": 0.5, "t_max": 0.9}
     packed, batch = lesson_batch(**config)
-    assert batch.lesson is not None
+    assert isinstance(batch.lesson, ReadLesson)
     easier, harder = batch.lesson.tokens_BS, batch.tokens_BT
     on = batch.on_canvas_BT
     clean = packed.tokens_BT

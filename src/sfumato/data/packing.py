@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from sfumato.data.shards import Targets
 from sfumato.errors import ConfigError
 
 IGNORED = -100
@@ -38,6 +39,8 @@ class Document:
 
     prompt: Sequence[int]
     response: Sequence[int]
+    teacher: Targets | None = field(default=None, compare=False, repr=False)
+    """What a teacher said of the response when it was written, if that was kept."""
 
 
 class Source(Protocol):
@@ -131,6 +134,11 @@ class PackedBatch:
     """1 at the positions of a canvas that are given, where the rest is a gap; 0 elsewhere."""
     lengths_BT: Tensor
     """At the last token of a prompt, the number of tokens of its response; 0 elsewhere."""
+    answers_BT: Tensor
+    """On a canvas, which token of its document's response is to stand there, from 0; -1 elsewhere, and where the end
+    token only fills a canvas or a gap."""
+    teachers: tuple[tuple[Targets | None, ...], ...] = field(default=(), kw_only=True)
+    """Of each row, `Document.teacher` of its documents."""
 
     @property
     def num_tokens(self) -> int:
@@ -207,6 +215,8 @@ class _Piece:
     canvas: bool = False
     given: int = 0
     """How many of its last tokens are given."""
+    answers: range = range(0)
+    """Which tokens of the response its first ones are; what is behind them fills it, or is given."""
     length: tuple[int, int] = (0, 0)
     """A place in it, and the number of tokens that follow there."""
 
@@ -214,31 +224,32 @@ class _Piece:
 @dataclass
 class _Row:
     length: int
-    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(9)])
-    num_documents: int = 0
+    columns: list[list[int]] = field(default_factory=lambda: [[] for _ in range(10)])
+    teachers: list[Targets | None] = field(default_factory=list)
     num_canvases: int = 0
 
     @property
     def room(self) -> int:
         return self.length - len(self.columns[0])
 
-    def add(self, pieces: Sequence[_Piece]) -> None:
+    def add(self, pieces: Sequence[_Piece], teacher: Targets | None) -> None:
         """Take in a document."""
         clean = pieces[0].tokens
         for piece in pieces:
             self.num_canvases += piece.canvas
             count, first = len(piece.tokens), piece.first
             before = [clean[first - 1] if piece.canvas else -1] + [-1] * (count - 1)
-            constant = (self.num_documents, piece.canvas * self.num_canvases, piece.canvas * first)
+            constant = (len(self.teachers), piece.canvas * self.num_canvases, piece.canvas * first)
             given = [0] * (count - piece.given) + [1] * piece.given
             lengths = [0] * count
             lengths[piece.length[0]] = piece.length[1]
             places = range(first, first + count)
             repeated = ([one] * count for one in constant)
-            values = (piece.tokens, piece.targets, places, *repeated, before, given, lengths)
+            answers = [*piece.answers, *[-1] * (count - len(piece.answers))]
+            values = (piece.tokens, piece.targets, places, *repeated, before, given, lengths, answers)
             for column, part in zip(self.columns, values, strict=True):
                 column.extend(part)
-        self.num_documents += 1
+        self.teachers.append(teacher)
 
 
 def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int) -> PackedBatch:
@@ -256,23 +267,24 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
     """
     rng = random.Random(f"pack {seed} {step}")
     rows = [_Row(config.row_length) for _ in range(config.rows)]
-    drawn: list[tuple[int, list[_Piece]]] = []
+    drawn: list[tuple[int, list[_Piece], Targets | None]] = []
     room = FILL * config.rows * config.row_length
     while room > 0:
-        pieces = _layout(source.document(rng.getrandbits(62)), config, rng, end_id)
+        document = source.document(rng.getrandbits(62))
+        pieces = _layout(document, config, rng, end_id)
         size = sum(len(piece.tokens) for piece in pieces)
         if size > config.row_length:
             raise ConfigError(f"a document needs {size} positions; row_length is {config.row_length}, make it larger")
         room -= size
-        drawn.append((size, pieces))
+        drawn.append((size, pieces, document.teacher))
     # Best fit, the largest first. What finds no row is dropped; the next batch draws afresh.
-    for size, pieces in sorted(drawn, key=lambda entry: -entry[0]):
+    for size, pieces, teacher in sorted(drawn, key=lambda entry: -entry[0]):
         row = min((row for row in rows if row.room >= size), key=lambda row: row.room, default=None)
         if row is not None:
-            row.add(pieces)
-    fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0, 0)
+            row.add(pieces, teacher)
+    fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0, 0, -1)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
-    return PackedBatch(*columns)
+    return PackedBatch(*columns, teachers=tuple(tuple(row.teachers) for row in rows))
 
 
 def _round_up(count: int, length: int) -> int:
@@ -284,9 +296,9 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
     prompt, response = list(document.prompt), list(document.response)
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
-    given, first = 0, len(prompt)
+    given, first, own = 0, len(prompt), len(response)
     if config.gap_share and rng.random() < config.gap_share:
-        before, canvas, given = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
+        before, own, canvas, given = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
         canvases, first = [canvas], first + before
     elif config.canvas_lengths:
         enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
@@ -308,16 +320,19 @@ def _layout(document: Document, config: PackingConfig, rng: random.Random, end_i
         place = first
         for canvas in canvases:
             wanted = canvas[: len(canvas) - given] + [IGNORED] * given
-            pieces.append(_Piece(canvas, wanted, place, canvas=True, given=given))
+            answers = range(place - len(prompt), min(own, place - len(prompt) + len(canvas)))
+            pieces.append(_Piece(canvas, wanted, place, canvas=True, given=given, answers=answers))
             place += len(canvas)
     return pieces
 
 
-def _with_gap(response: Sequence[int], rng: random.Random, end_id: int, *, most: int) -> tuple[int, list[int], int]:
+def _with_gap(
+    response: Sequence[int], rng: random.Random, end_id: int, *, most: int
+) -> tuple[int, int, list[int], int]:
     """A canvas of some interval of the response, which may be empty, with blanks behind it, and what follows.
 
     Returns:
-        How much of the response is before it, the canvas, and how many of its last tokens are given.
+        Where in the response it begins and ends, the canvas, and how many of its last tokens are given.
     """
     start, end = sorted(rng.choices(range(len(response)), k=2))
     end = min(end, start + most - 1)
@@ -326,4 +341,4 @@ def _with_gap(response: Sequence[int], rng: random.Random, end_id: int, *, most:
     slots = min(end - start + blanks, most - 1)
     gap = [*response[start:end], *[end_id] * blanks][:slots]
     behind = list(response[end:])[: most - slots]
-    return start, gap + behind, len(behind)
+    return start, end, gap + behind, len(behind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import itertools
 import json
 import random
@@ -11,8 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.data.chat import Message
 from sfumato.data.packing import Document, Source
+from sfumato.data.shards import MANIFEST, Manifest, Targets, TeacherTargets
 from sfumato.data.tasks import Item, Split, draw, find_task
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.errors import ConfigError, RequestError
@@ -75,15 +79,22 @@ class FileSource:
         path: see `read_records`.
         tokenizer: encodes it.
         window: most tokens of a text in one document; longer texts are cut at a random place per seed.
+        teacher_top: how many of a teacher's likeliest tokens each document is to bring, where a directory has them.
 
     Raises:
-        ConfigError: as for `read_records`, or if the tokenizer's chat template refuses a chat.
+        ConfigError: as for `read_records`; if the tokenizer's chat template refuses a chat; if what a teacher said is
+            about other tokens, or fewer of them.
+        CheckpointError: if the files with what a teacher said are not as the directory's manifest says.
     """
 
-    def __init__(self, path: Path, tokenizer: Tokenizer, window: int) -> None:
+    def __init__(self, path: Path, tokenizer: Tokenizer, window: int, teacher_top: int = 0) -> None:
         records = read_records(path)
         self._documents = [_document(record, tokenizer) for record in records]
         self._windows = [None if record.turns else window for record in records]
+        self.taught = False
+        """Whether documents bring what a teacher said."""
+        if teacher_top and (path / MANIFEST).exists():
+            self._teach(path, [record.where for record in records], teacher_top)
 
     def document(self, seed: int) -> Document:
         rng = random.Random(seed)
@@ -93,6 +104,25 @@ class FileSource:
             return document
         start = rng.randrange(len(document.response) - window + 1)
         return Document(document.prompt, document.response[start : start + window])
+
+    def _teach(self, path: Path, where: Sequence[str], top: int) -> None:
+        kept = Manifest.load(path).settings.get("top_k", 0)
+        if not kept:
+            return
+        if kept < top:
+            raise ConfigError(f"teacher_top is {top}; allowed: up to {kept}, as many as {path} has of each token")
+        # What the manifest does not name was left by a program that was stopped, and stands at the end.
+        targets = TeacherTargets(path)
+        for index in range(len(targets)):
+            said, document = targets[index], self._documents[index]
+            if not np.array_equal(said.tokens_N, document.response):
+                raise ConfigError(
+                    f"{where[index]}: its teacher read other tokens than this model's tokenizer makes of it; write the "
+                    "shards with a model of the same tokenizer, or have the teacher read"
+                )
+            cut = Targets(said.tokens_N, said.ids_NK[:, :top], said.log_probs_NK[:, :top])
+            self._documents[index] = dataclasses.replace(document, teacher=cut)
+        self.taught = True
 
 
 def read_records(path: Path) -> list[Record]:
@@ -163,7 +193,14 @@ def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
     return MixtureSource([TaskSource(name, tokenizer, "test") for name in tasks], list(tasks.values()))
 
 
-def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int) -> Source:
+def make_source(
+    tasks: Mapping[str, float],
+    files: Mapping[str, float],
+    tokenizer: Tokenizer,
+    window: int,
+    *,
+    teacher_top: int = 0,
+) -> Source:
     """Build the source a recipe describes.
 
     Args:
@@ -171,10 +208,20 @@ def make_source(tasks: Mapping[str, float], files: Mapping[str, float], tokenize
         files: weight by path.
         tokenizer: encodes all of it.
         window: most tokens of a file's text in one document.
+        teacher_top: how many of the likeliest tokens that a teacher was asked for when the files were written are to
+            come with their documents; 0 leaves it out.
+
+    Raises:
+        ConfigError: as for `FileSource`, or if there is no such file.
     """
+    of_files = [FileSource(Path(path), tokenizer, window, teacher_top) for path in files]
+    if teacher_top and not any(source.taught for source in of_files):
+        raise ConfigError(
+            f'the teacher is "stored", and of {list(files)} nothing brings what one said; allowed: a directory that '
+            "`sfumato data synth --top-k` wrote"
+        )
     sources: list[Source] = [TaskSource(name, tokenizer) for name in tasks]
-    sources += [FileSource(Path(path), tokenizer, window) for path in files]
-    return MixtureSource(sources, [*tasks.values(), *files.values()])
+    return MixtureSource([*sources, *of_files], [*tasks.values(), *files.values()])
 
 
 def chat_document(turns: Sequence[Message], response: str, tokenizer: Tokenizer) -> Document:

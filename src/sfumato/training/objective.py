@@ -3,23 +3,26 @@
 Canvas positions carry DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted and clean, unweighted), the
 clean half an autoregressive cross-entropy. Without canvases the second term is all there is, which makes the
 autoregressive twin the same program on the same documents. A teacher adds a term: read autoregressively where a model
-is adapted, on the same canvas with less noise where it is distilled to fewer steps.
+is adapted, now or when its data were written; on the same canvas with less noise where it is distilled to fewer steps.
 """
 
-# B rows, T positions of a row, D model, V vocabulary
+# B rows, T positions of a row, S positions that a teacher reads, N positions that are taught, K likeliest tokens,
+# D model, V vocabulary
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from sfumato.data.packing import IGNORED, PackedBatch, shift_right
+from sfumato.data.shards import Targets
 from sfumato.diffusion.loss import flat_cross_entropy
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
@@ -40,8 +43,9 @@ class ObjectiveConfig:
     """Weight of the length head's cross-entropy, a term for each document (models that have one)."""
     teacher_weight: float = 0.0
     """Weight of the divergence from a teacher's prediction, over its likeliest tokens, at canvas positions."""
-    teacher: Literal["ar", "canvas"] = "ar"
-    """What the teacher reads: "ar" the clean half, for documents whose response stands there (ar_share); "canvas" the
+    teacher: Literal["ar", "stored", "canvas"] = "ar"
+    """What the teacher reads: "ar" the clean half, for documents whose response stands there (ar_share); "stored" the
+    same, when the documents were written (`sfumato data synth --top-k`), so that it costs nothing here; "canvas" the
     same canvas at a lower noise level, the next point of the same path back from noise (Sahoo et al. 2025, Duo,
     arXiv 2506.10892)."""
     teacher_until: float = 1.0
@@ -99,6 +103,16 @@ class ObjectiveConfig:
         if self.t_min >= self.t_max:
             raise ConfigError(f"t_min is {self.t_min}; allowed: below t_max = {self.t_max}")
 
+    @property
+    def asks_teacher(self) -> bool:
+        """Whether a teacher reads, beside the model in training."""
+        return self.teacher_weight > 0.0 and self.teacher != "stored"
+
+    @property
+    def stored_teacher(self) -> bool:
+        """Whether what a teacher said is to come with the documents."""
+        return self.teacher_weight > 0.0 and self.teacher == "stored"
+
     def weights(self, share_done: float) -> dict[str, float]:
         """Weight of each term that counts, by name, when so much of the run is done."""
         falling = 1.0 if self.teacher_until == 1.0 else max(0.0, 1.0 - share_done / max(self.teacher_until, 1e-9))
@@ -141,9 +155,43 @@ class Unroll:
         return canvas_BT if self.before_BT is None else shift_right(canvas_BT, self.before_BT)
 
 
+class Lesson(Protocol):
+    """What a teacher says of some positions of a batch."""
+
+    @property
+    def taught_BT(self) -> Tensor:
+        """bool, where it says something."""
+        ...
+
+    def says(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
+        """The likeliest tokens at each of those positions.
+
+        Returns:
+            ids_NK: int64.
+            log_probs_NK: float32, in nats, of up to `top` tokens.
+        """
+        ...
+
+
 @dataclass(frozen=True)
-class Lesson:
-    """What a teacher reads, and where what it says is about."""
+class StoredLesson:
+    """What it said when the documents were written."""
+
+    taught_BT: Tensor
+    """bool, where it says something."""
+    ids_NK: Tensor
+    """int64."""
+    log_probs_NK: Tensor
+    """float32."""
+
+    def says(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
+        """See `Lesson`; nobody is asked."""
+        return self.ids_NK[:, :top], self.log_probs_NK[:, :top]
+
+
+@dataclass(frozen=True)
+class ReadLesson:
+    """What it reads now, and where what it says is about."""
 
     tokens_BS: Tensor
     """int64; clean halves alone, or whole rows with less noise."""
@@ -159,6 +207,18 @@ class Lesson:
     """int64; for each position of the batch the one that the teacher predicts its token at."""
     taught_BT: Tensor
     """bool, where it does."""
+
+    @torch.no_grad()
+    def says(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
+        """See `Lesson`."""
+        assert teacher is not None, "who reads is there"
+        marks = {"given_RQ": self.given_BS} if teacher.config.given_embedding else {}
+        hidden_BSD = teacher(self.tokens_BS, self.positions_BS, self.attention, canvas_RQ=self.canvas_BS, **marks)
+        rows_B1 = torch.arange(len(hidden_BSD), device=hidden_BSD.device)[:, None]
+        hidden_ND = hidden_BSD[rows_B1, self.place_BT.clamp_min(0)][self.taught_BT]
+        wanted_NV = teacher.logits(hidden_ND).log_softmax(-1)
+        log_probs_NK, ids_NK = wanted_NV.topk(min(top, wanted_NV.shape[-1]), dim=-1)
+        return ids_NK, log_probs_NK
 
 
 @dataclass(frozen=True)
@@ -192,7 +252,7 @@ class TrainingBatch:
     unroll: Unroll | None = None
     """What that pass writes, if it writes."""
     lesson: Lesson | None = None
-    """What a teacher reads, if one is asked."""
+    """What a teacher says, if one is asked."""
     accompanied: bool = False
     """True if some process has a first pass: then all of them do one, and a batch that has none reads zeros."""
 
@@ -310,14 +370,17 @@ def prepare(
         unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device, logit_shift)
     tokens_BT, positions_BT, reads = batch.inputs(noisy_BT, logit_shift=logit_shift)
     given_BT, lengths_BT = batch.given_BT, batch.lengths_BT
-    lesson = None
-    if "teacher" in config.weights(share_done) and config.teacher == "ar":
+    teacher = config.teacher if "teacher" in config.weights(share_done) else None
+    lesson: Lesson | None = None
+    if teacher == "ar":
         lesson = _clean_lesson(batch, on_canvas_BT, device)
+    elif teacher == "stored":
+        lesson = _stored_lesson(batch, on_canvas_BT, device)
     if logit_shift:
         # The last token of a prompt is read at the head of the canvas.
         given_BT = torch.where(canvas_BT, shift_right(given_BT, batch.before_BT.clamp_max(0)), 0)
         lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
-    if "teacher" in config.weights(share_done) and config.teacher == "canvas":
+    if teacher == "canvas":
         again = torch.Generator().set_state(before)
         easier_BT, _ = corrupt(batch, process, config, share_done, again, less=config.teacher_step)
         lesson = _canvas_lesson(batch, easier_BT, given_BT, on_canvas_BT, device, logit_shift)
@@ -365,7 +428,33 @@ def _unroll(
     )
 
 
-def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> Lesson:
+def _stored_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> StoredLesson | None:
+    """What was said of the documents when they were written, one below the other."""
+    firsts_BM = torch.full((len(batch.teachers), max(map(len, batch.teachers)) + 1), -1)
+    said: list[Targets] = []
+    count = 0
+    for row, teachers in enumerate(batch.teachers):
+        for document, teacher in enumerate(teachers):
+            if teacher is not None:
+                firsts_BM[row, document] = count
+                said.append(teacher)
+                count += len(teacher.tokens_N)
+    if not said:
+        return None
+    # Padding, document -1, reads the last column.
+    first_BT = firsts_BM.gather(1, batch.documents_BT % firsts_BM.shape[1])
+    taught_BT = on_canvas_BT & (first_BT >= 0) & (batch.answers_BT >= 0)
+    line_N = (first_BT + batch.answers_BT)[taught_BT].numpy()
+    ids_NK = np.concatenate([one.ids_NK for one in said])[line_N]
+    log_probs_NK = np.concatenate([one.log_probs_NK for one in said])[line_N]
+    return StoredLesson(
+        taught_BT=taught_BT.to(device),
+        ids_NK=torch.from_numpy(ids_NK).to(device).long(),
+        log_probs_NK=torch.from_numpy(log_probs_NK).to(device).float(),
+    )
+
+
+def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> ReadLesson:
     """The clean halves of the rows, in front of each other; what predicts a canvas's token stands one before it."""
     clean_BT = (batch.canvases_BT == 0) & (batch.documents_BT >= 0)
     num_rows, row_length = clean_BT.shape
@@ -382,14 +471,14 @@ def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device
     table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = places[known_BS]
     rows_BT = torch.arange(num_rows)[:, None].expand(-1, row_length)
     place_BT = table[rows_BT, batch.documents_BT.clamp_min(0), batch.positions_BT]
-    return Lesson(
+    return ReadLesson(
         tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
         positions_BS=positions_BT.gather(1, index_BS).to(device),
         attention=masked(reads.at(index_BS).mask(device)),
         canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         place_BT=place_BT.to(device),
-        taught_BT=(on_canvas_BT & (place_BT >= 0)).to(device),
+        taught_BT=(on_canvas_BT & (batch.answers_BT >= 0) & (place_BT >= 0)).to(device),
     )
 
 
@@ -400,10 +489,10 @@ def _canvas_lesson(
     on_canvas_BT: Tensor,
     device: torch.device,
     logit_shift: bool,
-) -> Lesson:
+) -> ReadLesson:
     """The same rows with less noise."""
     tokens_BT, positions_BT, reads = batch.inputs(easier_BT, logit_shift=logit_shift)
-    return Lesson(
+    return ReadLesson(
         tokens_BS=tokens_BT.to(device),
         positions_BS=positions_BT.to(device),
         attention=masked(reads.mask(device)),
@@ -429,7 +518,7 @@ def losses(
         model: the decoder in training.
         batch: from `prepare`.
         weights: from `ObjectiveConfig.weights`; what is not named there is left out, if it costs anything.
-        teacher: what says more, if that is asked for.
+        teacher: what says more, if that is asked for and not stored.
         teacher_top: see `ObjectiveConfig`.
         forward: a compiled form of the model's forward; None calls the model.
     """
@@ -463,9 +552,11 @@ def losses(
     }
     if "sharpen" in weights:
         terms["sharpen"] = right_entropy(canvas_NV, targets_N)
-    if "teacher" in weights and batch.lesson is not None and teacher is not None:
+    if "teacher" in weights and batch.lesson is not None:
         taught_N = batch.lesson.taught_BT[batch.on_canvas_BT]
-        terms["teacher"] = _divergence(canvas_NV[taught_N], teacher, batch.lesson, teacher_top)
+        ids_NK, wanted_NK = batch.lesson.says(teacher, teacher_top)
+        own_NK = canvas_NV[taught_N].log_softmax(-1).gather(1, ids_NK)
+        terms["teacher"] = (wanted_NK.exp() * (wanted_NK - own_NK)).sum()
     read_BT = batch.lengths_BT > 0
     if model.length_buckets:
         edges = torch.tensor(model.length_buckets, device=read_BT.device)
@@ -481,18 +572,3 @@ def right_entropy(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
     """
     sharp_MV = (logits_NV[logits_NV.argmax(-1) == targets_N] / 0.5).log_softmax(-1)
     return -(sharp_MV.exp() * sharp_MV).sum()
-
-
-def _divergence(logits_NV: Tensor, teacher: Decoder, lesson: Lesson, top: int) -> Tensor:
-    """Summed over what is taught: of the teacher's likeliest tokens, p log (p / q)."""
-    with torch.no_grad():
-        marks = {"given_RQ": lesson.given_BS} if teacher.config.given_embedding else {}
-        hidden_BSD = teacher(
-            lesson.tokens_BS, lesson.positions_BS, lesson.attention, canvas_RQ=lesson.canvas_BS, **marks
-        )
-        rows_B1 = torch.arange(len(hidden_BSD), device=hidden_BSD.device)[:, None]
-        hidden_ND = hidden_BSD[rows_B1, lesson.place_BT.clamp_min(0)][lesson.taught_BT]
-        wanted_NV = teacher.logits(hidden_ND).log_softmax(-1)
-        best_NK, tokens_NK = wanted_NV.topk(min(top, wanted_NV.shape[-1]), dim=-1)
-    own_NK = logits_NV.log_softmax(-1).gather(1, tokens_NK)
-    return (best_NK.exp() * (best_NK - own_NK)).sum()

@@ -325,7 +325,7 @@ def plan(
     )
     # Half of a backward is gradients of weights, which those that are not trained do without.
     spared = cost.forward_operations * (1.0 - count.trained / count.total)
-    teacher = 0.0 if objective.teacher_weight == 0.0 else objective.teacher_until * cost.forward_operations
+    teacher = objective.teacher_until * cost.forward_operations if objective.asks_teacher else 0.0
     batch_operations = cost.forward_operations + cost.backward_operations - spared + teacher
     batch_operations += in_company * cost.first_pass_operations
     operations = own * num_gpus * batch_operations
