@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from sfumato import loops
-from sfumato.models.operations import TORCH
+from sfumato.models.compiled import CompiledOperations
+from sfumato.models.operations import TORCH, Rounded, Unscaled
 
 # N rows, I inputs, V vocabulary
 
@@ -78,6 +79,62 @@ def test_rounding_and_scaling(num_rows: int, size: int, threads: int):
     product = torch.randint(-(10**6), 10**6, (num_rows, size), dtype=torch.int32)
     arguments = (product, scale, factor, numbers(size, seed=3))
     torch.testing.assert_close(loops.scale_product(*arguments), TORCH.scale_product(*arguments), rtol=1e-5, atol=1e-3)
+
+
+def product(num_rows: int, *sizes: int) -> Unscaled:
+    """One of integers, with all that makes floats of it."""
+    width = sum(sizes)
+    levels = torch.randint(-(10**4), 10**4, (num_rows, width), generator=torch.Generator().manual_seed(4))
+    scales = (numbers(num_rows, seed=5).abs() / 100, numbers(width, seed=6).abs() / 10 + 1e-3, numbers(width, seed=7))
+    return Unscaled(levels.int(), *scales, sizes)
+
+
+def assert_rounded_alike(found: object, expected: object) -> None:
+    assert isinstance(found, Rounded)
+    assert isinstance(expected, Rounded)
+    torch.testing.assert_close(found.scale_N, expected.scale_N)
+    assert int((found.levels_NI.int() - expected.levels_NI.int()).abs().max()) <= 1
+    assert (found.levels_NI != expected.levels_NI).float().mean() < 0.02
+
+
+@pytest.mark.parametrize(("num_rows", "size"), SIZES[1:])
+def test_what_follows_a_product_in_one_loop(num_rows: int, size: int, threads: int):
+    """A residual stream and its norm; queries, keys and values; a gate: as torch does them one after the other."""
+    ours, factor = CompiledOperations(), numbers(size, seed=1).abs() + 0.1
+    x, weight = numbers(1, num_rows, size), numbers(size, seed=2)
+    for out in (None, product(num_rows, size), numbers(1, num_rows, size, seed=8)):
+        for rounds in (factor, None):
+            found, normed = ours.add_norm(x, out, weight, 1e-3, rounds)
+            expected, by_hand = TORCH.add_norm(x, out, weight, 1e-3, rounds)
+            torch.testing.assert_close(found, expected)
+            assert (found is x) == (out is None)
+            if rounds is None:
+                torch.testing.assert_close(normed, by_hand)
+            else:
+                assert_rounded_alike(normed, by_hand)
+    for activation in loops.GATES:
+        outs = product(num_rows, size, size)
+        assert_rounded_alike(ours.gated(outs, activation, factor), TORCH.gated(outs, activation, factor))
+
+
+@pytest.mark.parametrize("turned", [8, 4])
+@pytest.mark.parametrize("norm", [False, True])
+def test_heads_of_a_product(turned: int, norm: bool, threads: int):
+    cos, sin = numbers(2, 3, 1, turned, seed=1), numbers(2, 3, 1, turned, seed=2)
+    norms = (torch.nn.RMSNorm(8), torch.nn.RMSNorm(8)) if norm else None
+    outs = product(6, 40, 16, 16)
+    found = CompiledOperations().heads(outs, 8, (cos, sin), norms)
+    expected = TORCH.heads(outs, 8, (cos, sin), norms)
+    assert [tuple(one.shape) for one in found] == [(2, 3, 5, 8), (2, 3, 2, 8), (2, 3, 2, 8)]
+    torch.testing.assert_close(found, expected)
+
+
+def test_what_is_no_number_stays_none_behind_a_product():
+    outs = product(3, 20)
+    outs.scale_N[1] = torch.nan
+    sums, normed = CompiledOperations().add_norm(numbers(3, 20), outs, torch.ones(20), 1e-6, torch.ones(20))
+    assert isinstance(normed, Rounded)
+    assert sums.isnan().any(-1).tolist() == normed.scale_N.isnan().tolist() == [False, True, False]
 
 
 def test_a_row_of_zeros_and_one_that_is_no_number():

@@ -20,6 +20,7 @@ import math
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -208,21 +209,25 @@ def _norm(job: Any) -> None:
         _norm_rows(first, min(first + head[2], num_rows), x_NI, weight_I, eps, out_NI)
 
 
+@njit(inline="always", cache=True)
+def _turn_heads(x_S: Array, cos_F: Array, sin_F: Array, out_HE: Array) -> None:
+    num_heads, size = out_HE.shape
+    turned = len(cos_F)
+    half = turned // 2
+    for h in range(num_heads):
+        x_E, out_E = x_S[h * size : (h + 1) * size], out_HE[h]
+        for e in range(half):
+            out_E[e] = x_E[e] * cos_F[e] - x_E[half + e] * sin_F[e]
+        for e in range(half):
+            out_E[half + e] = x_E[half + e] * cos_F[half + e] + x_E[e] * sin_F[half + e]
+        for e in range(turned, size):
+            out_E[e] = x_E[e]
+
+
 @njit(fastmath=_SUMS, error_model="numpy", cache=True)
 def _rotate_rows(first: int, last: int, x_NS: Array, cos_NF: Array, sin_NF: Array, out_NHE: Array) -> None:
-    _, num_heads, size = out_NHE.shape
-    turned = cos_NF.shape[1]
-    half = turned // 2
     for n in range(first, last):
-        cos_F, sin_F = cos_NF[n], sin_NF[n]
-        for h in range(num_heads):
-            x_E, out_E = x_NS[n, h * size : (h + 1) * size], out_NHE[n, h]
-            for e in range(half):
-                out_E[e] = x_E[e] * cos_F[e] - x_E[half + e] * sin_F[e]
-            for e in range(half):
-                out_E[half + e] = x_E[half + e] * cos_F[half + e] + x_E[e] * sin_F[half + e]
-            for e in range(turned, size):
-                out_E[e] = x_E[e]
+        _turn_heads(x_NS[n], cos_NF[n], sin_NF[n], out_NHE[n])
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -240,19 +245,23 @@ def _rotate(job: Any) -> None:
         _rotate_rows(first, min(first + head[2], num_rows), x_NS, cos_NF, sin_NF, out_NHE)
 
 
+@njit(inline="always", cache=True)
+def _gate_row(gate_I: Array, up_I: Array, kind: int, out_I: Array) -> None:
+    if kind == 0:
+        for i in range(len(out_I)):
+            g = gate_I[i]
+            out_I[i] = up_I[i] * g / (F(1.0) + exp(-g))
+    else:
+        for i in range(len(out_I)):
+            g = gate_I[i]
+            twice = F(1.5957691216) * (g + F(0.044715) * g * g * g)
+            out_I[i] = up_I[i] * g / (F(1.0) + exp(-twice))
+
+
 @njit(fastmath=_SUMS, error_model="numpy", cache=True)
 def _gate_rows(first: int, last: int, gate_NS: Array, up_NS: Array, size: int, kind: int, out_NI: Array) -> None:
     for n in range(first, last):
-        gate_I, up_I, out_I = gate_NS[n, :size], up_NS[n, :size], out_NI[n]
-        if kind == 0:
-            for i in range(size):
-                g = gate_I[i]
-                out_I[i] = up_I[i] * g / (F(1.0) + exp(-g))
-        else:
-            for i in range(size):
-                g = gate_I[i]
-                twice = F(1.5957691216) * (g + F(0.044715) * g * g * g)
-                out_I[i] = up_I[i] * g / (F(1.0) + exp(-twice))
+        _gate_row(gate_NS[n, :size], up_NS[n, :size], kind, out_NI[n])
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -268,19 +277,24 @@ def _gate(job: Any) -> None:
         _gate_rows(first, min(first + head[2], num_rows), gate_NS, up_NS, size, head[5], out_NI)
 
 
+@njit(inline="always", cache=True)
+def _round_row(x_I: Array, factor_I: Array, levels_I: Array) -> Any:
+    """Returns its scale."""
+    highest = Z(0)
+    for i in range(len(levels_I)):
+        # Of a float without its sign, NaN above all others.
+        highest = Z(max(highest, Z(_bits(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
+    scale = max(_float(highest) / F(_DIGIT), F(_TINY))
+    inverse = F(1.0) / scale
+    for i in range(len(levels_I)):
+        levels_I[i] = np.int8(Z(np.rint(x_I[i] * factor_I[i] * inverse)))
+    return _float(highest) if np.isnan(_float(highest)) else scale
+
+
 @njit(fastmath=_SUMS, error_model="numpy", cache=True)
 def _round_rows(first: int, last: int, x_NI: Array, factor_I: Array, levels_NI: Array, scale_N: Array) -> None:
     for n in range(first, last):
-        x_I, levels_I = x_NI[n], levels_NI[n]
-        highest = Z(0)
-        for i in range(len(x_I)):
-            # Of a float without its sign, NaN above all others.
-            highest = Z(max(highest, Z(_bits(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
-        scale = max(_float(highest) / F(_DIGIT), F(_TINY))
-        scale_N[n] = _float(highest) if np.isnan(_float(highest)) else scale
-        inverse = F(1.0) / scale
-        for i in range(len(x_I)):
-            levels_I[i] = np.int8(Z(np.rint(x_I[i] * factor_I[i] * inverse)))
+        scale_N[n] = _round_row(x_NI[n], factor_I, levels_NI[n])
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -296,14 +310,18 @@ def _round(job: Any) -> None:
         _round_rows(first, min(first + head[2], num_rows), x_NI, factor_I, levels_NI, scale_N)
 
 
+@njit(inline="always", cache=True)
+def _scale_row(product_O: Array, scale: Any, scales_O: Array, bias_O: Array, out_O: Array) -> None:
+    for o in range(len(out_O)):
+        out_O[o] = F(product_O[o]) * scale * scales_O[o] + bias_O[o]
+
+
 @njit(fastmath=_SUMS, error_model="numpy", cache=True)
 def _scale_rows(
     first: int, last: int, product_NO: Array, scale_N: Array, scales_O: Array, bias_O: Array, out_NO: Array
 ) -> None:
     for n in range(first, last):
-        product_O, out_O, scale = product_NO[n], out_NO[n], scale_N[n]
-        for o in range(len(out_O)):
-            out_O[o] = F(product_O[o]) * scale * scales_O[o] + bias_O[o]
+        _scale_row(product_NO[n], scale_N[n], scales_O, bias_O, out_NO[n])
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -318,6 +336,137 @@ def _scale(job: Any) -> None:
         if first >= num_rows:
             break
         _scale_rows(first, min(first + head[2], num_rows), product_NO, scale_N, scales_O, bias_O, out_NO)
+
+
+@njit(fastmath=_SUMS, error_model="numpy", cache=True)
+def _add_norm_rows(
+    first: int,
+    last: int,
+    adds: int,
+    x_NI: Array,
+    product_NI: Array,
+    scale_N: Array,
+    scales_I: Array,
+    bias_I: Array,
+    weight_I: Array,
+    eps: float,
+    factor_I: Array,
+    sums_NI: Array,
+    levels_NI: Array,
+    out_N: Array,
+) -> None:
+    size = x_NI.shape[1]
+    scratch_I = np.empty(size, F)
+    for n in range(first, last):
+        x_I = sums_NI[n] if adds else x_NI[n]
+        if adds:
+            before_I = x_NI[n]
+            _scale_row(product_NI[n], scale_N[n], scales_I, bias_I, scratch_I)
+            for i in range(size):
+                x_I[i] = before_I[i] + scratch_I[i]
+        total = F(0.0)
+        for i in range(size):
+            total += x_I[i] * x_I[i]
+        root = F(1.0) / np.sqrt(total / F(size) + eps)
+        for i in range(size):
+            scratch_I[i] = x_I[i] * root * weight_I[i]
+        out_N[n] = _round_row(scratch_I, factor_I, levels_NI[n])
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _add_norm(job: Any) -> None:
+    head = carray(job, (16,), np.int64)
+    num_rows, size, adds, eps = head[1], head[3], head[4], _float(Z(head[5]))
+    x_NI, product_NI = carray(_at(head[6]), (num_rows, size), F), carray(_at(head[7]), (num_rows, size), Z)
+    scale_N, scales_I = carray(_at(head[8]), (num_rows,), F), carray(_at(head[9]), (size,), F)
+    bias_I, weight_I = carray(_at(head[10]), (size,), F), carray(_at(head[11]), (size,), F)
+    factor_I, sums_NI = carray(_at(head[12]), (size,), F), carray(_at(head[13]), (num_rows, size), F)
+    levels_NI, out_N = carray(_at(head[14]), (num_rows, size), np.int8), carray(_at(head[15]), (num_rows,), F)
+    while True:
+        first = _claim(job)
+        if first >= num_rows:
+            break
+        last, given = min(first + head[2], num_rows), (x_NI, product_NI, scale_N, scales_I, bias_I)
+        _add_norm_rows(first, last, adds, *given, weight_I, eps, factor_I, sums_NI, levels_NI, out_N)
+
+
+@njit(fastmath=_SUMS, error_model="numpy", cache=True)
+def _head_rows(
+    first: int,
+    last: int,
+    product_NO: Array,
+    scale_N: Array,
+    scales_O: Array,
+    bias_O: Array,
+    cos_NF: Array,
+    sin_NF: Array,
+    queries_NHE: Array,
+    keys_NGE: Array,
+    values_NS: Array,
+) -> None:
+    scratch_O = np.empty(product_NO.shape[1], F)
+    queries, keys = queries_NHE.shape[1] * queries_NHE.shape[2], keys_NGE.shape[1] * keys_NGE.shape[2]
+    for n in range(first, last):
+        _scale_row(product_NO[n], scale_N[n], scales_O, bias_O, scratch_O)
+        _turn_heads(scratch_O[:queries], cos_NF[n], sin_NF[n], queries_NHE[n])
+        _turn_heads(scratch_O[queries : queries + keys], cos_NF[n], sin_NF[n], keys_NGE[n])
+        values_NS[n] = scratch_O[queries + keys :]
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _heads(job: Any) -> None:
+    head = carray(job, (17,), np.int64)
+    num_rows, num_queries, num_keys, num_values, size, turned = head[1], head[3], head[4], head[5], head[6], head[7]
+    width = (num_queries + num_keys + num_values) * size
+    product_NO, scale_N = carray(_at(head[8]), (num_rows, width), Z), carray(_at(head[9]), (num_rows,), F)
+    scales_O, bias_O = carray(_at(head[10]), (width,), F), carray(_at(head[11]), (width,), F)
+    cos_NF, sin_NF = carray(_at(head[12]), (num_rows, turned), F), carray(_at(head[13]), (num_rows, turned), F)
+    queries_NHE = carray(_at(head[14]), (num_rows, num_queries, size), F)
+    keys_NGE = carray(_at(head[15]), (num_rows, num_keys, size), F)
+    values_NS = carray(_at(head[16]), (num_rows, num_values * size), F)
+    while True:
+        first = _claim(job)
+        if first >= num_rows:
+            break
+        last, given = min(first + head[2], num_rows), (product_NO, scale_N, scales_O, bias_O)
+        _head_rows(first, last, *given, cos_NF, sin_NF, queries_NHE, keys_NGE, values_NS)
+
+
+@njit(fastmath=_SUMS, error_model="numpy", cache=True)
+def _gate_round_rows(
+    first: int,
+    last: int,
+    kind: int,
+    product_NO: Array,
+    scale_N: Array,
+    scales_O: Array,
+    bias_O: Array,
+    factor_I: Array,
+    levels_NI: Array,
+    out_N: Array,
+) -> None:
+    size = levels_NI.shape[1]
+    scratch_O, inner_I = np.empty(2 * size, F), np.empty(size, F)
+    for n in range(first, last):
+        _scale_row(product_NO[n], scale_N[n], scales_O, bias_O, scratch_O)
+        _gate_row(scratch_O[:size], scratch_O[size:], kind, inner_I)
+        out_N[n] = _round_row(inner_I, factor_I, levels_NI[n])
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _gate_round(job: Any) -> None:
+    head = carray(job, (12,), np.int64)
+    num_rows, size, kind = head[1], head[3], head[4]
+    product_NO, scale_N = carray(_at(head[5]), (num_rows, 2 * size), Z), carray(_at(head[6]), (num_rows,), F)
+    scales_O, bias_O = carray(_at(head[7]), (2 * size,), F), carray(_at(head[8]), (2 * size,), F)
+    factor_I, levels_NI = carray(_at(head[9]), (size,), F), carray(_at(head[10]), (num_rows, size), np.int8)
+    out_N = carray(_at(head[11]), (num_rows,), F)
+    while True:
+        first = _claim(job)
+        if first >= num_rows:
+            break
+        last, given = min(first + head[2], num_rows), (product_NO, scale_N, scales_O, bias_O)
+        _gate_round_rows(first, last, kind, *given, factor_I, levels_NI, out_N)
 
 
 @njit(inline="always", cache=True)
@@ -544,6 +693,7 @@ def _read(job: Any) -> None:
 
 _NORM, _ROTATE, _GATE = _Loop(_norm), _Loop(_rotate), _Loop(_gate)
 _ROUND, _SCALE, _DIGITS = _Loop(_round), _Loop(_scale), _Loop(_digits)
+_ADD_NORM, _HEADS, _GATE_ROUND = _Loop(_add_norm), _Loop(_heads), _Loop(_gate_round)
 _JOIN, _REFINE, _READ = _Loop(_join), _Loop(_refine), _Loop(_read)
 GATES: tuple[str, ...] = ("silu", "gelu_pytorch_tanh")
 """Activations that `gate` knows."""
@@ -625,6 +775,82 @@ def scale_product(product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O:
     tensors = (product_NO, scale_N, scales_O, bias_O, out_NO)
     _SCALE(len(product_NO), out_NO.numel(), product_NO.shape[1], *(x.data_ptr() for x in tensors))
     return out_NO
+
+
+def add_norm_round(
+    x: Tensor, product: Sequence[Tensor] | None, weight_I: Tensor, eps: float, factor_I: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A residual stream with a product of integers added to it, and the norm of that, rounded.
+
+    Args:
+        x: [..., I].
+        product: as `scale_product` takes it; None adds nothing.
+        weight_I, eps: as in `rms_norm`.
+        factor_I: as in `round_rows`.
+
+    Returns:
+        x: with the product.
+        levels_NI, scale_N: see `round_rows`.
+    """
+    x = x.contiguous()
+    size = len(weight_I)
+    num_rows = x.numel() // size
+    sums = x if product is None else torch.empty_like(x)
+    levels_NI, scale_N = torch.empty(num_rows, size, dtype=torch.int8), torch.empty(num_rows)
+    given = (factor_I,) * 4 if product is None else product
+    before = (x, *given, weight_I, factor_I, sums, levels_NI, scale_N)
+    _ADD_NORM(num_rows, 6 * x.numel(), size, product is not None, _word(eps), *(one.data_ptr() for one in before))
+    return sums, levels_NI, scale_N
+
+
+def heads(
+    product_NO: Tensor,
+    scale_N: Tensor,
+    scales_O: Tensor,
+    bias_O: Tensor,
+    cos_NF: Tensor,
+    sin_NF: Tensor,
+    num_heads: Sequence[int],
+    size: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries and keys, rotated, and values, of a product of integers.
+
+    Args:
+        product_NO, scale_N, scales_O, bias_O: see `scale_product`; queries, keys and values stand behind each other.
+        cos_NF, sin_NF: contiguous.
+        num_heads: of queries, keys and values.
+        size: E.
+
+    Returns:
+        queries_NHE, keys_NGE, values_NGE.
+    """
+    num_rows = len(product_NO)
+    queries_NHE, keys_NGE, values_NGE = outs = tuple(torch.empty(num_rows, count, size) for count in num_heads)
+    tensors = (product_NO, scale_N, scales_O, bias_O, cos_NF, sin_NF, *outs)
+    sizes = (*num_heads, size, cos_NF.shape[1])
+    _HEADS(num_rows, 3 * product_NO.numel(), *sizes, *(x.data_ptr() for x in tensors))
+    return queries_NHE, keys_NGE, values_NGE
+
+
+def gate_round(
+    product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O: Tensor, factor_I: Tensor, activation: str
+) -> tuple[Tensor, Tensor]:
+    """An activation of one half of a product of integers, times the other half, rounded.
+
+    Args:
+        product_NO, scale_N, scales_O, bias_O: see `scale_product`.
+        factor_I: see `round_rows`.
+        activation: one of GATES.
+
+    Returns:
+        levels_NI, scale_N: see `round_rows`.
+    """
+    num_rows, size = len(product_NO), len(factor_I)
+    levels_NI, out_N = torch.empty(num_rows, size, dtype=torch.int8), torch.empty(num_rows)
+    tensors = (product_NO, scale_N, scales_O, bias_O, factor_I, levels_NI, out_N)
+    numbers = (size, GATES.index(activation))
+    _GATE_ROUND(num_rows, 6 * levels_NI.numel(), *numbers, *(x.data_ptr() for x in tensors))
+    return levels_NI, out_N
 
 
 def digits(probs_NV: Tensor, factor_V: Tensor) -> Tensor:

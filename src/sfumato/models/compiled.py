@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import sfumato.loops as loops
-from sfumato.models.operations import FusedOperations, Reading
+from sfumato.models.operations import FusedOperations, Reading, Rounded, Unscaled
 
 # Of digits; they are in memory that stays.
 _KEPT_BYTES = 64 * 2**20
@@ -31,10 +33,44 @@ class CompiledOperations(FusedOperations):
             return super().rms_norm(x, weight_I, eps)
         return loops.rms_norm(x, weight_I, eps)
 
-    def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> tuple[Tensor, Tensor]:
+    def add_norm(
+        self, x: Tensor, out: Tensor | Unscaled | None, weight_I: Tensor, eps: float, factor_I: Tensor | None
+    ) -> tuple[Tensor, Tensor | Rounded]:
+        added = None if out is None else out[:4] if isinstance(out, Unscaled) else ()
+        if factor_I is None or added == () or not loops.takes(x, weight_I, factor_I, *(added or ())[1:]):
+            return super().add_norm(x, out, weight_I, eps, factor_I)
+        x, levels_NI, scale_N = loops.add_norm_round(x, added, weight_I, eps, factor_I)
+        return x, Rounded(levels_NI, scale_N)
+
+    def heads(
+        self,
+        outs: Sequence[Tensor] | Unscaled,
+        head_dim: int,
+        rotary: tuple[Tensor, Tensor],
+        norms: tuple[nn.Module, nn.Module] | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if not isinstance(outs, Unscaled) or norms is not None or not loops.takes(*outs[1:4], *rotary):
+            return super().heads(outs, head_dim, rotary, norms)
+        cos_RQ1E, sin_RQ1E = rotary
+        num_heads = [size // head_dim for size in outs.sizes]
+        found = loops.heads(*outs[:4], cos_RQ1E.flatten(0, 2), sin_RQ1E.flatten(0, 2), num_heads, head_dim)
+        queries, keys, values = (one.view(*cos_RQ1E.shape[:2], *one.shape[1:]) for one in found)
+        return queries, keys, values
+
+    def gated(self, outs: Sequence[Tensor] | Unscaled, activation: str, factor_I: Tensor | None) -> Tensor | Rounded:
+        if (
+            not isinstance(outs, Unscaled)
+            or factor_I is None
+            or activation not in loops.GATES
+            or not loops.takes(*outs[1:4], factor_I)
+        ):
+            return super().gated(outs, activation, factor_I)
+        return Rounded(*loops.gate_round(*outs[:4], factor_I, activation))
+
+    def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> Rounded:
         if not loops.takes(x_NI, factor_I):
             return super().round_rows(x_NI, factor_I)
-        return loops.round_rows(x_NI, factor_I)
+        return Rounded(*loops.round_rows(x_NI, factor_I))
 
     def scale_product(self, product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O: Tensor) -> Tensor:
         if not loops.takes(scale_N, scales_O, bias_O):

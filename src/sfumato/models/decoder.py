@@ -28,8 +28,8 @@ from sfumato.models.layers import (
 )
 from sfumato.models.model import Model
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
-from sfumato.models.operations import TORCH, Operations
-from sfumato.models.quantized import project
+from sfumato.models.operations import TORCH, Operations, Rounded, Unscaled
+from sfumato.models.quantized import project, project_one
 
 _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 
@@ -134,18 +134,16 @@ class SelfAttention(nn.Module):
         self.qk_norm = config.qk_norm
         self.operations: Operations = TORCH
 
-    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
-        num_rows, num_queries, _ = x_RQD.shape
-        heads = (num_rows, num_queries, -1, self.head_dim)
-        queries_RQHE, keys_RQGE, values_RQGE = (
-            out_RQ.view(heads) for out_RQ in project(x_RQD, self.q_proj, self.k_proj, self.v_proj)
-        )
-        if self.qk_norm:
-            queries_RQHE, keys_RQGE = self.q_norm(queries_RQHE), self.k_norm(keys_RQGE)
-        queries_RQHE, keys_RQGE = (self.operations.rotate(x, *rotary) for x in (queries_RQHE, keys_RQGE))
-        out_RQHE = attention.attend(self.layer, queries_RQHE, keys_RQGE, values_RQGE)
-        out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
-        return out
+    @property
+    def readers(self) -> tuple[nn.Module, ...]:
+        """The linears that read its input."""
+        return self.q_proj, self.k_proj, self.v_proj
+
+    def forward(self, x: Tensor | Rounded, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor | Unscaled:
+        norms = (self.q_norm, self.k_norm) if self.qk_norm else None
+        heads = self.operations.heads(project(x, *self.readers), self.head_dim, rotary, norms)
+        out_RQHE = attention.attend(self.layer, *heads)
+        return project_one(out_RQHE.flatten(2), self.o_proj)
 
 
 class DecoderLayer(nn.Module):
@@ -162,10 +160,25 @@ class DecoderLayer(nn.Module):
         else:
             self.mlp = MLP(config.hidden_size, config.intermediate_size, bias=config.mlp_bias)
 
-    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
-        x_RQD = x_RQD + self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
-        out: Tensor = x_RQD + self.mlp(self.post_attention_layernorm(x_RQD))
-        return out
+    def forward(
+        self, x_RQD: Tensor, out: Unscaled | None, rotary: tuple[Tensor, Tensor], attention: Attention
+    ) -> tuple[Tensor, Unscaled | None]:
+        """Go through the layer.
+
+        Args:
+            x_RQD: the residual stream.
+            out: what the layer before adds to it, if that is still to be done.
+            rotary, attention: see `Decoder`.
+
+        Returns:
+            The same of this layer.
+        """
+        x_RQD, inner = self.input_layernorm.ahead_of(self.self_attn.readers, x_RQD, out)
+        attended = self.self_attn(inner, rotary, attention)
+        readers = self.mlp.readers if isinstance(self.mlp, MLP) else ()
+        x_RQD, inner = self.post_attention_layernorm.ahead_of(readers, x_RQD, attended)
+        fed = self.mlp(inner)
+        return (x_RQD, fed) if isinstance(fed, Unscaled) else (x_RQD + fed, None)
 
 
 class Backbone(nn.Module):
@@ -214,8 +227,11 @@ class Backbone(nn.Module):
             x_RQD = x_RQD + self.self_conditioning(soft_RQD)
         cos, sin = self.rotary(positions_RQ)
         rotary = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
+        out: Unscaled | None = None
         for layer in self.layers:
-            x_RQD = layer(x_RQD, rotary, attention)
+            x_RQD, out = layer(x_RQD, out, rotary, attention)
+        if out is not None:
+            x_RQD = x_RQD + self.norm.operations.floats(out, x_RQD)
         hidden: Tensor = self.norm(x_RQD)
         return hidden
 

@@ -25,8 +25,8 @@ from sfumato.models.attention import Attention
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.operations import TORCH, Operations
-from sfumato.models.quantized import project
+from sfumato.models.operations import TORCH, Operations, Rounded, Unscaled
+from sfumato.models.quantized import project, project_one
 
 ACTIVATION = "gelu_pytorch_tanh"
 ENCODER, DECODER = 0, 1
@@ -158,11 +158,16 @@ class SelfAttention(nn.Module):
         self.k_norm = RMSNorm(head_dim, config.rms_norm_eps)
         self.operations: Operations = TORCH
 
-    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
-        num_rows, num_queries, _ = x_RQD.shape
-        heads = (num_rows, num_queries, -1, self.shape.head_dim)
-        linears = (self.q_proj, self.k_proj) if self.v_proj is None else (self.q_proj, self.k_proj, self.v_proj)
-        queries_RQHE, keys_RQGE, *others = (out_RQ.view(heads) for out_RQ in project(x_RQD, *linears))
+    @property
+    def readers(self) -> tuple[nn.Module, ...]:
+        """The linears that read its input."""
+        return (self.q_proj, self.k_proj) if self.v_proj is None else (self.q_proj, self.k_proj, self.v_proj)
+
+    def forward(self, x: Tensor | Rounded, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor | Unscaled:
+        parts = self.operations.parts(project(x, *self.readers), rotary[0][:, :, 0])
+        queries_RQHE, keys_RQGE, *others = (
+            part_RQ.view(*part_RQ.shape[:2], -1, self.shape.head_dim) for part_RQ in parts
+        )
         values_RQGE = others[0] if others else keys_RQGE
         queries_RQHE = self.operations.rotate(self.q_norm(queries_RQHE), *rotary)
         keys_RQGE = self.operations.rotate(self.k_norm(keys_RQGE), *rotary)
@@ -170,8 +175,7 @@ class SelfAttention(nn.Module):
         out_RQHE = attention.attend(
             self.layer, queries_RQHE, keys_RQGE, values_RQGE, window=self.shape.window, scale=1.0
         )
-        out: Tensor = self.o_proj(out_RQHE.reshape(num_rows, num_queries, -1))
-        return out
+        return project_one(out_RQHE.flatten(2), self.o_proj)
 
 
 class Router(nn.Module):
@@ -221,6 +225,7 @@ class GemmaLayer(nn.Module):
         self.experts = Experts(config.num_experts, size, config.moe_intermediate_size, activation=ACTIVATION)
         self.post_feedforward_layernorm_2 = RMSNorm(size, eps)
         self.post_feedforward_layernorm = RMSNorm(size, eps)
+        self.operations: Operations = TORCH
         # By role: what leaves the layer is multiplied by the first in the encoder and by the second in the decoder.
         self.register_buffer("layer_scalar", torch.ones(2))
 
@@ -231,9 +236,11 @@ class GemmaLayer(nn.Module):
         rotary: tuple[Tensor, Tensor],
         attention: Attention,
     ) -> Tensor:
-        attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
+        _, inner = self.input_layernorm.ahead_of(self.self_attn.readers, x_RQD)
+        attended_RQD = self.operations.floats(self.self_attn(inner, rotary, attention), x_RQD)
         x_RQD = x_RQD + self.post_attention_layernorm(attended_RQD)
-        dense_RQD = self.mlp(self.pre_feedforward_layernorm(x_RQD))
+        _, inner = self.pre_feedforward_layernorm.ahead_of(self.mlp.readers, x_RQD)
+        dense_RQD = self.operations.floats(self.mlp(inner), x_RQD)
         x_ND = x_RQD.flatten(0, 1)
         sparse_ND = self.experts(self.pre_feedforward_layernorm_2(x_ND), *self.router(x_ND))
         sparse_RQD = self.post_feedforward_layernorm_2(sparse_ND).view_as(x_RQD)
@@ -249,8 +256,9 @@ class SelfConditioning(MLP):
         super().__init__(config.hidden_size, config.intermediate_size, activation=ACTIVATION)
         self.pre_norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(self.pre_norm(x))
+    def forward(self, x: Tensor | Rounded) -> Tensor:
+        assert isinstance(x, Tensor), "a soft embedding is never rounded"
+        return self.operations.floats(super().forward(self.pre_norm(x)), x)
 
 
 class Backbone(nn.Module):

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.errors import ConfigError, unknown
-from sfumato.models.operations import TORCH, Operations
-from sfumato.models.quantized import project
+from sfumato.models.operations import TORCH, Operations, Rounded, Unscaled
+from sfumato.models.quantized import project, project_one, rounding
 
 
 class RMSNorm(nn.Module):
@@ -28,6 +28,21 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return self.operations.rms_norm(x, self.weight, self.eps)
 
+    def ahead_of(
+        self, linears: tuple[nn.Module, ...], x: Tensor, out: Tensor | Unscaled | None = None
+    ) -> tuple[Tensor, Tensor | Rounded]:
+        """The norm of a residual stream with what was made of it, as those who read it want it.
+
+        Args:
+            linears: who reads it.
+            x: the stream.
+            out: what is added to it.
+
+        Returns:
+            The stream with that, and its norm.
+        """
+        return self.operations.add_norm(x, out, self.weight, self.eps, rounding(*linears))
+
 
 class MLP(nn.Module):
     """Gated feed-forward block: SwiGLU, or another gate (Shazeer 2020, arXiv 2002.05202)."""
@@ -40,10 +55,14 @@ class MLP(nn.Module):
         self.activation = activation
         self.operations: Operations = TORCH
 
-    def forward(self, x: Tensor) -> Tensor:
-        gate, up = project(x, self.gate_proj, self.up_proj)
-        out: Tensor = self.down_proj(self.operations.gate(gate, up, self.activation))
-        return out
+    @property
+    def readers(self) -> tuple[nn.Module, ...]:
+        """The linears that read its input."""
+        return self.gate_proj, self.up_proj
+
+    def forward(self, x: Tensor | Rounded) -> Tensor | Unscaled:
+        inner = self.operations.gated(project(x, *self.readers), self.activation, rounding(self.down_proj))
+        return project_one(inner, self.down_proj)
 
 
 class SelfConditioning(nn.Module):
@@ -62,8 +81,7 @@ class SelfConditioning(nn.Module):
         nn.init.zeros_(self.mlp.down_proj.weight)
 
     def forward(self, soft_RQD: Tensor) -> Tensor:
-        out: Tensor = self.mlp(self.norm(soft_RQD))
-        return out
+        return self.mlp.operations.floats(self.mlp(self.norm(soft_RQD)), soft_RQD)
 
 
 @dataclass(frozen=True, kw_only=True)

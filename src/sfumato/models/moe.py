@@ -144,6 +144,7 @@ class MixtureOfExperts(nn.Module):
         super().__init__()
         self.gate = Router(size, config)
         self.experts = Experts(config.num_experts, size, config.moe_intermediate_size)
+        self.operations: Operations = TORCH
         self.shared_experts: MLP | None = None
         if config.num_shared_experts:
             self.shared_experts = MLP(size, config.moe_intermediate_size * config.num_shared_experts)
@@ -151,4 +152,4 @@ class MixtureOfExperts(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x_ND = x.flatten(0, -2)
         out: Tensor = self.experts(x_ND, *self.gate(x_ND)).view_as(x)
-        return out if self.shared_experts is None else out + self.shared_experts(x)
+        return out if self.shared_experts is None else out + self.operations.floats(self.shared_experts(x), x)

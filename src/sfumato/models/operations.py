@@ -11,7 +11,7 @@ everything else to torch.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -54,6 +54,30 @@ class Reading(NamedTuple):
     """Sum of the weights."""
 
 
+class Rounded(NamedTuple):
+    """Inputs of a product as integers: what they are but for a factor of each row."""
+
+    levels_NI: Tensor
+    """int8, from -127 to 127."""
+    scale_N: Tensor
+    """float32; that factor, more than 0, NaN where a row has one."""
+
+
+class Unscaled(NamedTuple):
+    """What a product of such inputs came to: whoever goes over it next makes floats of it."""
+
+    product_NO: Tensor
+    """int32."""
+    scale_N: Tensor
+    """float32; factors of its rows."""
+    scales_O: Tensor
+    """float32; factors of its columns."""
+    bias_O: Tensor
+    """float32; what is added then."""
+    sizes: Sequence[int]
+    """How many columns each of the linears has whose product it is."""
+
+
 class Operations:
     """In torch."""
 
@@ -73,16 +97,72 @@ class Operations:
         """The activation of one half, times the other half."""
         return ACTIVATIONS[activation](gate) * up
 
-    def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows times factors, as integers and a scale for each row.
+    def floats(self, out: Tensor | Unscaled, like: Tensor) -> Tensor:
+        """What a product gave, as floats, in the type and the leading dimensions of another tensor."""
+        if isinstance(out, Tensor):
+            return out
+        return self.scale_product(*out[:4]).to(like.dtype).view(*like.shape[:-1], -1)
 
-        Returns:
-            levels_NI: int8, from -127 to 127.
-            scale_N: float32, more than 0; NaN where a row has one.
+    def parts(self, outs: Sequence[Tensor] | Unscaled, like: Tensor) -> Sequence[Tensor]:
+        """What each of some linears gave, as `floats`."""
+        if not isinstance(outs, Unscaled):
+            return outs
+        return torch.split(self.floats(outs, like), list(outs.sizes), dim=-1)
+
+    def add_norm(
+        self, x: Tensor, out: Tensor | Unscaled | None, weight_I: Tensor, eps: float, factor_I: Tensor | None
+    ) -> tuple[Tensor, Tensor | Rounded]:
+        """A residual stream with what was made of it, and its norm.
+
+        Args:
+            x: the stream.
+            out: what is added to it; None is nothing.
+            weight_I, eps: of the norm.
+            factor_I: have the norm rounded, see `round_rows`.
         """
+        if out is not None:
+            x = x + self.floats(out, x)
+        normed = self.rms_norm(x, weight_I, eps)
+        return x, normed if factor_I is None else self.round_rows(normed.flatten(0, -2), factor_I)
+
+    def heads(
+        self,
+        outs: Sequence[Tensor] | Unscaled,
+        head_dim: int,
+        rotary: tuple[Tensor, Tensor],
+        norms: tuple[nn.Module, nn.Module] | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries and keys, rotated, and values, all [R, Q, heads, E], of what three linears gave.
+
+        Args:
+            outs: of the three.
+            head_dim: E.
+            rotary: cosines and sines.
+            norms: of queries and of keys, ahead of rotating.
+        """
+        parts = self.parts(outs, rotary[0][:, :, 0])
+        queries, keys, values = (part.view(*part.shape[:2], -1, head_dim) for part in parts)
+        if norms is not None:
+            queries, keys = norms[0](queries), norms[1](keys)
+        return self.rotate(queries, *rotary), self.rotate(keys, *rotary), values
+
+    def gated(self, outs: Sequence[Tensor] | Unscaled, activation: str, factor_I: Tensor | None) -> Tensor | Rounded:
+        """The activation of what one linear gave, times what the other gave.
+
+        Args:
+            outs: of both.
+            activation: a name of ACTIVATIONS.
+            factor_I: have it rounded, see `round_rows`; None is for floats alone.
+        """
+        gate, up = outs if not isinstance(outs, Unscaled) else self.scale_product(*outs[:4]).chunk(2, dim=-1)
+        inner = self.gate(gate, up, activation)
+        return inner if factor_I is None else self.round_rows(inner.flatten(0, -2), factor_I)
+
+    def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> Rounded:
+        """Rows times factors, as integers."""
         x_NI = x_NI * factor_I
         scale_N1 = (x_NI.abs().amax(-1, keepdim=True) / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny).float()
-        return (x_NI / scale_N1).round_().to(torch.int8), scale_N1.squeeze(-1)
+        return Rounded((x_NI / scale_N1).round_().to(torch.int8), scale_N1.squeeze(-1))
 
     def round_floats(self, x_NI: Tensor) -> tuple[Tensor, Tensor]:
         """Rows as floats of 8 bits, and a scale for each.

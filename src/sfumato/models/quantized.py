@@ -24,7 +24,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.models.operations import DIGIT, LARGEST_FLOAT8, SECOND_DIGIT, TORCH, Operations
+from sfumato.models.operations import (
+    DIGIT,
+    LARGEST_FLOAT8,
+    SECOND_DIGIT,
+    TORCH,
+    Operations,
+    Rounded,
+    Unscaled,
+)
 
 Bits = Literal[4, 8]
 Arithmetic = Literal["float", "int8", "float8"]
@@ -189,14 +197,14 @@ class SharedProduct(nn.Module, abc.ABC):
         ]
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
-        self._sizes = [len(weight) for weight in weights]
-        for weight, levels in zip(weights, torch.split(self.levels_OI, self._sizes), strict=True):
+        self.sizes = [len(weight) for weight in weights]
+        for weight, levels in zip(weights, torch.split(self.levels_OI, self.sizes), strict=True):
             weight.levels = levels
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """The output of each linear."""
         out_NO = self.multiply(x.flatten(0, -2)).to(x.dtype)
-        return torch.split(out_NO.view(*x.shape[:-1], out_NO.shape[-1]), self._sizes, dim=-1)
+        return torch.split(out_NO.view(*x.shape[:-1], out_NO.shape[-1]), self.sizes, dim=-1)
 
     @abc.abstractmethod
     def multiply(self, x_NI: Tensor) -> Tensor:
@@ -221,9 +229,14 @@ class IntegerProduct(SharedProduct):
         self.register_buffer("unsmooth_I", 1.0 / smooth_I, persistent=False)
 
     def multiply(self, x_NI: Tensor) -> Tensor:
-        levels_NI, scale_N = self.operations.round_rows(x_NI, self.unsmooth_I)
-        product_NO = torch._int_mm(levels_NI, self.levels_OI.T)
-        return self.operations.scale_product(product_NO, scale_N, self.scales_O, self.bias_O)
+        return self.operations.scale_product(*self.unscaled(x_NI)[:4])
+
+    def unscaled(self, x: Tensor | Rounded) -> Unscaled:
+        """The product with the whole matrix, of inputs or of what they were rounded to, as `unsmooth_I` asks."""
+        if isinstance(x, Tensor):
+            x = self.operations.round_rows(x.flatten(0, -2), self.unsmooth_I)
+        product_NO = torch._int_mm(x.levels_NI, self.levels_OI.T)
+        return Unscaled(product_NO, x.scale_N, self.scales_O, self.bias_O, self.sizes)
 
 
 class Float8Product(SharedProduct):
@@ -259,13 +272,36 @@ def float8_product(
     )
 
 
-def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
-    """What several linears make of one input: in one product, where they share one."""
-    product = getattr(linears[0], "product", None)
-    if isinstance(product, SharedProduct) and product.linears == linears:
-        outs: Sequence[Tensor] = product(x)
-        return outs
-    return [linear(x) for linear in linears]
+def _shared(linears: tuple[nn.Module, ...]) -> SharedProduct | None:
+    """The product that linears have in common, and nobody else."""
+    product = getattr(linears[0], "product", None) if linears else None
+    return product if isinstance(product, SharedProduct) and product.linears == linears else None
+
+
+def rounding(*linears: nn.Module) -> Tensor | None:
+    """What linears want their input to be rounded with (`Operations.round_rows`), if they multiply integers."""
+    product = _shared(linears)
+    return product.unsmooth_I if isinstance(product, IntegerProduct) else None
+
+
+def project(x: Tensor | Rounded, *linears: nn.Module) -> Sequence[Tensor] | Unscaled:
+    """What several linears make of one input: in one product, where they share one.
+
+    Args:
+        x: the input, or what it was rounded to, if `rounding` asks for that.
+        linears: in the order of the product.
+    """
+    product = _shared(linears)
+    if isinstance(product, IntegerProduct):
+        return product.unscaled(x)
+    outs: Sequence[Tensor] = [linear(x) for linear in linears] if product is None else product(x)
+    return outs
+
+
+def project_one(x: Tensor | Rounded, linear: nn.Module) -> Tensor | Unscaled:
+    """The same of one linear."""
+    outs = project(x, linear)
+    return outs if isinstance(outs, Unscaled) else outs[0]
 
 
 def grouped_product(
