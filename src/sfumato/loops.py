@@ -20,7 +20,9 @@ import math
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +96,35 @@ class _Loop:
         threads = 1 if _start_team is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
         part = num_rows if threads < 2 else -(-num_rows // (threads * _PARTS))
         job = (ctypes.c_int64 * (3 + len(rest)))(0, num_rows, part, *rest)
+        if _recording.calls is not None:
+            _recording.calls.append(partial(self._run, job, threads))
+        self._run(job, threads)
+
+    def _run(self, job: Any, threads: int) -> None:
+        job[0] = 0
         if threads < 2:
             self._alone(job)
         else:
             _start_team(self.address, job, threads, 0)
+
+
+class _Recording(threading.local):
+    """Who wants to know of a thread's loops."""
+
+    calls: list[Callable[[], object]] | None = None
+
+
+_recording = _Recording()
+
+
+@contextmanager
+def recorded(calls: list[Callable[[], object]]) -> Iterator[None]:
+    """Append what this thread's loops do, to be done again: on the same memory, which is to stay."""
+    before, _recording.calls = _recording.calls, calls
+    try:
+        yield
+    finally:
+        _recording.calls = before
 
 
 def _code(generate: Any) -> Any:

@@ -29,6 +29,7 @@ from sfumato.engine.replay import record_cuda
 from sfumato.engine.request import Event, Finished, FinishReason, Reopened, Request
 from sfumato.engine.runner import Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
+from sfumato.engine.tape import Tapes
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Numbers, Segment
 from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult, step
@@ -107,7 +108,7 @@ class Engine:
             self.generator.model,
             pool,
             autoregressive=spec.autoregressive,
-            record=record_cuda if self.config.replay and pool.device.type == "cuda" else None,
+            record=None if not self.config.replay else record_cuda if pool.device.type == "cuda" else Tapes(),
         )
         self._lock = threading.RLock()
         self._queue = Queue()
