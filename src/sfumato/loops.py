@@ -835,8 +835,8 @@ def heads(
     scale_N: Tensor,
     scales_O: Tensor,
     bias_O: Tensor,
-    cos_NF: Tensor,
-    sin_NF: Tensor,
+    cos_RQ1F: Tensor,
+    sin_RQ1F: Tensor,
     num_heads: Sequence[int],
     size: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -844,19 +844,18 @@ def heads(
 
     Args:
         product_NO, scale_N, scales_O, bias_O: see `scale_product`; queries, keys and values stand behind each other.
-        cos_NF, sin_NF: contiguous.
+        cos_RQ1F, sin_RQ1F: contiguous; N is R times Q.
         num_heads: of queries, keys and values.
         size: E.
 
     Returns:
-        queries_NHE, keys_NGE, values_NGE.
+        queries_RQHE, keys_RQGE, values_RQGE.
     """
-    num_rows = len(product_NO)
-    queries_NHE, keys_NGE, values_NGE = outs = tuple(torch.empty(num_rows, count, size) for count in num_heads)
-    tensors = (product_NO, scale_N, scales_O, bias_O, cos_NF, sin_NF, *outs)
-    sizes = (*num_heads, size, cos_NF.shape[1])
-    _HEADS(num_rows, 3 * product_NO.numel(), *sizes, *(x.data_ptr() for x in tensors))
-    return queries_NHE, keys_NGE, values_NGE
+    rows, per_row, _, turned = cos_RQ1F.shape
+    queries, keys, values = (torch.empty(rows, per_row, count, size) for count in num_heads)
+    tensors = (product_NO, scale_N, scales_O, bias_O, cos_RQ1F, sin_RQ1F, queries, keys, values)
+    _HEADS(rows * per_row, 3 * product_NO.numel(), *num_heads, size, turned, *(x.data_ptr() for x in tensors))
+    return queries, keys, values
 
 
 def gate_round(

@@ -12,9 +12,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.replay import Replayer
+from sfumato.engine.replay import Record, Replayer, UnrepeatableError
 from sfumato.engine.request import Finished, Request, Result
+from sfumato.engine.tape import Tapes
 from sfumato.models.moe import MoEConfig
+from sfumato.models.quantize import quantize_model
+from sfumato.models.quantized import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
 
 NAMES = ["uniform", "self-conditioned", "mask", "shifted", "full", "full-shifted", "block", "in-place"]
@@ -27,9 +30,9 @@ def record(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
     return lambda: graph()
 
 
-def answers(model: TextModel, requests: list[Request], *, replaying: bool) -> tuple[list[Result], int]:
+def answers(model: TextModel, requests: list[Request], recorder: Record | None) -> tuple[list[Result], int]:
     engine = Engine(model, EngineConfig(max_positions=512))
-    engine.runner.replayer = replayer = Replayer(record if replaying else None)
+    engine.runner.replayer = replayer = Replayer(recorder)
     done = {
         (index, event.variation): event.result for index, event in engine.run(requests) if isinstance(event, Finished)
     }
@@ -37,20 +40,25 @@ def answers(model: TextModel, requests: list[Request], *, replaying: bool) -> tu
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("experts", [False, True], ids=["plain", "experts"])
+@pytest.mark.parametrize("kind", ["plain", "experts", "integers"])
+@pytest.mark.parametrize("way", ["graph", "tape"])
 def test_answers_are_those_of_computed_steps(
-    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], name: str, experts: bool
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], name: str, kind: str, way: str
 ):
     """Several canvases, some with given tokens, alone and side by side."""
-    mixture = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)} if experts else {}
-    model = make_model(specs[name], given_embedding=True, **mixture)
+    mixture = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)}
+    model = make_model(specs[name], given_embedding=True, **mixture if kind == "experts" else {})
+    if kind == "integers":
+        if way == "graph":
+            pytest.skip("loops are no operations of torch")
+        quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
     requests = [
         model.request("hello", max_tokens=20, seed=3, steps=7, adaptive=False),
         model.request("what else", max_tokens=20, seed=4, steps=7, adaptive=False, n=2),
     ]
     for wanted in (requests[:1], requests):
-        computed, none = answers(model, wanted, replaying=False)
-        replayed, some = answers(model, wanted, replaying=True)
+        computed, none = answers(model, wanted, None)
+        replayed, some = answers(model, wanted, Tapes() if way == "tape" else record)
         assert none == 0
         assert some > 4
         for one, other in zip(computed, replayed, strict=True):
@@ -98,3 +106,79 @@ def test_what_cannot_be_recorded_is_computed(caplog: pytest.LogCaptureFixture):
     assert [line.getMessage() for line in caplog.records] == [
         "steps are not replayed, as they could not be recorded: operation not permitted"
     ]
+
+
+def test_what_goes_another_way_each_time_is_computed_without_a_word(caplog: pytest.LogCaptureFixture):
+    replayer = Replayer(Tapes())
+    found = [float(replayer("a", lambda one: one * int(one), torch.tensor(float(i)))) for i in range(4)]
+    assert found == [0.0, 1.0, 4.0, 9.0]
+    assert replayer.num_replays == 0
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x[x > 0],
+        lambda x: x.nonzero(),
+        lambda x: x + torch.rand(3),
+        lambda x: torch.bernoulli(x.abs()),
+        lambda x: x * x.sum().item(),
+        lambda x: x if torch.equal(x, x) else -x,
+    ],
+)
+def test_what_a_tape_cannot_know_beforehand(compute: Callable[[Tensor], Tensor]):
+    x = torch.tensor([0.25, -0.5, 1.0])
+    with torch.inference_mode(), pytest.raises(UnrepeatableError):
+        Tapes()(lambda: compute(x))
+
+
+def several(x: Tensor, held: Tensor) -> Tensor:
+    """Views, copies, what is written in place, several results, lists, and memory that is left and taken again."""
+    for i in range(3):
+        high, order = x.sort(dim=0)
+        parts = torch.split(torch.cat((high, x)), 4)
+        x = parts[0].mT.reshape(5, 4).mT.contiguous() + parts[1].flatten().view(4, 5) * order
+        held[i : i + 1].copy_(x[:1])
+        x = torch.nn.functional.linear(x, held[:5, :5]).double().float().unsqueeze(0).expand(2, 4, 5)[1]
+        x = torch.nn.functional.rms_norm(x.clamp(-3.0, 3.0), (5,)) + torch.zeros(5).add_(x[0])
+    return x[1:].T
+
+
+def test_a_tape_does_the_same_with_what_stands_there_now():
+    generator = torch.Generator().manual_seed(0)
+    draws = [torch.randn(4, 5, generator=generator) for _ in range(4)]
+    tapes, x, held = Tapes(), torch.empty(4, 5), torch.ones(6, 5)
+    with torch.inference_mode():
+        x.copy_(draws[0])
+        play = tapes(lambda: several(x, held))
+        for i, draw in enumerate([draws[0], *draws]):
+            # The first time it is what was computed while it was recorded.
+            x.copy_(draw)
+            own = torch.ones(6, 5) if i < 2 else held.clone()
+            if i == 1:
+                held.fill_(1.0)
+            expected = several(draw.clone(), own)
+            found = play()
+            assert torch.equal(found, expected)
+            assert found.shape == (5, 3)
+            assert torch.equal(held, own)
+
+
+def test_tapes_share_memory_and_take_it_again():
+    tapes, x = Tapes(), torch.ones(1000)
+
+    def chain(length: int) -> Tensor:
+        y = x
+        for _ in range(length):
+            y = y * 2.0
+        return y
+
+    with torch.inference_mode():
+        short = tapes(lambda: chain(3))
+        few = tapes.num_bytes
+        long = tapes(lambda: chain(40))
+        assert few == tapes.num_bytes <= 3 * 4096
+        for _ in range(2):
+            assert float(short()[0]) == 2.0**3
+            assert float(long()[0]) == 2.0**40

@@ -71,8 +71,8 @@ class EngineConfig:
     reuse_prefixes: bool = True
     """Keep what was written for texts that begin alike."""
     replay: bool = True
-    """On a GPU, record the steps of a canvas as a CUDA graph and replay it: the host launches one thing, not a
-    thousand."""
+    """Record the steps of a canvas and replay them. On a GPU, as a CUDA graph: the host launches one thing, not a
+    thousand. On a CPU, without the program that decides what is computed (`sfumato.engine.tape`)."""
     busy_from: int = 8
     """Answers in work or waiting up to which nobody's steps are cut. With twice as many a canvas gets half of them, and
     so on, of requests that allow it (`Request.least_steps`)."""

@@ -1,8 +1,8 @@
 """Forwards that are taken again, step after step: recorded once, and from then on replayed.
 
-A step of a canvas launches a thousand small kernels, and on a GPU the host is slower at that than the device at running
-them. The steps of a canvas differ in nothing but the tensors that they read, so that a recording of one of them, with
-tensors that stay where they are, does for all.
+A step of a canvas launches a thousand small kernels, and the host is slower at that than a GPU at running them; a CPU
+too spends a part of each step on finding out what to compute. The steps of a canvas differ in nothing but the tensors
+that they read, so that a recording of one of them, with tensors that stay where they are, does for all.
 """
 
 from __future__ import annotations
@@ -15,9 +15,14 @@ from torch import Tensor
 
 Compute = Callable[..., Tensor]
 Record = Callable[[Callable[[], Tensor]], Callable[[], Tensor]]
-"""Turns a computation into one that does the same again, on the same tensors. Recording computes nothing."""
+"""Turns a computation into one that does the same again, on the same tensors, and is called at once for the first
+time."""
 
 _LOG = logging.getLogger(__name__)
+
+
+class UnrepeatableError(RuntimeError):
+    """A computation draws numbers, or asks what its tensors hold, so that it may go another way the next time."""
 
 
 def record_cuda(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
@@ -80,7 +85,8 @@ class Replayer:
             try:
                 self._replay = self._record(lambda: compute(*held))
             except RuntimeError as error:
-                _LOG.warning("steps are not replayed, as they could not be recorded: %s", error)
+                level = logging.INFO if isinstance(error, UnrepeatableError) else logging.WARNING
+                _LOG.log(level, "steps are not replayed, as they could not be recorded: %s", error)
                 self._record = None
                 return compute(*inputs)
             self._inputs = held

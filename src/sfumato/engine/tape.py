@@ -14,13 +14,15 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from enum import Enum, auto
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from sfumato.engine.replay import UnrepeatableError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Call = Callable[[], object]
@@ -99,10 +101,6 @@ def _kind(func: Any) -> _Kind:
     return _Kind.VIEW if any(one.alias_info is not None for one in func._schema.returns) else _Kind.COMPUTES
 
 
-class UnrepeatableError(RuntimeError):
-    """A computation asks what its tensors hold, so that it may go another way the next time."""
-
-
 def _nothing() -> None:
     return None
 
@@ -143,6 +141,8 @@ class Tapes:
     def __init__(self) -> None:
         self._by_size: dict[int, list[_Block]] = {}
         self._by_address: dict[int, _Block] = {}
+        # Whose result is there since it was recorded.
+        self._new: _Tape | None = None
 
     @property
     def num_bytes(self) -> int:
@@ -160,15 +160,15 @@ class Tapes:
         loops = sys.modules.get("sfumato.loops")
         with tape, nullcontext() if loops is None else loops.recorded(tape.calls):
             out = compute()
-        calls, out = tape.calls, self.seen(out)
-        is_new = True
+        calls = tape.calls
+        out = cast(Tensor, self.seen(out))
+        self._new = tape
 
         def play() -> Tensor:
-            nonlocal is_new
-            if not is_new:
+            if self._new is not tape:
                 for call in calls:
                     call()
-            is_new = False
+            self._new = None
             return out
 
         return play
@@ -191,15 +191,16 @@ class Tapes:
         """An argument as the tape keeps it: what is in the shared memory, without holding it there."""
         if isinstance(value, Tensor):
             block = self._by_address.get(value.untyped_storage().data_ptr())
+            # What is elsewhere, like a view of weights, the tape keeps as it is.
             return value if block is None else block.seen(value)
         return [self.seen(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-class _Tape(TorchDispatchMode):
+class _Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Keeps what computes of all that torch is asked to do, and has it compute in shared memory."""
 
     def __init__(self, memory: Tapes) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._memory = memory
         self.calls: list[Call] = []
 
@@ -224,16 +225,21 @@ class _Tape(TorchDispatchMode):
         if kind is _Kind.WRITES:
             self.calls.append(partial(_FAST.get(func, func), *given, **kwargs))
             return out
+        again = partial(_FAST.get(func, func), *given, **kwargs)
         if not isinstance(out, Tensor):
-            raise UnrepeatableError(f"{func} gives something else than a tensor")
+            if not isinstance(out, (list, tuple)) or not all(isinstance(one, Tensor) for one in out):
+                raise UnrepeatableError(f"{func} gives something else than tensors")
+            owns = [self._memory.own(one).copy_(one) for one in out]
+            self.calls.append(partial(_compute_each_into, [self._memory.seen(own) for own in owns], again))
+            return type(out)(owns)
         own = self._memory.own(out).copy_(out)
-        into = self._memory.seen(own)
+        into: Tensor = self._memory.seen(own)
         if func in _INTO:
             self.calls.append(partial(_INTO[func], *given, **kwargs, out=into))
         elif func is _ATEN.linear.default and len(given) == 2 and into.is_contiguous() and given[0].is_contiguous():
             self.calls.append(partial(torch.mm, given[0].flatten(0, -2), given[1].t(), out=into.flatten(0, -2)))
         else:
-            self.calls.append(partial(_compute_into, into, partial(_FAST.get(func, func), *given, **kwargs)))
+            self.calls.append(partial(_compute_into, into, again))
         return own
 
 
@@ -243,6 +249,11 @@ def _is_within(out: Tensor, given: Tensor) -> bool:
 
 def _compute_into(into: Tensor, compute: Callable[[], Tensor]) -> None:
     into.copy_(compute())
+
+
+def _compute_each_into(into: Sequence[Tensor], compute: Callable[[], Sequence[Tensor]]) -> None:
+    for place, one in zip(into, compute(), strict=True):
+        place.copy_(one)
 
 
 def _is_certain(func: Any, args: Sequence[Any]) -> bool:

@@ -321,19 +321,25 @@ class _Group:
             window: readable(like.start, like.end, like.block, window, device=pool.device)
             for window in (None, *windows)
         }
+        self._runs: dict[tuple[int, int], Tensor] = {}
+
+    def _read(self, held: Tensor, first: int) -> Tensor:
+        """Keys or values [R, S, G, E] of all rows, from a place on."""
+        if self.slot_RS is not None:
+            slots = self.slot_RS[:, first:].flatten()
+            return held.index_select(0, slots).view(self.num_rows, self.end - first, *held.shape[1:])
+        # Of one text whose slots are neighbours, the pool's own memory: at every step the same.
+        key = held.data_ptr(), first
+        if key not in self._runs:
+            assert self.base is not None
+            self._runs[key] = held[self.base + first : self.base + self.end].unsqueeze(0)
+        return self._runs[key]
 
     def attend(
         self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
     ) -> Tensor:
         first, mask_QS = self.reads[window]
-        if self.slot_RS is None:
-            assert self.base is not None
-            part = slice(self.base + first, self.base + self.end)
-            keys_RSGE, values_RSGE = keys[part].unsqueeze(0), values[part].unsqueeze(0)
-        else:
-            slots = self.slot_RS[:, first:].flatten()
-            shape = (self.num_rows, self.end - first, *keys.shape[1:])
-            keys_RSGE, values_RSGE = keys.index_select(0, slots).view(shape), values.index_select(0, slots).view(shape)
+        keys_RSGE, values_RSGE = self._read(keys, first), self._read(values, first)
         causal = self.causal and (window is None or window >= self.end)
         queries_RQHE = queries_NHE.view(self.num_rows, self.count, *queries_NHE.shape[1:])
         mask = None if causal else mask_QS
@@ -342,7 +348,7 @@ class _Group:
             queries_RQHE = functional.pad(queries_RQHE, (0, 0, 0, 0, 0, missing))
             mask = mask if mask is None else functional.pad(mask, (0, 0, 0, missing), value=True)
         out_RQHE = _attend(queries_RQHE, keys_RSGE, values_RSGE, mask, causal, scale)
-        return out_RQHE[:, : self.count].flatten(0, 1)
+        return (out_RQHE[:, : self.count] if missing else out_RQHE).flatten(0, 1)
 
 
 class _Groups:

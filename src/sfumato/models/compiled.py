@@ -51,11 +51,7 @@ class CompiledOperations(FusedOperations):
     ) -> tuple[Tensor, Tensor, Tensor]:
         if not isinstance(outs, Unscaled) or norms is not None or not loops.takes(*outs[1:4], *rotary):
             return super().heads(outs, head_dim, rotary, norms)
-        cos_RQ1E, sin_RQ1E = rotary
-        num_heads = [size // head_dim for size in outs.sizes]
-        found = loops.heads(*outs[:4], cos_RQ1E.flatten(0, 2), sin_RQ1E.flatten(0, 2), num_heads, head_dim)
-        queries, keys, values = (one.view(*cos_RQ1E.shape[:2], *one.shape[1:]) for one in found)
-        return queries, keys, values
+        return loops.heads(*outs[:4], *rotary, [size // head_dim for size in outs.sizes], head_dim)
 
     def gated(self, outs: Sequence[Tensor] | Unscaled, activation: str, factor_I: Tensor | None) -> Tensor | Rounded:
         if (

@@ -227,6 +227,7 @@ class IntegerProduct(SharedProduct):
             linear.weight.put((), linear.weight.dequantized() * smooth_I)
         super().__init__(linears)
         self.register_buffer("unsmooth_I", 1.0 / smooth_I, persistent=False)
+        self._levels_IO = self.levels_OI.T
 
     def multiply(self, x_NI: Tensor) -> Tensor:
         return self.operations.scale_product(*self.unscaled(x_NI)[:4])
@@ -235,7 +236,7 @@ class IntegerProduct(SharedProduct):
         """The product with the whole matrix, of inputs or of what they were rounded to, as `unsmooth_I` asks."""
         if isinstance(x, Tensor):
             x = self.operations.round_rows(x.flatten(0, -2), self.unsmooth_I)
-        product_NO = torch._int_mm(x.levels_NI, self.levels_OI.T)
+        product_NO = torch._int_mm(x.levels_NI, self._levels_IO)
         return Unscaled(product_NO, x.scale_N, self.scales_O, self.bias_O, self.sizes)
 
 
