@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -116,6 +117,19 @@ def test_what_goes_another_way_each_time_is_computed_without_a_word(caplog: pyte
     assert not caplog.records
 
 
+def test_experts_whose_rows_the_host_counts_are_computed(
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec]
+):
+    mixture = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
+    model = make_model(specs["uniform"], moe=mixture)
+    quantize_model(model.decoder, QUANTIZATIONS["int8"])
+    requests = [model.request("hello", max_tokens=20, seed=3, steps=7, adaptive=False)]
+    [computed], _ = answers(model, requests, None)
+    [found], replays = answers(model, requests, Tapes())
+    assert replays == 0
+    assert found.tokens == computed.tokens
+
+
 @pytest.mark.parametrize(
     "compute",
     [
@@ -124,6 +138,9 @@ def test_what_goes_another_way_each_time_is_computed_without_a_word(caplog: pyte
         lambda x: x + torch.rand(3),
         lambda x: torch.bernoulli(x.abs()),
         lambda x: x * x.sum().item(),
+        lambda x: x * x.tolist()[0],
+        lambda x: x * float(x.numpy()[0]),
+        lambda x: x * float(np.asarray(x)[0]),
         lambda x: x if torch.equal(x, x) else -x,
     ],
 )

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sfumato.engine.replay import UnrepeatableError
@@ -38,14 +39,6 @@ _EMPTY = {
     _ATEN.empty_strided.default,
     _ATEN.new_empty.default,
     _ATEN.new_empty_strided.default,
-}
-# Views, or copies where there is no such view.
-_MAYBE = {
-    _ATEN.flatten.using_ints,
-    _ATEN.reshape.default,
-    _ATEN.contiguous.default,
-    _ATEN.to.dtype,
-    _ATEN.expand_as.default,
 }
 # Those that give the same to the last bit where they are told where to put it; of the others the result is copied.
 _INTO: dict[Any, Callable[..., Any]] = {
@@ -71,13 +64,14 @@ _UNREPEATABLE = {
 }
 
 
+_READS = {Tensor.tolist, Tensor.numpy, Tensor.__array__}
+
+
 class _Kind(Enum):
     """What there is to keep of an operation."""
 
-    VIEW = auto()
-    """Nothing: it looks at memory in another shape."""
-    MAYBE = auto()
-    """Nothing, if it is a view, else what it computes."""
+    LOOKS = auto()
+    """Nothing, if it looks at memory in another shape, as most of these do; else what it copies."""
     MEMORY = auto()
     """Its memory."""
     WRITES = auto()
@@ -96,9 +90,7 @@ def _kind(func: Any) -> _Kind:
         return _Kind.MEMORY
     if any(one.alias_info is not None and one.alias_info.is_write for one in func._schema.arguments):
         return _Kind.WRITES
-    if func in _MAYBE:
-        return _Kind.MAYBE
-    return _Kind.VIEW if any(one.alias_info is not None for one in func._schema.returns) else _Kind.COMPUTES
+    return _Kind.LOOKS if any(one.alias_info is not None for one in func._schema.returns) else _Kind.COMPUTES
 
 
 def _nothing() -> None:
@@ -158,7 +150,7 @@ class Tapes:
         tape = _Tape(self)
         # Loops are there if a model uses them.
         loops = sys.modules.get("sfumato.loops")
-        with tape, nullcontext() if loops is None else loops.recorded(tape.calls):
+        with _Guard(), tape, nullcontext() if loops is None else loops.recorded(tape.calls):
             out = compute()
         calls = tape.calls
         out = cast(Tensor, self.seen(out))
@@ -196,6 +188,17 @@ class Tapes:
         return [self.seen(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
+class _Guard(TorchFunctionMode):
+    """Refuses what reads tensors behind torch's back, where a tape would not see it."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in _READS:
+            raise UnrepeatableError(f"{func.__name__} asks what a tensor holds")
+        return func(*args, **(kwargs or {}))
+
+
 class _Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Keeps what computes of all that torch is asked to do, and has it compute in shared memory."""
 
@@ -217,15 +220,15 @@ class _Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if kind is _Kind.UNSURE and not _is_certain(func, args):
             raise UnrepeatableError(f"{func} gives what nobody knows beforehand")
         out = func(*args, **kwargs)
-        if kind is _Kind.VIEW or (kind is _Kind.MAYBE and _is_within(out, args[0])):
+        if kind is _Kind.LOOKS and _is_within(out, args[0]):
             return out
         if kind is _Kind.MEMORY:
             return self._memory.own(out)
-        given = [self._memory.seen(one) for one in args]
+        given, named = self._memory.seen(args), {name: self._memory.seen(one) for name, one in kwargs.items()}
+        again = partial(_FAST.get(func, func), *given, **named)
         if kind is _Kind.WRITES:
-            self.calls.append(partial(_FAST.get(func, func), *given, **kwargs))
+            self.calls.append(again)
             return out
-        again = partial(_FAST.get(func, func), *given, **kwargs)
         if not isinstance(out, Tensor):
             if not isinstance(out, (list, tuple)) or not all(isinstance(one, Tensor) for one in out):
                 raise UnrepeatableError(f"{func} gives something else than tensors")
@@ -235,7 +238,7 @@ class _Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         own = self._memory.own(out).copy_(out)
         into: Tensor = self._memory.seen(own)
         if func in _INTO:
-            self.calls.append(partial(_INTO[func], *given, **kwargs, out=into))
+            self.calls.append(partial(_INTO[func], *given, **named, out=into))
         elif func is _ATEN.linear.default and len(given) == 2 and into.is_contiguous() and given[0].is_contiguous():
             self.calls.append(partial(torch.mm, given[0].flatten(0, -2), given[1].t(), out=into.flatten(0, -2)))
         else:
@@ -243,8 +246,9 @@ class _Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return own
 
 
-def _is_within(out: Tensor, given: Tensor) -> bool:
-    return out.untyped_storage().data_ptr() == given.untyped_storage().data_ptr()
+def _is_within(out: Any, given: Tensor) -> bool:
+    place = given.untyped_storage().data_ptr()
+    return all(one.untyped_storage().data_ptr() == place for one in (out if isinstance(out, (list, tuple)) else (out,)))
 
 
 def _compute_into(into: Tensor, compute: Callable[[], Tensor]) -> None:
