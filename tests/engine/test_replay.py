@@ -13,7 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.replay import Record, Replayer, UnrepeatableError
+from sfumato.engine.replay import Left, Patience, Record, Replayer, UnrepeatableError
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.engine.tape import Tapes
 from sfumato.models.moe import MoEConfig
@@ -94,6 +94,86 @@ def test_it_records_what_comes_again_and_nothing_else():
     assert [given("b", 7.0), given("a", 8.0, 1.0), given(None, 9.0), given(None, 10.0)] == [7.0, 9.0, 9.0, 10.0]
     assert (recorded, replayer.num_replays) == (2, 4)
     assert len(calls) == 10
+
+
+def test_what_recording_takes_is_made_up_for_by_so_many_replays():
+    patience = Patience()
+    for _ in range(30):
+        patience.learn(computing_s=1.0, recording_s=3.0, replaying_s=0.6)
+    assert patience.pays == pytest.approx(5.0, rel=1e-3)
+    for _ in range(30):
+        patience.learn(computing_s=1.0, recording_s=1.1, replaying_s=0.2)
+    assert patience.pays == pytest.approx(1.0, rel=1e-3)
+    # Replays that save nothing, and so would never make up for it.
+    patience.learn(computing_s=1.0, recording_s=1.1, replaying_s=2.0)
+    assert patience.pays == pytest.approx(0.5 + 0.5 * 64.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "left", "is_over"),
+    [
+        (0, (100, 100), False),
+        # Steps that will all be taken: at once, if there are enough.
+        (1, (5, 5), True),
+        (1, (4, 4), False),
+        (9, (4, 4), False),
+        # Steps that may be taken: after as many.
+        (4, (0, 40), False),
+        (5, (0, 40), True),
+        (5, (0, 4), False),
+    ],
+)
+def test_when_it_is_time_to_record(repetitions: int, left: tuple[int, int], is_over: bool):
+    assert Patience().is_over(repetitions, Left(*left)) is is_over
+
+
+def test_it_waits_as_long_as_it_has_patience():
+    patience, recorded = Patience(), []
+
+    def counting(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
+        recorded.append(sum(taken.values()))
+        return compute
+
+    replayer, taken = Replayer(counting, patience), {"a": 0, "b": 0}
+
+    def take(key: str, times: int) -> None:
+        for _ in range(times):
+            assert float(replayer(key, lambda one: one + 1.0, torch.tensor(2.0), left=lambda: Left(0, 50))) == 3.0
+            taken[key] += 1
+
+    take("a", 5)
+    assert recorded == []
+    take("a", 1)
+    assert recorded == [5]
+    before = patience.pays
+    # What recording took there is known by the first replay.
+    take("a", 1)
+    assert patience.pays != before
+    patience.pays = 2.0
+    take("b", 3)
+    assert recorded == [5]
+    take("b", 1)
+    assert recorded == [5, 10]
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_an_engine_on_a_cpu_records_canvases_that_will_come_again(
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], adaptive: bool
+):
+    model = make_model(specs["uniform"])
+    # A stop that never comes, where steps may be left out.
+    settings = {"max_tokens": 8, "seed": 3, "adaptive": adaptive, "stable_steps": 100}
+    replays = []
+    for steps in (4, 20):
+        engine = Engine(model, EngineConfig())
+        [_] = [
+            event
+            for _, event in engine.run([model.request("hi", steps=steps, **settings)])
+            if isinstance(event, Finished)
+        ]
+        replays.append(engine.runner.replayer.num_replays)
+    assert replays[0] == 0
+    assert replays[1] > (8 if adaptive else 15)
 
 
 def test_what_cannot_be_recorded_is_computed(caplog: pytest.LogCaptureFixture):

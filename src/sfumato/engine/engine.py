@@ -25,7 +25,7 @@ from torch import Tensor
 from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache, free_bytes
-from sfumato.engine.replay import record_cuda
+from sfumato.engine.replay import Left, Replayer, record_cuda
 from sfumato.engine.request import Event, Finished, FinishReason, Reopened, Request
 from sfumato.engine.runner import Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
@@ -108,7 +108,7 @@ class Engine:
             self.generator.model,
             pool,
             autoregressive=spec.autoregressive,
-            record=None if not self.config.replay else record_cuda if pool.device.type == "cuda" else Tapes(),
+            replayer=self._replayer(pool.device.type),
         )
         self._lock = threading.RLock()
         self._queue = Queue()
@@ -437,7 +437,7 @@ class Engine:
             return parts
 
         constraints = [self._constraints[row] for row in rows]
-        forward = _Pass(self.runner, writing, reading, batch.frozen_RL if batch.fixed else None)
+        forward = _Pass(self.runner, writing, reading, batch.frozen_RL if batch.fixed else None, lambda: _left(batch))
         result = step(
             batch,
             forward,
@@ -559,6 +559,12 @@ class Engine:
             self._running = [answer for answer in self._running if answer.finish_reason is None]
             self._drop([row for row, owner in enumerate(self._owners) if owner.finish_reason is not None])
 
+    def _replayer(self, device: str) -> Replayer | None:
+        if not self.config.replay:
+            return None
+        # The host waits for what a CPU computes, and so knows what recording costs.
+        return Replayer(record_cuda) if device == "cuda" else Replayer(Tapes(), self.generator.patience)
+
     def _drop(self, rows: Sequence[int]) -> None:
         """Take canvases out of the batch."""
         if not rows:
@@ -603,6 +609,12 @@ class _Outcome(NamedTuple):
         return cls(tokens_RL, step_R, revisions_R, failed_R, sure_RL, batch.host_free_RL, batch.host_length_R)
 
 
+def _left(batch: CanvasBatch) -> Left:
+    """How often these canvases, all of them, will be read again behind the step that is to come."""
+    left_R = batch.steps_R - batch.step_R - 1
+    return Left(at_least=int(torch.where(batch.settings.adaptive_R, 0, left_R).min()), at_most=int(left_R.min()))
+
+
 class _Pass:
     """One forward as the sampler sees it: a `sampling.Denoiser`.
 
@@ -611,6 +623,7 @@ class _Pass:
         writing: parts of texts that are written in the same forward.
         reading: gives the parts that are canvases, of the positions to be computed (None is all).
         given_RL: bool; which tokens of the canvases are given; None for none.
+        left: tells how often the canvases will be read again.
     """
 
     def __init__(
@@ -619,8 +632,10 @@ class _Pass:
         writing: Sequence[Part],
         reading: Callable[[Tensor | None], Sequence[Part]],
         given_RL: Tensor | None,
+        left: Callable[[], Left],
     ) -> None:
-        self._runner, self._writing, self._reading, self._given_RL = runner, writing, reading, given_RL
+        self._runner, self._writing, self._reading = runner, writing, reading
+        self._given_RL, self._left = given_RL, left
         self.passed: Passed | None = None
         """What the forward gave."""
         self.soft_embedding = runner.soft_embedding
@@ -636,5 +651,5 @@ class _Pass:
         active_RL: Tensor | None,
     ) -> Tensor:
         parts = [*self._writing, *self._reading(active_RL)]
-        self.passed = self._runner.forward(parts, tokens_RL, soft_RLD, self._given_RL)
+        self.passed = self._runner.forward(parts, tokens_RL, soft_RLD, self._given_RL, self._left)
         return self._runner.logits(self.passed.hidden_ND, self.passed.place_RL.flatten()[index_N])

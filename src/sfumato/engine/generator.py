@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import Process
+from sfumato.engine.replay import Patience
 from sfumato.engine.request import Request, Start
 from sfumato.errors import CapacityError, RequestError
 from sfumato.models.attention import AttentionSpec
@@ -41,6 +42,8 @@ class Generator:
     """bool_V; tokens never to be written."""
     stop_head: StopHead | None = None
     """Learned stop rule."""
+    patience: Patience = field(default_factory=Patience, compare=False)
+    """What its engines have learned of when it pays to record a step."""
 
     def num_positions(self, request: Request) -> int:
         """The most that a request's text may come to, canvas included; in whole blocks."""

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.engine.replay import Record, Replayer
+from sfumato.engine.replay import Left, Replayer
 from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment
 from sfumato.models.model import Model
 
@@ -116,15 +116,15 @@ class Runner:
         model: the weights.
         pool: where keys and values are.
         autoregressive: no position is marked as canvas, and a single position is run as it is, for speed.
-        record: replays steps that differ in their tokens alone; None computes each.
+        replayer: replays steps that differ in their tokens alone; None computes each.
     """
 
     def __init__(
-        self, model: Model, pool: KVPool, *, autoregressive: bool = False, record: Record | None = None
+        self, model: Model, pool: KVPool, *, autoregressive: bool = False, replayer: Replayer | None = None
     ) -> None:
         self._model, self._pool, self._autoregressive = model, pool, autoregressive
         self._last: _Layout | None = None
-        self.replayer = Replayer(record)
+        self.replayer = replayer or Replayer(None)
         self.num_forwards = 0
         """Passes through the weights so far."""
         self.num_positions = 0
@@ -136,6 +136,7 @@ class Runner:
         tokens_RL: Tensor | None = None,
         soft_RLD: Tensor | None = None,
         given_RL: Tensor | None = None,
+        left: Callable[[], Left] | None = None,
     ) -> Passed:
         """One pass through the weights; keys and values of all parts are written.
 
@@ -144,6 +145,7 @@ class Runner:
             tokens_RL: int64; what the canvases read, if there are any.
             soft_RLD: soft embeddings of the last predictions, if there are any.
             given_RL: bool; which tokens of the canvases are given, if any is.
+            left: tells how often the same parts will come again.
 
         Returns:
             What came out; the next forward may overwrite the hidden states.
@@ -155,7 +157,7 @@ class Runner:
         def compute(tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
             return self._compute(layout, tokens_RL, soft_RLD, given_RL)
 
-        hidden_ND = self.replayer(layout.key, compute, tokens_RL, soft_RLD, given_RL)
+        hidden_ND = self.replayer(layout.key, compute, tokens_RL, soft_RLD, given_RL, left=left)
         self.num_forwards += 1
         self.num_positions += layout.total
         return Passed(hidden_ND, layout.place_RL, layout.end_P)
