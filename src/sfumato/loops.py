@@ -526,28 +526,25 @@ def _digits(job: Any) -> None:
 
 
 @njit(fastmath=_SUMS, error_model="numpy", cache=True)
-def _join_rows(
-    first: int, last: int, high_NO: Array, low_NO: Array, scale_N: Array, scales_O: Array, out_NS: Array
-) -> None:
+def _join_rows(first: int, last: int, high_NO: Array, low_NO: Array, scale_N: Array, out_NS: Array) -> None:
     for n in range(first, last):
         high_O, low_O, out_O, scale = high_NO[n], low_NO[n], out_NS[n], scale_N[n]
         for o in range(len(high_O)):
-            out_O[o] = (F(high_O[o]) + F(low_O[o]) * F(1 / _SECOND)) * scale * scales_O[o]
+            out_O[o] = (high_O[o] + low_O[o] * F(1 / _SECOND)) * scale
 
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _join(job: Any) -> None:
-    head = carray(job, (9,), np.int64)
+    head = carray(job, (8,), np.int64)
     num_rows, size, stride = head[1], head[3], head[4]
-    product_MO = carray(_at(head[5]), (2 * num_rows, size), Z)
-    scale_N, scales_O = carray(_at(head[6]), (num_rows,), F), carray(_at(head[7]), (size,), F)
-    out_NS = carray(_at(head[8]), (num_rows, stride), F)
+    product_MO, scale_N = carray(_at(head[5]), (2 * num_rows, size), F), carray(_at(head[6]), (num_rows,), F)
+    out_NS = carray(_at(head[7]), (num_rows, stride), F)
     while True:
         first = _claim(job)
         if first >= num_rows:
             break
         last, high_NO, low_NO = min(first + head[2], num_rows), product_MO[:num_rows], product_MO[num_rows:]
-        _join_rows(first, last, high_NO, low_NO, scale_N, scales_O, out_NS)
+        _join_rows(first, last, high_NO, low_NO, scale_N, out_NS)
 
 
 @njit(inline="always", cache=True)
@@ -897,17 +894,17 @@ def digits(probs_NV: Tensor, factor_V: Tensor) -> Tensor:
     return digits_MV
 
 
-def join(product_MO: Tensor, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
-    """Products of two digits, the second counting for a 254th of the first, as one of floats.
+def join(product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
+    """Products of two digits, the second counting for a 254th of the first, as one.
 
     Args:
-        product_MO: int32, those of the first digits and then of the second ones.
-        scale_N, scales_O: of rows and columns.
+        product_MO: contiguous; those of the first digits and then of the second ones.
+        scale_N: of rows.
         out_NO: receives it; rows may stand apart.
     """
     num_rows, size = out_NO.shape
     stride = out_NO.stride(0) if num_rows > 1 else size
-    tensors = (product_MO, scale_N, scales_O, out_NO)
+    tensors = (product_MO, scale_N, out_NO)
     _JOIN(num_rows, out_NO.numel(), size, stride, *(x.data_ptr() for x in tensors))
 
 

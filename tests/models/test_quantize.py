@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models import quantized
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
@@ -220,6 +221,14 @@ def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], 
     assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()
 
 
+@pytest.fixture(params=[True, False], ids=["packed", "plain"])
+def packs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param and not quantized._packs():
+        pytest.skip("nothing is packed on this CPU")
+    monkeypatch.setattr(quantized, "_packs", lambda: request.param)
+
+
+@pytest.mark.usefixtures("packs")
 @pytest.mark.parametrize("cap", [None, 2.0])
 def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
     generator = torch.Generator().manual_seed(0)
@@ -239,6 +248,7 @@ def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
         assert 0 < (found_NV - expected_NV).abs().max() < 0.05 * exact_NV.std()
 
 
+@pytest.mark.usefixtures("packs")
 def test_sums_of_digits_are_the_same_in_torch_and_in_loops():
     generator = torch.Generator().manual_seed(0)
     weight_VD = torch.randn(700, 24, generator=generator) * torch.rand(700, 1, generator=generator)

@@ -81,9 +81,9 @@ class CompiledOperations(FusedOperations):
     def empty(self, num_rows: int, size: int, like: Tensor) -> Tensor:
         return loops.empty(num_rows, size) if like.device.type == "cpu" else super().empty(num_rows, size, like)
 
-    def join(self, product_MO: Tensor, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
-        go = loops.join if loops.takes(scale_N, scales_O, out_NO) else super().join
-        go(product_MO, scale_N, scales_O, out_NO)
+    def join(self, product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
+        go = loops.join if loops.takes(product_MO, scale_N, out_NO) else super().join
+        go(product_MO, scale_N, out_NO)
 
     def refine(
         self,

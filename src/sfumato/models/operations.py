@@ -200,16 +200,16 @@ class Operations:
         """A float32 tensor on the device of another, for what a step makes and leaves."""
         return like.new_empty(num_rows, size, dtype=torch.float32)
 
-    def join(self, product_MO: Tensor, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
-        """Products of two digits, the second counting for a 254th of the first, as one of floats.
+    def join(self, product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
+        """Products of two digits, the second counting for a 254th of the first, as one.
 
         Args:
-            product_MO: int32, those of the first digits and then of the second ones.
-            scale_N, scales_O: of rows and columns.
+            product_MO: float32, those of the first digits and then of the second ones.
+            scale_N: of rows.
             out_NO: float32; receives it.
         """
         high_NO, low_NO = product_MO.chunk(2)
-        out_NO.copy_(high_NO).add_(low_NO.float(), alpha=1 / SECOND_DIGIT).mul_(scale_N.unsqueeze(-1)).mul_(scales_O)
+        torch.add(high_NO, low_NO, alpha=1 / SECOND_DIGIT, out=out_NO).mul_(scale_N.unsqueeze(-1))
 
     def refine(
         self,

@@ -101,10 +101,10 @@ def _multiply_integers(model: Model, sample: tuple[int, ...]) -> None:
     for group, peak_I in _seen_inputs(model, sample):
         weight_I = torch.stack([linear.weight.dequantized().abs().amax(0) for linear in group]).amax(0)
         _share(IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()))
-    model.head_table = IntegerTable(model.head_VD)
-    if model.self_conditions:
-        tied = model.head_VD is model.embedding_VD
-        model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD)
+    tied, means = model.head_VD is model.embedding_VD, model.self_conditions
+    model.head_table = IntegerTable(model.head_VD, means=means and tied)
+    if means:
+        model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
 
 
 def _share(product: SharedProduct) -> None:

@@ -14,6 +14,7 @@ memory.
 from __future__ import annotations
 
 import abc
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,8 +39,10 @@ Bits = Literal[4, 8]
 Arithmetic = Literal["float", "int8", "float8"]
 # Four standard deviations of what rounding a row of the matrix does to a logit, which are scale * |x| / sqrt(12) each.
 _UNSURE = 4 / 12**0.5
-_PRODUCT_BYTES = 2**21
-_LEAST_COLUMNS = 1024
+# Tokens whose logits are one product.
+_COLUMNS = 4096
+# What stands for 0 in integers without sign.
+_ZERO = 128
 # What GPUs want the sides of a matrix of floats of 8 bits to be multiples of.
 FLOAT8_SIDES = 16
 
@@ -345,6 +348,50 @@ def _one_by_one(
     return torch.cat(parts) if parts else x_MI.new_empty(0, weight_XOI.shape[1])
 
 
+@functools.cache
+def _packs() -> bool:
+    """Whether oneDNN is given matrices once, in the order in which it multiplies them.
+
+    With AMX it would spend more on ordering them than on a product with few rows; without VNNI it is slower at this.
+    """
+    if not getattr(torch.cpu, "_is_vnni_supported", bool)():
+        return False
+    levels_OI = torch.arange(-100, 90, dtype=torch.int8).view(19, 10)
+    digits_NI = torch.arange(60, dtype=torch.uint8).view(6, 10)
+    try:
+        found_NO = _Packed(levels_OI, torch.ones(19), zero=3)(digits_NI)
+    except (AttributeError, RuntimeError):
+        return False
+    return torch.equal(found_NO, (digits_NI.float() - 3.0) @ levels_OI.float().T)
+
+
+class _Packed:
+    """A matrix of integers with a scale for each row, as oneDNN wants it; what is rounded is without sign."""
+
+    def __init__(self, levels_OI: Tensor, scales_O: Tensor, *, zero: int) -> None:
+        self._matrix = torch.ops.onednn.qlinear_prepack(levels_OI.contiguous(), None)
+        self._scales_O, self._zero_O, self._zero = scales_O, torch.zeros(len(scales_O), dtype=torch.int32), zero
+
+    def __call__(self, digits_NI: Tensor) -> Tensor:
+        matrix = (self._matrix, self._scales_O, self._zero_O, None)
+        out_NO: Tensor = torch.ops.onednn.qlinear_pointwise(
+            digits_NI, 1.0, self._zero, *matrix, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return out_NO
+
+
+class _Plain:
+    """The same as it is."""
+
+    def __init__(self, levels_OI: Tensor, scales_O: Tensor, *, zero: int) -> None:
+        self._levels_OI, self._scales_O, self._zero = levels_OI, scales_O, zero
+
+    def __call__(self, digits_NI: Tensor) -> Tensor:
+        # From 0 to 255, or from 0 to 127: less the zero they are integers with a sign.
+        signed_NI = (digits_NI - self._zero).view(torch.int8) if self._zero else digits_NI.view(torch.int8)
+        return torch._int_mm(signed_NI, self._levels_OI.T) * self._scales_O
+
+
 class IntegerTable(nn.Module):
     """An embedding matrix in 8 bits, with a scale for each token, for the two products that go over all of it.
 
@@ -354,14 +401,14 @@ class IntegerTable(nn.Module):
 
     Args:
         weight_VD: the matrix.
+        logits, means: what is to be made with it.
     """
 
-    levels_VD: Tensor
     scales_V: Tensor
     most: Tensor
     share_V: Tensor
 
-    def __init__(self, weight_VD: Tensor) -> None:
+    def __init__(self, weight_VD: Tensor, *, logits: bool = True, means: bool = True) -> None:
         super().__init__()
         self.operations: Operations = TORCH
         weight_VD = weight_VD.detach()
@@ -372,10 +419,18 @@ class IntegerTable(nn.Module):
         rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
         for part_VD, part_V, into_VD in zip(*rows, strict=True):
             into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
-        self.register_buffer("levels_VD", levels_VD, persistent=False)
         self.register_buffer("scales_V", scales_V, persistent=False)
         self.register_buffer("most", scales_V.max(), persistent=False)
         self.register_buffer("share_V", scales_V / self.most, persistent=False)
+        kind = _Packed if levels_VD.device.type == "cpu" and _packs() else _Plain
+        self._to_logits: list[_Packed | _Plain] = []
+        self._to_mean: _Packed | _Plain | None = None
+        if logits:
+            # Some columns at a time, whose products stay in the cache until they are joined.
+            parts = (torch.split(part, _COLUMNS) for part in (levels_VD, scales_V))
+            self._to_logits = [kind(*part, zero=_ZERO) for part in zip(*parts, strict=True)]
+        if means:
+            self._to_mean = kind(levels_VD.T, scales_V.new_ones(levels_VD.shape[1]), zero=0)
 
     def mean(self, probs_NV: Tensor) -> Tensor:
         """Mean embeddings [N, D] under weights between 0 and 1; what is below a 32,000th counts as nothing.
@@ -384,7 +439,8 @@ class IntegerTable(nn.Module):
             probs_NV: weights, or what `Operations.digits` makes of them and `share_V`.
         """
         digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.operations.digits(probs_NV, self.share_V)
-        high_ND, low_ND = torch._int_mm(digits_MV, self.levels_VD).float().chunk(2)
+        assert self._to_mean is not None, "it was asked for"
+        high_ND, low_ND = self._to_mean(digits_MV.view(torch.uint8)).chunk(2)
         return high_ND.add_(low_ND, alpha=1 / DIGIT).mul_(self.most / DIGIT)
 
     def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
@@ -395,18 +451,16 @@ class IntegerTable(nn.Module):
             weight_VD: the matrix in floats.
             cap: c in c tanh(logit / c); None leaves them.
         """
+        assert self._to_logits, "it was asked for"
         if not len(x_ND):
-            return x_ND.new_empty(0, len(self.levels_VD), dtype=torch.float32)
+            return x_ND.new_empty(0, len(self.scales_V), dtype=torch.float32)
         x_ND = x_ND.contiguous()
         scale_N = (x_ND.abs().amax(-1).float() / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny)
         whole_ND = x_ND / scale_N.unsqueeze(-1)
         high_ND = whole_ND.round()
-        digits_MD = torch.cat((high_ND, ((whole_ND - high_ND) * SECOND_DIGIT).round_())).to(torch.int8)
-        out_NV = self.operations.empty(len(x_ND), len(self.levels_VD), x_ND)
-        # Some columns at a time, whose products stay in the cache until they are joined.
-        width = max(_LEAST_COLUMNS, _PRODUCT_BYTES // (4 * len(digits_MD)))
-        parts = (torch.split(part, width) for part in (self.levels_VD, self.scales_V))
-        for levels_OD, scales_O, out_NO in zip(*parts, torch.split(out_NV, width, dim=1), strict=True):
-            self.operations.join(torch._int_mm(digits_MD, levels_OD.T), scale_N, scales_O, out_NO)
+        digits_MD = torch.cat((high_ND, ((whole_ND - high_ND) * SECOND_DIGIT).round_())).add_(_ZERO).to(torch.uint8)
+        out_NV = self.operations.empty(len(x_ND), len(self.scales_V), x_ND)
+        for product, out_NO in zip(self._to_logits, torch.split(out_NV, _COLUMNS, dim=1), strict=True):
+            self.operations.join(product(digits_MD), scale_N, out_NO)
         self.operations.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
         return out_NV
