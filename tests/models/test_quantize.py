@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.models import quantized
+from sfumato.models import quantize, quantized
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
@@ -27,11 +27,16 @@ from sfumato.models.quantized import (
     QuantizedLinear,
     QuantizedWeight,
     grouped_product,
+    multiplies_integers,
     project,
 )
 from sfumato.spec import GenerationSpec
 
 MOE = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, num_shared_experts=1)}
+
+needs_integers = pytest.mark.skipif(
+    not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact products of integers"
+)
 
 
 @pytest.mark.parametrize(("bits", "group"), [(8, 0), (8, 16), (4, 0), (4, 16)])
@@ -130,6 +135,7 @@ def hold(linears: list[torch.nn.Linear], way: str = "w8a8") -> list[QuantizedLin
     return held
 
 
+@needs_integers
 @pytest.mark.parametrize("biased", [False, True])
 def test_a_product_of_integers_is_that_of_floats_but_for_rounding(biased: bool):
     torch.manual_seed(0)
@@ -202,6 +208,7 @@ def test_linears_of_one_input_are_one_product_and_alone_its_parts():
     assert memory == {product.levels_OI.untyped_storage().data_ptr()}
 
 
+@needs_integers
 def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True, attention_bias=True)
     exact = copy.deepcopy(model)
@@ -221,6 +228,26 @@ def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], 
     assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()
 
 
+def test_a_cpu_whose_products_overflow_multiplies_floats(
+    make_decoder: Callable[..., Decoder],
+    draw: Callable[..., list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    """It computes what weights in 8 bits alone do."""
+    tokens, found = torch.tensor([draw(24)]), []
+    for exact, name in ((True, "int8"), (False, "w8a8")):
+        monkeypatch.setattr(quantize, "multiplies_integers", lambda device, exact=exact: exact)
+        model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True)
+        quantize_model(model, QUANTIZATIONS[name])
+        assert model.head_table is None
+        with torch.no_grad():
+            hidden = model(tokens, torch.arange(24)[None], AttentionSpec(causal=True))
+        found.append(hidden)
+    assert 0 < (found[0] - found[1]).abs().max() < 0.1
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
 @pytest.fixture(params=[True, False], ids=["packed", "plain"])
 def packs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param and not quantized._packs():
@@ -228,6 +255,7 @@ def packs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(quantized, "_packs", lambda: request.param)
 
 
+@needs_integers
 @pytest.mark.usefixtures("packs")
 @pytest.mark.parametrize("cap", [None, 2.0])
 def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
@@ -248,6 +276,7 @@ def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
         assert 0 < (found_NV - expected_NV).abs().max() < 0.05 * exact_NV.std()
 
 
+@needs_integers
 @pytest.mark.usefixtures("packs")
 def test_sums_of_digits_are_the_same_in_torch_and_in_loops():
     generator = torch.Generator().manual_seed(0)

@@ -7,6 +7,7 @@ Embeddings, heads, routers and norms stay as they are.
 
 from __future__ import annotations
 
+import logging
 from typing import cast
 
 import torch
@@ -26,8 +27,10 @@ from sfumato.models.quantized import (
     QuantizedWeight,
     SharedProduct,
     multiplies_float8,
+    multiplies_integers,
 )
 
+_LOG = logging.getLogger(__name__)
 # Most tokens that inputs are seen on, and what counts as nothing.
 _NUM_SEEN = 1024
 _SMALLEST = 1e-5
@@ -86,6 +89,9 @@ def finish(model: Model, quantization: Quantization | None) -> None:
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
     arithmetic = "float" if quantization is None else quantization.arithmetic
+    if quantization is not None and arithmetic == "int8" and not multiplies_integers(model.device):
+        _LOG.warning("this CPU has no exact products of integers: weights are in 8 bits, and are multiplied as floats")
+        arithmetic = "float"
     if quantization is not None and arithmetic == "int8":
         _multiply_integers(model, quantization.sample)
     elif arithmetic == "float8" and multiplies_float8(model.device):

@@ -252,6 +252,13 @@ class Float8Product(SharedProduct):
         return out_NO + self.bias_O if self.has_bias else out_NO
 
 
+@functools.cache
+def multiplies_integers(device: torch.device) -> bool:
+    """Whether products of integers of 8 bits are exact: on CPUs of x86 without VNNI sums of two of them overflow."""
+    most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
+    return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
+
+
 def multiplies_float8(device: torch.device) -> bool:
     """Whether there is a product of floats of 8 bits: on GPUs from compute capability 8.9 on, and, slowly, on CPUs."""
     return device.type == "cpu" or (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9))
@@ -356,13 +363,13 @@ def _packs() -> bool:
     """
     if not getattr(torch.cpu, "_is_vnni_supported", bool)():
         return False
-    levels_OI = torch.arange(-100, 90, dtype=torch.int8).view(19, 10)
-    digits_NI = torch.arange(60, dtype=torch.uint8).view(6, 10)
+    levels_OI, digits_NI = torch.full((19, 10), DIGIT, dtype=torch.int8), torch.full((6, 10), 255, dtype=torch.uint8)
+    levels_OI[3:] = torch.arange(160, dtype=torch.int8).view(16, 10)
     try:
-        found_NO = _Packed(levels_OI, torch.ones(19), zero=3)(digits_NI)
+        found_NO = _Packed(levels_OI, torch.ones(19), zero=_ZERO)(digits_NI)
     except (AttributeError, RuntimeError):
         return False
-    return torch.equal(found_NO, (digits_NI.float() - 3.0) @ levels_OI.float().T)
+    return torch.equal(found_NO, (digits_NI.float() - _ZERO) @ levels_OI.float().T)
 
 
 class _Packed:
