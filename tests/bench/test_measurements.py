@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from sfumato.bench.breakeven import break_even
+from sfumato.bench.breakeven import break_even, llama_bench
 from sfumato.bench.latency import latencies
 from sfumato.bench.roofline import Machine, step_cost, step_share
 from sfumato.bench.shapes import random_checkpoint
@@ -25,7 +27,7 @@ from sfumato.bench.throughput import throughput
 from sfumato.cli.app import app
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.model import ASSETS
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.gemma import AttentionShape
@@ -180,11 +182,34 @@ def test_variations_write_their_prompt_once(subject: Subject):
 
 
 def test_break_even(subject: Subject, single: Subject):
-    found = list(break_even(subject, single, [4, 8], prefix=5, peer_s=None, repeats=2))
+    found = list(break_even(subject, single, [4, 8], prefix=5, repeats=2))
     assert [one.canvas_length for one in found] == [4, 8]
     for one in found:
         assert one.against_ours == pytest.approx(one.step_s / one.ours_s)
-        assert one.peer_s is one.against_peer is None
+        assert one.peer_s is one.against_peer is one.peer is None
+    [one] = break_even(subject, single, [4], prefix=5, peer=("some", 0.5), repeats=1)
+    assert (one.peer, one.peer_s, one.against_peer) == ("some", 0.5, pytest.approx(2.0 * one.step_s))
+
+
+def program(path: Path, says: str, code: int = 0) -> Path:
+    """One that says something, and what it was asked where errors go."""
+    told = f"print({says!r}, end=''); sys.stderr.write(' '.join(sys.argv[1:])); sys.exit({code})"
+    path.write_text(f"#!{sys.executable}\nimport sys\n{told}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
+    """What it is asked, what it says, and that it says nothing."""
+    gguf = tmp_path / "some.Q4_0.gguf"
+    told = program(tmp_path / "llama-bench", '[{"avg_ts": 80.0, "n_gen": 64}]')
+    assert llama_bench(told, gguf, prefix=128) == pytest.approx(1 / 80)
+    asked = f"-m {gguf} -t {torch.get_num_threads()} -p 0 -n 64 -d 128 -r 3 -o json"
+    for says, code in (("", 1), ("[]", 0), ('[{"avg_ts": 0}]', 0), ("nothing", 0)):
+        with pytest.raises(SfumatoError, match=rf"ended with {code} and no figure; it said: {re.escape(asked)}"):
+            llama_bench(program(tmp_path / "other", says, code), gguf, prefix=128)
+    with pytest.raises(ConfigError, match=r"missing: No such file or directory; allowed: llama-bench"):
+        llama_bench(tmp_path / "missing", gguf, prefix=128)
 
 
 def test_what_bits_cost_a_text(make_decoder: Make, tmp_path: Path):

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import json
 import statistics
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 import torch
 
 from sfumato.bench.subject import Subject, seconds
+from sfumato.errors import ConfigError, SfumatoError
 
+_STEPS = 14
 _PEER_TOKENS = 64
 
 
@@ -27,19 +30,27 @@ class BreakEven:
     prefix: int
     """Tokens before it."""
     step_s: float
-    """Seconds of a step; median."""
+    """Seconds of a step: of those of one canvas, whatever is done once for all of them included; median."""
     ours_s: float
     """Seconds of one token on our own autoregressive path; median."""
     against_ours: float
     """Tokens a forward has to bring so that the canvas is faster than that: step_s / ours_s."""
     peer_s: float | None
     """Seconds of one token by llama.cpp; None without it."""
+    peer: str | None
+    """Which llama.cpp, and its weights."""
     against_peer: float | None
     """The same against llama.cpp."""
 
 
 def break_even(
-    canvas: Subject, single: Subject, lengths: Sequence[int], *, prefix: int, peer_s: float | None, repeats: int = 9
+    canvas: Subject,
+    single: Subject,
+    lengths: Sequence[int],
+    *,
+    prefix: int,
+    peer: tuple[str, float] | None = None,
+    repeats: int = 5,
 ) -> Iterator[BreakEven]:
     """Measure steps and tokens in turns.
 
@@ -47,12 +58,11 @@ def break_even(
         canvas, single: models of one shape, of which the second is autoregressive.
         lengths: of the canvas.
         prefix: tokens before it.
-        peer_s: what `llama_cpp` took; None leaves it out.
-        repeats: timed steps of each.
+        peer: which llama.cpp, and the seconds of one of its tokens; None leaves it out.
+        repeats: timed canvases of each length, of 14 steps, and as often as many tokens.
     """
     for length in lengths:
-        ours, theirs = canvas.stepping(length, prefix, repeats), single.stepping(1, prefix, repeats)
-        pairs = [(seconds(ours.step), seconds(theirs.step)) for _ in range(repeats)]
+        pairs = [(_step_seconds(canvas, length, prefix), _step_seconds(single, 1, prefix)) for _ in range(repeats)]
         step_s, token_s = (statistics.median(column) for column in zip(*pairs, strict=True))
         yield BreakEven(
             canvas_length=length,
@@ -60,9 +70,15 @@ def break_even(
             step_s=step_s,
             ours_s=token_s,
             against_ours=step_s / token_s,
-            peer_s=peer_s,
-            against_peer=None if peer_s is None else step_s / peer_s,
+            peer_s=None if peer is None else peer[1],
+            peer=None if peer is None else peer[0],
+            against_peer=None if peer is None else step_s / peer[1],
         )
+
+
+def _step_seconds(subject: Subject, length: int, prefix: int) -> float:
+    engine = subject.stepping(length, prefix, _STEPS)
+    return seconds(lambda: [engine.step() for _ in range(_STEPS)]) / _STEPS
 
 
 def llama_cpp_is_installed() -> bool:
@@ -97,3 +113,37 @@ def llama_cpp(gguf: Path, prefix: int) -> float:
         answer = answers[-1] if isinstance(answers[-1], dict) else json.loads(answers[-1])
         found.append(answer["timings"]["predicted_per_token_ms"] / 1000)
     return statistics.median(found[1:])
+
+
+def llama_bench(program: Path, gguf: Path, prefix: int) -> float:
+    """Seconds of one token by a llama.cpp that somebody built for this machine, as its own `llama-bench` reports them.
+
+    Args:
+        program: llama-bench.
+        gguf: its weights.
+        prefix: tokens before it.
+
+    Raises:
+        ConfigError: if there is no such program.
+        SfumatoError: if it fails, or says something else than what it took.
+    """
+    arguments = {
+        "-m": gguf,
+        "-t": torch.get_num_threads(),
+        "-p": 0,
+        "-n": _PEER_TOKENS,
+        "-d": prefix,
+        "-r": 3,
+        "-o": "json",
+    }
+    command = [str(program), *(str(part) for pair in arguments.items() for part in pair)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ConfigError(f"cannot run {program}: {error.strerror}; allowed: llama-bench of llama.cpp") from None
+    try:
+        [found] = json.loads(done.stdout)
+        return 1.0 / float(found["avg_ts"])
+    except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise SfumatoError(f"{program} ended with {done.returncode} and no figure; it said: {said}") from None

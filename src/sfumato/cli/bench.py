@@ -262,13 +262,17 @@ def breakeven(
     gguf: Annotated[
         str, typer.Option(help="SmolLM2-135M for llama.cpp, which is measured as well where xllamacpp is installed.")
     ] = "smollm2-135m-instruct",
-    repeats: Annotated[int, typer.Option(min=1, help="Timed steps of each.")] = 9,
+    program: Annotated[
+        Path | None,
+        typer.Option("--llama-bench", help="Measure this llama-bench, of a llama.cpp built for this machine, instead."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed canvases of each length, of 14 steps.")] = 5,
     threads: Threads = None,
     plot: Plot = None,
     as_json: Lines = False,
 ) -> None:
     """From how many tokens a forward a canvas of SmolLM2's shape beats one token after another."""
-    from sfumato.bench.breakeven import break_even, llama_cpp, llama_cpp_is_installed
+    from sfumato.bench.breakeven import break_even, llama_bench, llama_cpp, llama_cpp_is_installed
     from sfumato.engine.model import find
     from sfumato.errors import unknown
     from sfumato.models.quantized import QUANTIZATIONS
@@ -283,8 +287,12 @@ def breakeven(
         subject, single = (
             _subject(name, DTypeName.float32, quantize, threads, None) for name in ("smollm2-135m", "smollm2-135m-ar")
         )
-        peer_s = llama_cpp(find(gguf), prompt) if llama_cpp_is_installed() else None
-        found = break_even(subject, single, _numbers("canvas", canvas), prefix=prompt, peer_s=peer_s, repeats=repeats)
+        peer, weights_file = None, find(gguf)
+        if program is not None:
+            peer = f"llama-bench {weights_file.name}", llama_bench(program, weights_file, prompt)
+        elif llama_cpp_is_installed():
+            peer = f"xllamacpp {weights_file.name}", llama_cpp(weights_file, prompt)
+        found = break_even(subject, single, _numbers("canvas", canvas), prefix=prompt, peer=peer, repeats=repeats)
         new = _collected("breakeven", subject, DTypeName.float32, quantize, found, as_json)
         rows += [row | {"weights": way} for row in new]
     if not as_json:
@@ -299,7 +307,8 @@ def breakeven(
         }
         _table(f"smollm2-135m after {prompt} tokens", rows, columns)
     if plot is not None:
-        peers = {"our own token": "against_ours", "a token of llama.cpp (Q4_1)": "against_peer"}
+        kind = find(gguf).stem.rpartition(".")[2]
+        peers = {"our own token": "against_ours", f"a token of llama.cpp ({kind})": "against_peer"}
         _plot(
             plot,
             [
