@@ -34,7 +34,8 @@ scores: .venv/.ready
 	$(BIN)/sfumato eval tiny --n 200 --twin none
 	$(BIN)/sfumato eval tiny --task arithmetic --task sudoku4 --n 200 --steps 1,2,4,8,16,32 --twin none
 
-# Speed, into docs/bench: a line of JSON for each measurement, and plots.
+# Speed, into docs/bench: a line of JSON for each measurement, and plots. LLAMA="--llama-bench PROGRAM --gguf FILE" compares
+# with a llama.cpp that was built for this machine.
 BENCH := docs/bench
 bench: .venv/.ready-dev
 	@mkdir -p $(BENCH)
@@ -46,7 +47,7 @@ bench: .venv/.ready-dev
 	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
 	$(BIN)/sfumato bench join --json > $(BENCH)/join-smollm2-135m.jsonl
 	$(BIN)/sfumato bench variations --json > $(BENCH)/variations-smollm2-135m.jsonl
-	$(BIN)/sfumato bench breakeven --json --plot $(BENCH)/breakeven-smollm2-135m.png > $(BENCH)/breakeven-smollm2-135m.jsonl
+	$(BIN)/sfumato bench breakeven $(LLAMA) --json --plot $(BENCH)/breakeven-smollm2-135m.png > $(BENCH)/breakeven-smollm2-135m.jsonl
 	$(BIN)/sfumato bench compare gemma-6-layers --json > $(BENCH)/compare-gemma.jsonl
 	$(BIN)/sfumato bench compare gemma-6-layers --quantize w8a8 --json >> $(BENCH)/compare-gemma.jsonl
 	$(BIN)/sfumato bench state --quantize w8a8 --json > $(BENCH)/state-wide.jsonl
