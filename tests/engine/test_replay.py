@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from sfumato.engine import engine as engine_module
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.replay import Left, Patience, Record, Replayer, UnrepeatableError
@@ -154,6 +155,20 @@ def test_it_waits_as_long_as_it_has_patience():
     assert recorded == [5]
     take("b", 1)
     assert recorded == [5, 10]
+
+
+def test_canvases_that_are_too_many_for_it_are_not_replayed(
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], monkeypatch: pytest.MonkeyPatch
+):
+    model, replays = make_model(specs["uniform"]), []
+    request = model.request("hi", max_tokens=8, steps=20, seed=3, adaptive=False)
+    for most in (8, 7):
+        monkeypatch.setattr(engine_module, "_MOST_REPLAYED", most)
+        engine = Engine(model, EngineConfig())
+        list(engine.run([request]))
+        replays.append(engine.runner.replayer.num_replays)
+    assert replays[0] > 15
+    assert replays[1] == 0
 
 
 @pytest.mark.parametrize("adaptive", [False, True])

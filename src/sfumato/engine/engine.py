@@ -37,6 +37,8 @@ from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult,
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _PAGE = 16
+# Positions of canvases up to which steps are replayed on a CPU.
+_MOST_REPLAYED = 1024
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
@@ -610,7 +612,10 @@ class _Outcome(NamedTuple):
 
 
 def _left(batch: CanvasBatch) -> Left:
-    """How often these canvases, all of them, will be read again behind the step that is to come."""
+    """How often these canvases, all of them, will be read again behind the step that is to come; never, if they are so
+    many that asking for it is nothing beside computing it, and its memory is better given back."""
+    if batch.tokens_RL.numel() > _MOST_REPLAYED:
+        return Left(0, 0)
     left_R = batch.steps_R - batch.step_R - 1
     return Left(at_least=int(torch.where(batch.settings.adaptive_R, 0, left_R).min()), at_most=int(left_R.min()))
 

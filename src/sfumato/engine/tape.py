@@ -239,7 +239,12 @@ class _Tape(TorchDispatchMode):  # type: ignore[no-untyped-call]
         into: Tensor = self._memory.seen(own)
         if func in _INTO:
             self.calls.append(partial(_INTO[func], *given, **named, out=into))
-        elif func is _ATEN.linear.default and len(given) == 2 and into.is_contiguous() and given[0].is_contiguous():
+        elif (
+            func is _ATEN.linear.default
+            and len(given) == 2
+            and all(one.is_contiguous() and one.dim() > 1 for one in (into, given[0]))
+        ):
+            # The same product to the last bit, told where to put it.
             self.calls.append(partial(torch.mm, given[0].flatten(0, -2), given[1].t(), out=into.flatten(0, -2)))
         else:
             self.calls.append(partial(_compute_into, into, again))
