@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 
+from sfumato.engine.model import ASSETS
 from sfumato.training.trainer import Trainer
 
 RECIPE = """
@@ -128,6 +129,42 @@ def test_scores_are_taken_while_training(sfumato, recipe, tmp_path):
     assert json.loads(done.stdout)["scores"] == {"arithmetic": records[-1]["score/arithmetic"]}
     assert "step 1/2 · loss" in done.stderr
     assert "arithmetic 0.0%" in done.stderr
+
+
+def test_answers_are_judged_while_training(sfumato, recipe, tmp_path):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "What is 7+8?"}\n{"prompt": "Say hello."}\n')
+    settings = [f"evaluation.prompts={prompts}", f"evaluation.judge={ASSETS / 'tiny-twin'}", "evaluation.n=3"]
+    given = [part for one in (*settings, "train.steps=2", "train.eval_every=1") for part in ("--set", one)]
+    done = sfumato("train", recipe, "--dir", tmp_path / "run", *given)
+    assert done.exit_code == 0, done.stderr
+    records = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    for record in records:
+        assert record["sample_judge_nll"] > 1.0
+        assert 0.0 <= record["sample_distinct_2"] <= 1.0
+        assert record["sample_tokens"] <= 8.0
+    curve = sfumato("bench", "curve", tmp_path / "run" / "log.jsonl", "--json")
+    rows = [json.loads(line) for line in curve.stdout.splitlines()]
+    judged = [row["value"] for row in rows if row["what"] == "answers, by the judge"]
+    assert judged == [record["sample_judge_nll"] for record in records]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["evaluation.judge=tiny-twin"], "judge is tiny-twin with no prompts; allowed: with a file of prompts"),
+        (["evaluation.prompts=nowhere.jsonl"], "cannot read nowhere.jsonl"),
+        (["evaluation.prompts={prompts}", "evaluation.judge=tiny"], "judge is tiny; allowed: an autoregressive model"),
+    ],
+)
+def test_prompts_and_judge_are_looked_at_first(sfumato, recipe, tmp_path, settings, message):
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "Say hello."}\n')
+    given = [part for one in settings for part in ("--set", one.format(prompts=prompts))]
+    done = sfumato("train", recipe, "--dir", tmp_path / "run", *given)
+    assert done.exit_code != 0
+    assert message in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_tensorboard_gets_the_scalars(sfumato, recipe, tmp_path):

@@ -499,7 +499,8 @@ def curve(
     plot: Plot = None,
     as_json: Lines = False,
 ) -> None:
-    """What a run's bound on the likelihood came to, over positions trained; the exact one read causally beside it."""
+    """What a run came to, over positions trained: the bound on the likelihood, the exact one read causally, and what a
+    judge makes of its answers, whose entropy and variety stand beside."""
     rows = [row for log in logs for row in _bounds(log)]
     if as_json:
         for row in rows:
@@ -509,7 +510,8 @@ def curve(
             "run": lambda row: row["run"],
             "what": lambda row: row["what"],
             "positions": lambda row: f"{row['positions']:,}",
-            "nats/token": lambda row: f"{row['nats']:.3f}",
+            "value": lambda row: f"{row['value']:.3f}",
+            "unit": lambda row: row["unit"],
         }
         _table("over positions trained", rows, columns)
     if plot is not None:
@@ -517,11 +519,11 @@ def curve(
             plot,
             rows,
             x="positions",
-            y="nats",
+            y="value",
             line=lambda row: f"{row['run']}: {row['what']}",
-            title="held-out documents, over positions trained",
+            title="held-out documents and answers, over positions trained",
             x_label="positions trained, canvases included",
-            y_label="nats a token",
+            y_label="nats a token; shares",
             logarithmic=False,
         )
 
@@ -536,15 +538,22 @@ def _bounds(log: Path) -> list[dict[str, Any]]:
         records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {log}: {error}; allowed: log.jsonl of a run") from None
-    names = {"canvas_nelbo": "canvas (upper bound)", "response_nll": "read causally (exact)"}
+    names = {
+        "canvas_nelbo": ("canvas (upper bound)", "nats"),
+        "response_nll": ("read causally (exact)", "nats"),
+        "sample_judge_nll": ("answers, by the judge", "nats"),
+        "sample_unigram_entropy": ("answers, entropy of their tokens", "nats"),
+        "sample_distinct_2": ("answers, different pairs", "share"),
+        "sample_repetition": ("answers, repetition", "share"),
+    }
     rows = [
-        {"run": log.parent.name, "what": what, "positions": record["num_tokens"], "nats": record[name]}
-        for name, what in names.items()
+        {"run": log.parent.name, "what": what, "positions": record["num_tokens"], "value": record[name], "unit": unit}
+        for name, (what, unit) in names.items()
         for record in records
         if name in record
     ]
     if not rows:
-        raise ConfigError(f"{log} has no bounds; allowed: a run with evaluation.bound_batches")
+        raise ConfigError(f"{log} has no bounds; allowed: a run with evaluation.bound_batches, or evaluation.prompts")
     return rows
 
 

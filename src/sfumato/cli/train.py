@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +19,10 @@ import typer
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
     from sfumato.models.decoder import Decoder
     from sfumato.training.distributed import World
-    from sfumato.training.recipe import Recipe, Run
+    from sfumato.training.recipe import EvaluationConfig, Recipe, Run
     from sfumato.training.trainer import Loop
 
 LINE_EVERY_S = 30.0
@@ -103,6 +106,8 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
     _check_kind(loaded, command)
     for task in loaded.evaluation.tasks:
         find_task(task)
+    if loaded.evaluation.prompts:
+        _asked(loaded.evaluation)
     directory = run_directory(directory, recipe, resume)
     again = resuming(command, recipe, overrides, directory)
     with join_world() as world:
@@ -177,6 +182,7 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
     from sfumato.diffusion.process import make_process
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
+    from sfumato.evaluation.samples import evaluate_samples
     from sfumato.evaluation.tasks import evaluate_task
     from sfumato.models.checkpoint import Checkpoint
 
@@ -209,7 +215,35 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
             numbers["canvas_nelbo"] = bound.nats_per_token
         exact = response_nll(decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches)
         numbers["response_nll"] = exact.nats_per_token
+    if wanted.prompts:
+        prompts, judge = _asked(wanted, decoder.device.type)
+        steps: dict[str, Any] = {"steps": wanted.steps} if wanted.steps else {}
+        samples = evaluate_samples(model, prompts, n=wanted.n, judge=judge, **steps)
+        measured = asdict(samples)
+        names = ("judge_nll", "unigram_entropy", "distinct_2", "repetition", "ended", "tokens")
+        numbers |= {f"sample_{name}": measured[name] for name in names if measured[name] is not None}
     return numbers
+
+
+def _asked(wanted: EvaluationConfig, device: str = "cpu") -> tuple[list[Sequence[Mapping[str, Any]]], TextModel | None]:
+    """The prompts that are answered while training, and who reads the answers.
+
+    Raises:
+        SfumatoError: if they cannot be read, or who reads them cannot be loaded or reads in both directions.
+    """
+    from sfumato.evaluation.samples import read_prompts
+
+    judge = _judge(wanted.judge, device) if wanted.judge else None
+    if judge is not None and not judge.spec.autoregressive:
+        raise ConfigError(f"evaluation.judge is {wanted.judge}; allowed: an autoregressive model")
+    return read_prompts(Path(wanted.prompts)), judge
+
+
+@functools.cache
+def _judge(name: str, device: str) -> TextModel:
+    from sfumato.engine.model import load
+
+    return load(name, device=device)
 
 
 @contextmanager

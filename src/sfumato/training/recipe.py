@@ -102,18 +102,27 @@ class EvaluationConfig:
     tasks: tuple[str, ...] = ()
     """Tasks to score."""
     n: int = 100
-    """Items of each."""
+    """Items of each, and answers to prompts."""
     steps: int = 0
     """Cap on denoising steps a canvas; 0 takes the generation defaults."""
     bound_batches: int = 0
     """Packed batches of held-out documents to bound the likelihood on; 0 leaves it out."""
     files: dict[str, float] = field(default_factory=dict)
     """Weight by path of files of such documents; without them they are items of the tasks that are never trained on."""
+    prompts: str = ""
+    """A file of prompts to answer, as `sfumato eval --samples` takes it; the first n of them, again from the start if
+    there are fewer."""
+    judge: str = ""
+    """An autoregressive model that reads the answers: a name, directory or hub id."""
+
+    def __post_init__(self) -> None:
+        if self.judge and not self.prompts:
+            raise ConfigError(f"judge is {self.judge} with no prompts; allowed: with a file of prompts")
 
     @property
     def wanted(self) -> bool:
         """True if anything is to be measured."""
-        return bool(self.tasks) or self.bound_batches > 0
+        return bool(self.tasks) or self.bound_batches > 0 or bool(self.prompts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +194,8 @@ class RLRecipe:
     def __post_init__(self) -> None:
         if self.evaluation.bound_batches:
             raise ConfigError(f"bound_batches is {self.evaluation.bound_batches}; allowed with rewards: 0")
+        if self.evaluation.prompts:
+            raise ConfigError(f"prompts is {self.evaluation.prompts}; allowed with rewards: none")
 
 
 class Run:
