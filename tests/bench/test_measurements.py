@@ -14,6 +14,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from sfumato.bench import breakeven
 from sfumato.bench.breakeven import break_even, llama_bench
 from sfumato.bench.latency import latencies
 from sfumato.bench.roofline import Machine, step_cost, step_share
@@ -25,6 +26,7 @@ from sfumato.bench.state import canvas_state
 from sfumato.bench.subject import Subject
 from sfumato.bench.throughput import throughput
 from sfumato.cli.app import app
+from sfumato.cli.bench import _llama_cpp
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.model import ASSETS
 from sfumato.errors import ConfigError, SfumatoError
@@ -199,6 +201,11 @@ def program(path: Path, says: str, code: int = 0) -> Path:
     return path
 
 
+def test_without_a_llama_cpp_its_weights_are_not_looked_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(breakeven, "llama_cpp_is_installed", lambda: False)
+    assert _llama_cpp(None, "nowhere.gguf", 128) is None
+
+
 def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
     """What it is asked, what it says, and that it says nothing."""
     gguf = tmp_path / "some.Q4_0.gguf"
@@ -208,6 +215,7 @@ def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
     for says, code in (("", 1), ("[]", 0), ('[{"avg_ts": 0}]', 0), ("nothing", 0)):
         with pytest.raises(SfumatoError, match=rf"ended with {code} and no figure; it said: {re.escape(asked)}"):
             llama_bench(program(tmp_path / "other", says, code), gguf, prefix=128)
+    assert _llama_cpp(told, str(ASSETS / "tiny"), 128) == ("llama-bench tiny", pytest.approx(1 / 80))
     with pytest.raises(ConfigError, match=r"missing: No such file or directory; allowed: llama-bench"):
         llama_bench(tmp_path / "missing", gguf, prefix=128)
 

@@ -272,8 +272,7 @@ def breakeven(
     as_json: Lines = False,
 ) -> None:
     """From how many tokens a forward a canvas of SmolLM2's shape beats one token after another."""
-    from sfumato.bench.breakeven import break_even, llama_bench, llama_cpp, llama_cpp_is_installed
-    from sfumato.engine.model import find
+    from sfumato.bench.breakeven import break_even
     from sfumato.errors import unknown
     from sfumato.models.quantized import QUANTIZATIONS
 
@@ -287,11 +286,7 @@ def breakeven(
         subject, single = (
             _subject(name, DTypeName.float32, quantize, threads, None) for name in ("smollm2-135m", "smollm2-135m-ar")
         )
-        peer, weights_file = None, find(gguf)
-        if program is not None:
-            peer = f"llama-bench {weights_file.name}", llama_bench(program, weights_file, prompt)
-        elif llama_cpp_is_installed():
-            peer = f"xllamacpp {weights_file.name}", llama_cpp(weights_file, prompt)
+        peer = _llama_cpp(program, gguf, prompt)
         found = break_even(subject, single, _numbers("canvas", canvas), prefix=prompt, peer=peer, repeats=repeats)
         new = _collected("breakeven", subject, DTypeName.float32, quantize, found, as_json)
         rows += [row | {"weights": way} for row in new]
@@ -307,7 +302,7 @@ def breakeven(
         }
         _table(f"smollm2-135m after {prompt} tokens", rows, columns)
     if plot is not None:
-        kind = find(gguf).stem.rpartition(".")[2]
+        kind = Path(rows[0]["peer"] or "").stem.rpartition(".")[2]
         peers = {"our own token": "against_ours", f"a token of llama.cpp ({kind})": "against_peer"}
         _plot(
             plot,
@@ -324,6 +319,19 @@ def breakeven(
             x_label="positions of a canvas",
             y_label="tokens a forward",
         )
+
+
+def _llama_cpp(program: Path | None, gguf: str, prefix: int) -> tuple[str, float] | None:
+    """Which llama.cpp is there, with its weights, and the seconds of one of its tokens; None if there is none."""
+    from sfumato.bench.breakeven import llama_bench, llama_cpp, llama_cpp_is_installed
+    from sfumato.engine.model import find
+
+    if program is None and not llama_cpp_is_installed():
+        return None
+    weights = find(gguf)
+    if program is not None:
+        return f"llama-bench {weights.name}", llama_bench(program, weights, prefix)
+    return f"xllamacpp {weights.name}", llama_cpp(weights, prefix)
 
 
 def quality(
