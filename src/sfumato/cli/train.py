@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
     from sfumato.models.decoder import Decoder
     from sfumato.training.distributed import World
-    from sfumato.training.recipe import EvaluationConfig, Recipe, Run
+    from sfumato.training.recipe import Recipe, Run
     from sfumato.training.trainer import Loop
 
 LINE_EVERY_S = 30.0
@@ -107,7 +107,7 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
     for task in loaded.evaluation.tasks:
         find_task(task)
     if loaded.evaluation.prompts:
-        _asked(loaded.evaluation)
+        _asked(loaded)
     directory = run_directory(directory, recipe, resume)
     again = resuming(command, recipe, overrides, directory)
     with join_world() as world:
@@ -216,7 +216,7 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
         exact = response_nll(decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches)
         numbers["response_nll"] = exact.nats_per_token
     if wanted.prompts:
-        prompts, judge = _asked(wanted, decoder.device.type)
+        prompts, judge = _asked(recipe)
         steps: dict[str, Any] = {"steps": wanted.steps} if wanted.steps else {}
         samples = evaluate_samples(model, prompts, n=wanted.n, judge=judge, **steps)
         measured = asdict(samples)
@@ -225,15 +225,17 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
     return numbers
 
 
-def _asked(wanted: EvaluationConfig, device: str = "cpu") -> tuple[list[Sequence[Mapping[str, Any]]], TextModel | None]:
-    """The prompts that are answered while training, and who reads the answers.
+def _asked(recipe: Recipe) -> tuple[list[Sequence[Mapping[str, Any]]], TextModel | None]:
+    """The prompts that are answered while training, and who reads the answers, on the device that it trains on.
 
     Raises:
         SfumatoError: if they cannot be read, or who reads them cannot be loaded or reads in both directions.
     """
     from sfumato.evaluation.samples import read_prompts
+    from sfumato.hardware import find_device
 
-    judge = _judge(wanted.judge, device) if wanted.judge else None
+    wanted = recipe.evaluation
+    judge = _judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None
     if judge is not None and not judge.spec.autoregressive:
         raise ConfigError(f"evaluation.judge is {wanted.judge}; allowed: an autoregressive model")
     return read_prompts(Path(wanted.prompts)), judge
