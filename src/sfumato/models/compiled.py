@@ -36,10 +36,11 @@ class CompiledOperations(FusedOperations):
     def add_norm(
         self, x: Tensor, out: Tensor | Unscaled | None, weight_I: Tensor, eps: float, factor_I: Tensor | None
     ) -> tuple[Tensor, Tensor | Rounded]:
-        added = None if out is None else out[:4] if isinstance(out, Unscaled) else ()
-        if factor_I is None or added == () or not loops.takes(x, weight_I, factor_I, *(added or ())[1:]):
+        factors = out.factors if isinstance(out, Unscaled) else ()
+        if isinstance(out, Tensor) or factor_I is None or not loops.takes(x, weight_I, factor_I, *factors):
             return super().add_norm(x, out, weight_I, eps, factor_I)
-        x, levels_NI, scale_N = loops.add_norm_round(x, added, weight_I, eps, factor_I)
+        product = None if out is None else (out.product_NO, *factors)
+        x, levels_NI, scale_N = loops.add_norm_round(x, product, weight_I, eps, factor_I)
         return x, Rounded(levels_NI, scale_N)
 
     def heads(
@@ -49,19 +50,20 @@ class CompiledOperations(FusedOperations):
         rotary: tuple[Tensor, Tensor],
         norms: tuple[nn.Module, nn.Module] | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        if not isinstance(outs, Unscaled) or norms is not None or not loops.takes(*outs[1:4], *rotary):
+        if not isinstance(outs, Unscaled) or norms is not None or not loops.takes(*outs.factors, *rotary):
             return super().heads(outs, head_dim, rotary, norms)
-        return loops.heads(*outs[:4], *rotary, [size // head_dim for size in outs.sizes], head_dim)
+        num_heads = [size // head_dim for size in outs.sizes]
+        return loops.heads(outs.product_NO, *outs.factors, *rotary, num_heads, head_dim)
 
     def gated(self, outs: Sequence[Tensor] | Unscaled, activation: str, factor_I: Tensor | None) -> Tensor | Rounded:
         if (
             not isinstance(outs, Unscaled)
             or factor_I is None
             or activation not in loops.GATES
-            or not loops.takes(*outs[1:4], factor_I)
+            or not loops.takes(*outs.factors, factor_I)
         ):
             return super().gated(outs, activation, factor_I)
-        return Rounded(*loops.gate_round(*outs[:4], factor_I, activation))
+        return Rounded(*loops.gate_round(outs.product_NO, *outs.factors, factor_I, activation))
 
     def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> Rounded:
         if not loops.takes(x_NI, factor_I):

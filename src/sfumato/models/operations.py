@@ -77,6 +77,11 @@ class Unscaled(NamedTuple):
     sizes: Sequence[int]
     """How many columns each of the linears has whose product it is."""
 
+    @property
+    def factors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What makes floats of it: of rows, of columns, and what is added."""
+        return self.scale_N, self.scales_O, self.bias_O
+
 
 class Operations:
     """In torch."""
@@ -101,7 +106,7 @@ class Operations:
         """What a product gave, as floats, in the type and the leading dimensions of another tensor."""
         if isinstance(out, Tensor):
             return out
-        return self.scale_product(*out[:4]).to(like.dtype).view(*like.shape[:-1], -1)
+        return self.scale_product(out.product_NO, *out.factors).to(like.dtype).view(*like.shape[:-1], -1)
 
     def parts(self, outs: Sequence[Tensor] | Unscaled, like: Tensor) -> Sequence[Tensor]:
         """What each of some linears gave, as `floats`."""
@@ -154,7 +159,9 @@ class Operations:
             activation: a name of ACTIVATIONS.
             factor_I: have it rounded, see `round_rows`; None is for floats alone.
         """
-        gate, up = outs if not isinstance(outs, Unscaled) else self.scale_product(*outs[:4]).chunk(2, dim=-1)
+        if isinstance(outs, Unscaled):
+            outs = self.scale_product(outs.product_NO, *outs.factors).chunk(2, dim=-1)
+        gate, up = outs
         inner = self.gate(gate, up, activation)
         return inner if factor_I is None else self.round_rows(inner.flatten(0, -2), factor_I)
 

@@ -233,7 +233,7 @@ class IntegerProduct(SharedProduct):
         self._levels_IO = self.levels_OI.T
 
     def multiply(self, x_NI: Tensor) -> Tensor:
-        return self.operations.scale_product(*self.unscaled(x_NI)[:4])
+        return self.operations.floats(self.unscaled(x_NI), x_NI)
 
     def unscaled(self, x: Tensor | Rounded) -> Unscaled:
         """The product with the whole matrix, of inputs or of what they were rounded to, as `unsmooth_I` asks."""
