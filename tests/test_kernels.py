@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato import loops
+from sfumato.loops import vocabulary
 from sfumato.models import attention
 from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment
 from sfumato.models.decoder import Decoder
@@ -97,7 +97,7 @@ def test_reading_is_that_of_loops(size: int, banned: bool):
         asked["banned_RV"][1] = True
         asked["ban_N"] = torch.tensor([0, 0, 0, 0, 0, 0, 0, 1])
     rows = (torch.full((8,), 0.8), u_N, torch.arange(8) == 2)
-    expected = Reading(*(x for part in loops.read(logits_NV.cpu(), *rows, **asked)[:2] for x in part))
+    expected = Reading(*(x for part in vocabulary.read(logits_NV.cpu(), *rows, **asked)[:2] for x in part))
     weights = ((logits_NV.cpu() - logits_NV.cpu().amax(-1, keepdim=True)) / 0.8).exp()
     asked = {name: value.to(DEVICE) if isinstance(value, Tensor) else value for name, value in asked.items()}
     on_device = (row.to(DEVICE) for row in rows)

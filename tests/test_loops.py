@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato import loops
+from sfumato.loops import compiling, rows, vocabulary
 from sfumato.models.compiled import CompiledOperations
 from sfumato.models.operations import TORCH, Rounded, Unscaled
 
@@ -29,8 +29,8 @@ def no_gradients() -> Iterator[None]:
 @pytest.fixture(params=[1, 2])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Of the loops; with two, each thread takes a row at a time."""
-    monkeypatch.setattr(loops, "_GRAIN", 1)
-    monkeypatch.setattr(loops, "_PARTS", 10**6)
+    monkeypatch.setattr(compiling, "_GRAIN", 1)
+    monkeypatch.setattr(compiling, "_PARTS", 10**6)
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param
@@ -47,16 +47,16 @@ SIZES = [(1, 1), (3, 7), (5, 64), (40, 577)]
 @pytest.mark.parametrize(("num_rows", "size"), SIZES)
 def test_norm(num_rows: int, size: int, threads: int):
     x, weight = numbers(num_rows, size), numbers(size, seed=1)
-    torch.testing.assert_close(loops.rms_norm(x, weight, 1e-3), TORCH.rms_norm(x, weight, 1e-3))
-    assert loops.rms_norm(x.view(num_rows, 1, size), weight, 1e-3).shape == (num_rows, 1, size)
+    torch.testing.assert_close(rows.rms_norm(x, weight, 1e-3), TORCH.rms_norm(x, weight, 1e-3))
+    assert rows.rms_norm(x.view(num_rows, 1, size), weight, 1e-3).shape == (num_rows, 1, size)
 
 
-@pytest.mark.parametrize("activation", loops.GATES)
+@pytest.mark.parametrize("activation", rows.GATES)
 @pytest.mark.parametrize(("num_rows", "size"), SIZES)
 def test_gate_of_halves_that_stand_beside_each_other(num_rows: int, size: int, activation: str, threads: int):
     gate, up = (30 * numbers(num_rows, 2 * size)).chunk(2, -1)
     expected = TORCH.gate(gate, up, activation)
-    torch.testing.assert_close(loops.gate(gate, up, activation), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(rows.gate(gate, up, activation), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -65,20 +65,20 @@ def test_rotation_of_heads_among_others(apart: bool, turned: int, threads: int):
     x_NHE = numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]
     cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
     expected = TORCH.rotate(x_NHE.unsqueeze(0), cos[None, :, None], sin[None, :, None])[0]
-    torch.testing.assert_close(loops.rotate(x_NHE, cos, sin), expected)
+    torch.testing.assert_close(rows.rotate(x_NHE, cos, sin), expected)
 
 
 @pytest.mark.parametrize(("num_rows", "size"), SIZES)
 def test_rounding_and_scaling(num_rows: int, size: int, threads: int):
     x, factor = numbers(num_rows, size), numbers(size, seed=1).abs() + 0.1
-    (levels, scale), (expected, expected_scale) = loops.round_rows(x, factor), TORCH.round_rows(x, factor)
+    (levels, scale), (expected, expected_scale) = rows.round_rows(x, factor), TORCH.round_rows(x, factor)
     torch.testing.assert_close(scale, expected_scale)
     # A division rounds otherwise than a product with an inverse.
     assert int((levels.int() - expected.int()).abs().max()) <= 1
     assert (levels != expected).float().mean() < 0.01
     product = torch.randint(-(10**6), 10**6, (num_rows, size), dtype=torch.int32)
     arguments = (product, scale, factor, numbers(size, seed=3))
-    torch.testing.assert_close(loops.scale_product(*arguments), TORCH.scale_product(*arguments), rtol=1e-5, atol=1e-3)
+    torch.testing.assert_close(rows.scale_product(*arguments), TORCH.scale_product(*arguments), rtol=1e-5, atol=1e-3)
 
 
 def product(num_rows: int, *sizes: int) -> Unscaled:
@@ -112,7 +112,7 @@ def test_what_follows_a_product_in_one_loop(num_rows: int, size: int, threads: i
                 torch.testing.assert_close(normed, by_hand)
             else:
                 assert_rounded_alike(normed, by_hand)
-    for activation in loops.GATES:
+    for activation in rows.GATES:
         outs = product(num_rows, size, size)
         assert_rounded_alike(ours.gated(outs, activation, factor), TORCH.gated(outs, activation, factor))
 
@@ -140,10 +140,10 @@ def test_what_is_no_number_stays_none_behind_a_product():
 def test_a_row_of_zeros_and_one_that_is_no_number():
     x = numbers(3, 20)
     x[0], x[1, 4] = 0.0, torch.nan
-    levels, scale = loops.round_rows(x, torch.ones(20))
+    levels, scale = rows.round_rows(x, torch.ones(20))
     assert not levels[0].any()
     assert scale.isnan().tolist() == [False, True, False]
-    assert loops.rms_norm(x, torch.ones(20), 1e-6).isnan().any(-1).tolist() == [False, True, False]
+    assert rows.rms_norm(x, torch.ones(20), 1e-6).isnan().any(-1).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("size", [5, 256, 700])
@@ -151,12 +151,12 @@ def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: in
     logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
     share = torch.rand(size, generator=torch.Generator().manual_seed(2))
     asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
-    *reading, weights = loops.read(logits, **asked, weigh=True)
-    *also, digits = loops.read(logits, **asked, weigh=True, factor_V=share)
+    *reading, weights = vocabulary.read(logits, **asked, weigh=True)
+    *also, digits = vocabulary.read(logits, **asked, weigh=True, factor_V=share)
     assert weights is not None
     assert digits is not None
     assert all(torch.equal(*pair) for pair in zip(reading, also, strict=True))
-    assert torch.equal(digits, loops.digits(weights, share))
+    assert torch.equal(digits, vocabulary.digits(weights, share))
     assert torch.equal(digits, TORCH.digits(weights, share))
     torch.testing.assert_close(weights, ((logits - logits.amax(-1, keepdim=True)) / 0.8).exp())
 
@@ -167,31 +167,31 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3)
-    _, numbers_4N, _ = loops.read(logits, torch.ones(3), zeros, zeros.bool())
+    _, numbers_4N, _ = vocabulary.read(logits, torch.ones(3), zeros, zeros.bool())
     assert numbers_4N[2].isnan().tolist() == [False, True, False]
 
 
 def test_memory_is_used_again_when_its_tensor_is_gone():
-    first = loops.empty(2, 2**19)
+    first = vocabulary.empty(2, 2**19)
     place, view = first.data_ptr(), first[1:, 5:]
     del first
     # A view still holds it.
-    second = loops.empty(2, 2**19)
+    second = vocabulary.empty(2, 2**19)
     assert second.data_ptr() != place
     view.fill_(1.0)
     second.zero_()
     assert view.eq(1.0).all()
     del view
     # Of two that are free, one serves both sizes.
-    assert loops.empty(1, 2**19).data_ptr() == place
-    assert loops.empty(4, 2**19, torch.int8).dtype == torch.int8
+    assert vocabulary.empty(1, 2**19).data_ptr() == place
+    assert vocabulary.empty(4, 2**19, torch.int8).dtype == torch.int8
 
 
 def test_small_tensors_and_very_large_ones_are_not_kept():
-    before = list(loops._kept.blocks)
-    loops.empty(3, 5)
-    loops.empty(2**10, 2**18)
-    assert all(one is other for one, other in zip(before, loops._kept.blocks, strict=True))
+    before = list(vocabulary._kept.blocks)
+    vocabulary.empty(3, 5)
+    vocabulary.empty(2**10, 2**18)
+    assert all(one is other for one, other in zip(before, vocabulary._kept.blocks, strict=True))
 
 
 def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):

@@ -149,7 +149,7 @@ class Tapes:
         """
         tape = _Tape(self)
         # Loops are there if a model uses them.
-        loops = sys.modules.get("sfumato.loops")
+        loops = sys.modules.get("sfumato.loops.compiling")
         with _Guard(), tape, nullcontext() if loops is None else loops.recorded(tape.calls):
             out = compute()
         calls = tape.calls

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-import sfumato.loops as loops
+from sfumato.loops import rows, vocabulary
 from sfumato.models.operations import FusedOperations, Reading, Rounded, Unscaled
 
 # Of digits; they are in memory that stays.
@@ -25,22 +25,22 @@ class CompiledOperations(FusedOperations):
     """
 
     def __init__(self, share_V: Tensor | None = None) -> None:
-        super().__init__(loops)
+        super().__init__(rows)
         self._share_V = share_V
 
     def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
-        if not loops.takes(x, weight_I):
+        if not rows.takes(x, weight_I):
             return super().rms_norm(x, weight_I, eps)
-        return loops.rms_norm(x, weight_I, eps)
+        return rows.rms_norm(x, weight_I, eps)
 
     def add_norm(
         self, x: Tensor, out: Tensor | Unscaled | None, weight_I: Tensor, eps: float, factor_I: Tensor | None
     ) -> tuple[Tensor, Tensor | Rounded]:
         factors = out.factors if isinstance(out, Unscaled) else ()
-        if isinstance(out, Tensor) or factor_I is None or not loops.takes(x, weight_I, factor_I, *factors):
+        if isinstance(out, Tensor) or factor_I is None or not rows.takes(x, weight_I, factor_I, *factors):
             return super().add_norm(x, out, weight_I, eps, factor_I)
         product = None if out is None else (out.product_NO, *factors)
-        x, levels_NI, scale_N = loops.add_norm_round(x, product, weight_I, eps, factor_I)
+        x, levels_NI, scale_N = rows.add_norm_round(x, product, weight_I, eps, factor_I)
         return x, Rounded(levels_NI, scale_N)
 
     def heads(
@@ -50,41 +50,41 @@ class CompiledOperations(FusedOperations):
         rotary: tuple[Tensor, Tensor],
         norms: tuple[nn.Module, nn.Module] | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        if not isinstance(outs, Unscaled) or norms is not None or not loops.takes(*outs.factors, *rotary):
+        if not isinstance(outs, Unscaled) or norms is not None or not rows.takes(*outs.factors, *rotary):
             return super().heads(outs, head_dim, rotary, norms)
         num_heads = [size // head_dim for size in outs.sizes]
-        return loops.heads(outs.product_NO, *outs.factors, *rotary, num_heads, head_dim)
+        return rows.heads(outs.product_NO, *outs.factors, *rotary, num_heads, head_dim)
 
     def gated(self, outs: Sequence[Tensor] | Unscaled, activation: str, factor_I: Tensor | None) -> Tensor | Rounded:
         if (
             not isinstance(outs, Unscaled)
             or factor_I is None
-            or activation not in loops.GATES
-            or not loops.takes(*outs.factors, factor_I)
+            or activation not in rows.GATES
+            or not rows.takes(*outs.factors, factor_I)
         ):
             return super().gated(outs, activation, factor_I)
-        return Rounded(*loops.gate_round(outs.product_NO, *outs.factors, factor_I, activation))
+        return Rounded(*rows.gate_round(outs.product_NO, *outs.factors, factor_I, activation))
 
     def round_rows(self, x_NI: Tensor, factor_I: Tensor) -> Rounded:
-        if not loops.takes(x_NI, factor_I):
+        if not rows.takes(x_NI, factor_I):
             return super().round_rows(x_NI, factor_I)
-        return Rounded(*loops.round_rows(x_NI, factor_I))
+        return Rounded(*rows.round_rows(x_NI, factor_I))
 
     def scale_product(self, product_NO: Tensor, scale_N: Tensor, scales_O: Tensor, bias_O: Tensor) -> Tensor:
-        if not loops.takes(scale_N, scales_O, bias_O):
+        if not rows.takes(scale_N, scales_O, bias_O):
             return super().scale_product(product_NO, scale_N, scales_O, bias_O)
-        return loops.scale_product(product_NO, scale_N, scales_O, bias_O)
+        return rows.scale_product(product_NO, scale_N, scales_O, bias_O)
 
     def digits(self, probs_NV: Tensor, factor_V: Tensor) -> Tensor:
-        if not loops.takes(probs_NV, factor_V):
+        if not rows.takes(probs_NV, factor_V):
             return super().digits(probs_NV, factor_V)
-        return loops.digits(probs_NV, factor_V)
+        return vocabulary.digits(probs_NV, factor_V)
 
     def empty(self, num_rows: int, size: int, like: Tensor) -> Tensor:
-        return loops.empty(num_rows, size) if like.device.type == "cpu" else super().empty(num_rows, size, like)
+        return vocabulary.empty(num_rows, size) if like.device.type == "cpu" else super().empty(num_rows, size, like)
 
     def join(self, product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
-        go = loops.join if loops.takes(product_MO, scale_N, out_NO) else super().join
+        go = vocabulary.join if rows.takes(product_MO, scale_N, out_NO) else super().join
         go(product_MO, scale_N, out_NO)
 
     def refine(
@@ -97,7 +97,7 @@ class CompiledOperations(FusedOperations):
         error: float,
         cap: float | None,
     ) -> None:
-        go = loops.refine if loops.takes(logits_NV, x_ND, weight_VD, scales_V) else super().refine
+        go = vocabulary.refine if rows.takes(logits_NV, x_ND, weight_VD, scales_V) else super().refine
         go(logits_NV, x_ND, weight_VD, scales_V, error=error, cap=cap)
 
     def rows_at_once(self, vocab_size: int) -> int:
@@ -118,7 +118,7 @@ class CompiledOperations(FusedOperations):
         mask_id: int | None,
         weigh: bool,
     ) -> tuple[Reading, Tensor | None]:
-        tokens_2N, numbers_4N, weights = loops.read(
+        tokens_2N, numbers_4N, weights = vocabulary.read(
             *(logits_NV.float(), scale_N, u_N, greedy_N),
             banned_RV=banned_RV,
             ban_N=ban_N,

@@ -281,12 +281,12 @@ class Operations:
         mask_id: int | None,
         weigh: bool,
     ) -> tuple[Reading, Tensor | None]:
-        """Read logits in one pass, see `sfumato.loops.read`; the weights are as soft embeddings are made of."""
+        """Read logits in one pass, as `sfumato.loops.vocabulary.read`; of the weights soft embeddings are made."""
         raise NotImplementedError
 
 
 class Fused(Protocol):
-    """Functions that go once over each row: `sfumato.loops` and `sfumato.kernels`."""
+    """Functions that go once over each row: `sfumato.loops.rows` and `sfumato.kernels`."""
 
     GATES: tuple[str, ...]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sfumato.loops import exp
+from sfumato.loops.compiling import exp
 
 Array = np.ndarray[Any, Any]
 

@@ -1,0 +1,202 @@
+"""How loops are compiled, and how they run: on the threads of torch's own OpenMP, whose idle threads would spin against
+those of a second pool.
+
+They are compiled once, within seconds, and kept on disk, beside the package or in the user's cache; what is changed in
+this file reaches those of others when they are changed too, or what is kept is deleted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import ir
+from numba import njit, types
+from numba.core import config as numba_config
+from numba.extending import intrinsic
+from numba.np.numpy_support import carray
+
+Array = np.ndarray[Any, Any]
+F, Z = np.float32, np.int32
+
+SUMS = {"reassoc", "contract", "nsz"}
+"""Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
+FAINT = -87.0
+"""Below, exponentials are 0: as floats that are not normal they would be slow."""
+
+# Elements from which a second thread is worth waking, and how many parts each thread takes of what there is.
+_GRAIN = 2**15
+_PARTS = 4
+
+
+def _find_cache() -> None:
+    """Compile for this process alone where neither package nor home can be written to; numba would refuse to start."""
+    try:
+        njit(cache=True)(_find_cache)
+    except RuntimeError:
+        numba_config.CACHE_DIR = tempfile.mkdtemp(prefix="sfumato-")  # type: ignore[attr-defined]
+
+
+_find_cache()
+
+
+def _team() -> Any:
+    """GOMP_parallel of the OpenMP that torch runs on; None where it is another one."""
+    for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*")):
+        try:
+            start = ctypes.CDLL(str(path)).GOMP_parallel
+        except (OSError, AttributeError):
+            continue
+        start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint], None
+        return start
+    return None
+
+
+_start_team = _team()
+
+
+class Loop:
+    """A compiled function over a job: numbers of rows that threads claim, then addresses and sizes."""
+
+    def __init__(self, function: Any) -> None:
+        self.address = function.address
+        self._alone = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function.address)
+
+    def __call__(self, num_rows: int, num_elements: int, *rest: int) -> None:
+        threads = 1 if _start_team is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
+        part = num_rows if threads < 2 else -(-num_rows // (threads * _PARTS))
+        job = (ctypes.c_int64 * (3 + len(rest)))(0, num_rows, part, *rest)
+        if _recording.calls is not None:
+            _recording.calls.append(partial(self._run, job, threads))
+        self._run(job, threads)
+
+    def _run(self, job: Any, threads: int) -> None:
+        job[0] = 0
+        if threads < 2:
+            self._alone(job)
+        else:
+            _start_team(self.address, job, threads, 0)
+
+
+class _Recording(threading.local):
+    """Who wants to know of a thread's loops."""
+
+    calls: list[Callable[[], object]] | None = None
+
+
+_recording = _Recording()
+
+
+@contextmanager
+def recorded(calls: list[Callable[[], object]]) -> Iterator[None]:
+    """Append what this thread's loops do, to be done again: on the same memory, which is to stay."""
+    before, _recording.calls = _recording.calls, calls
+    try:
+        yield
+    finally:
+        _recording.calls = before
+
+
+def code(generate: Any) -> Any:
+    """A function of compiled code that is written as instructions."""
+    return intrinsic(generate)
+
+
+@code
+def claim(typing_context: Any, job: Any) -> Any:
+    """The first of the rows that come next, which are then nobody else's."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        head = builder.bitcast(arguments[0], word.as_pointer())
+        part = builder.load(builder.gep(head, [ir.Constant(word, 2)]))
+        return builder.atomic_rmw("add", head, part, "monotonic")
+
+    return types.int64(types.voidptr), generate
+
+
+@njit
+def parts(job: Any) -> Any:
+    """Rows that nobody else goes over, from the first to before the last, until none are left."""
+    head = carray(job, (3,), np.int64)
+    while True:
+        first = claim(job)
+        if first >= head[1]:
+            return
+        yield first, min(first + head[2], head[1])
+
+
+@code
+def at(typing_context: Any, address: Any) -> Any:
+    """An address as a pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.int64), generate
+
+
+@code
+def bits_of(typing_context: Any, value: Any) -> Any:
+    """The bits of a float."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.int32(types.float32), generate
+
+
+@code
+def float_of(typing_context: Any, bits: Any) -> Any:
+    """The float with these bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
+
+
+@njit(inline="always", cache=True)
+def exp(x: Any) -> Any:
+    """exp(x) to two units in the last place; 0 for what is below -87, exp(87) for what is above, and NaN for NaN.
+
+    Source: 2^n exp(r) with |r| <= log(2) / 2, as in Cephes' expf, whose polynomial it is.
+    """
+    held = F(FAINT) if x < F(FAINT) else x
+    held = F(-FAINT) if held > F(-FAINT) else held
+    n = np.rint(held * F(1.44269504))
+    r = held - n * F(0.693359375)
+    r = r + n * F(2.12194440e-4)
+    p = F(1.9875691500e-4)
+    p = p * r + F(1.3981999507e-3)
+    p = p * r + F(8.3334519073e-3)
+    p = p * r + F(4.1665795894e-2)
+    p = p * r + F(1.6666665459e-1)
+    p = p * r + F(5.0000001201e-1)
+    y = (p * r * r + r + F(1.0)) * float_of(Z((Z(n) + Z(127)) << Z(23)))
+    return F(0.0) if x < F(FAINT) else y
+
+
+@njit(inline="always", cache=True)
+def order(x: Any) -> Any:
+    """An integer that is larger for larger floats: maxima of integers become vector code, those of floats do not."""
+    bits = bits_of(x)
+    return Z(bits ^ Z((bits >> Z(31)) & Z(0x7FFFFFFF)))
+
+
+@njit(inline="always", cache=True)
+def unorder(key: Any) -> Any:
+    return float_of(Z(key ^ Z((key >> Z(31)) & Z(0x7FFFFFFF))))
+
+
+def word(number: float) -> int:
+    """The bits of a float32 as an integer."""
+    return int(np.float32(number).view(np.int32))
