@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.models import quantize, quantized
+from sfumato.models import integers, quantize
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
+from sfumato.models.integers import IntegerTable, multiplies_integers
 from sfumato.models.moe import MoEConfig
 from sfumato.models.operations import TORCH, compiled, use
 from sfumato.models.quantize import quantize_model
@@ -22,12 +23,10 @@ from sfumato.models.quantized import (
     QUANTIZATIONS,
     Float8Product,
     IntegerProduct,
-    IntegerTable,
     Quantization,
     QuantizedLinear,
     QuantizedWeight,
     grouped_product,
-    multiplies_integers,
     project,
 )
 from sfumato.spec import GenerationSpec
@@ -197,6 +196,7 @@ def test_matrices_that_a_gpu_does_not_multiply_stay_floats(make_decoder: Callabl
 def test_linears_of_one_input_are_one_product_and_alone_its_parts():
     torch.manual_seed(0)
     held = hold([torch.nn.Linear(16, size) for size in (6, 3)])
+    alone = [linear.weight.dequantized() for linear in held]
     product = IntegerProduct(held, torch.ones(16))
     for linear in held:
         linear.product = product
@@ -204,8 +204,11 @@ def test_linears_of_one_input_are_one_product_and_alone_its_parts():
     together = TORCH.parts(project(x, *held), x)
     assert all(torch.equal(linear(x), out) for linear, out in zip(held, together, strict=True))
     assert torch.equal(project(x, held[1])[0], together[1])
-    memory = {linear.weight.levels.untyped_storage().data_ptr() for linear in held}
-    assert memory == {product.levels_OI.untyped_storage().data_ptr()}
+    # Who shares a product holds nothing of its own, and gives what was held.
+    assert not any(linear.weight.levels.numel() for linear in held)
+    assert product.levels_OI.shape == (9, 16)
+    weights = [linear.weight.dequantized() for linear in held]
+    assert all(torch.equal(weight, before) for weight, before in zip(weights, alone, strict=True))
 
 
 @needs_integers
@@ -248,15 +251,16 @@ def test_a_cpu_whose_products_overflow_multiplies_floats(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-@pytest.fixture(params=[True, False], ids=["packed", "plain"])
-def packs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param and not quantized._packs():
-        pytest.skip("nothing is packed on this CPU")
-    monkeypatch.setattr(quantized, "_packs", lambda: request.param)
+@pytest.fixture(params=["ordered", "plain"])
+def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "ordered" and isinstance(integers.integer_matrix(torch.ones(1, 1).char()), integers._Plain):
+        pytest.skip("this CPU has no order of its own")
+    if request.param == "plain":
+        monkeypatch.setattr(integers, "integer_matrix", lambda levels_OI, means=False: integers._Plain(levels_OI))
 
 
 @needs_integers
-@pytest.mark.usefixtures("packs")
+@pytest.mark.usefixtures("matrices")
 @pytest.mark.parametrize("cap", [None, 2.0])
 def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
     generator = torch.Generator().manual_seed(0)
@@ -277,7 +281,7 @@ def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
 
 
 @needs_integers
-@pytest.mark.usefixtures("packs")
+@pytest.mark.usefixtures("matrices")
 def test_sums_of_digits_are_the_same_in_torch_and_in_loops():
     generator = torch.Generator().manual_seed(0)
     weight_VD = torch.randn(700, 24, generator=generator) * torch.rand(700, 1, generator=generator)

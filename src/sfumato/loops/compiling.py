@@ -64,22 +64,33 @@ _start_team = _team()
 
 
 class Loop:
-    """A compiled function over a job: numbers of rows that threads claim, then addresses and sizes."""
+    """A compiled function over a job: numbers of the rows that threads claim, and of threads; addresses and sizes."""
 
     def __init__(self, function: Any) -> None:
         self.address = function.address
         self._alone = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function.address)
 
-    def __call__(self, num_rows: int, num_elements: int, *rest: int) -> None:
+    def __call__(self, num_rows: int, num_elements: int, *rest: int) -> Any:
+        """Run it.
+
+        Args:
+            num_rows: what threads claim parts of.
+            num_elements: how much there is to do, in what one of a norm is.
+            rest: what else the function asks for.
+
+        Returns:
+            The job, in whose place 3 it says how many threads claimed a seat.
+        """
         threads = 1 if _start_team is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
         part = num_rows if threads < 2 else -(-num_rows // (threads * _PARTS))
-        job = (ctypes.c_int64 * (3 + len(rest)))(0, num_rows, part, *rest)
+        job = (ctypes.c_int64 * (4 + len(rest)))(0, num_rows, part, 0, *rest)
         if _recording.calls is not None:
             _recording.calls.append(partial(self._run, job, threads))
         self._run(job, threads)
+        return job
 
     def _run(self, job: Any, threads: int) -> None:
-        job[0] = 0
+        job[0] = job[3] = 0
         if threads < 2:
             self._alone(job)
         else:
@@ -119,6 +130,18 @@ def claim(typing_context: Any, job: Any) -> Any:
         head = builder.bitcast(arguments[0], word.as_pointer())
         part = builder.load(builder.gep(head, [ir.Constant(word, 2)]))
         return builder.atomic_rmw("add", head, part, "monotonic")
+
+    return types.int64(types.voidptr), generate
+
+
+@code
+def claim_seat(typing_context: Any, job: Any) -> Any:
+    """How many threads have asked before: a number for each, below that of all threads that run the job."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        seats = builder.gep(builder.bitcast(arguments[0], word.as_pointer()), [ir.Constant(word, 3)])
+        return builder.atomic_rmw("add", seats, ir.Constant(word, 1), "monotonic")
 
     return types.int64(types.voidptr), generate
 

@@ -36,10 +36,10 @@ def _norm_rows(first: int, last: int, x_NI: Array, weight_I: Array, eps: float, 
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _norm(job: Any) -> None:
-    head = carray(job, (8,), np.int64)
-    num_rows, size = head[1], head[3]
-    x_NI, out_NI = carray(at(head[4]), (num_rows, size), F), carray(at(head[7]), (num_rows, size), F)
-    weight_I, eps = carray(at(head[5]), (size,), F), float_of(Z(head[6]))
+    head = carray(job, (9,), np.int64)
+    num_rows, size = head[1], head[4]
+    x_NI, out_NI = carray(at(head[5]), (num_rows, size), F), carray(at(head[8]), (num_rows, size), F)
+    weight_I, eps = carray(at(head[6]), (size,), F), float_of(Z(head[7]))
     for first, last in parts(job):
         _norm_rows(first, last, x_NI, weight_I, eps, out_NI)
 
@@ -67,12 +67,12 @@ def _rotate_rows(first: int, last: int, x_NS: Array, cos_NF: Array, sin_NF: Arra
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _rotate(job: Any) -> None:
-    head = carray(job, (11,), np.int64)
-    num_rows, num_heads, size, turned, stride = head[1], head[3], head[4], head[5], head[6]
+    head = carray(job, (12,), np.int64)
+    num_rows, num_heads, size, turned, stride = head[1], head[4], head[5], head[6], head[7]
     # Rows may stand among others: the last one ends where its heads do, not a stride further.
-    x_NS = carray(at(head[7]), (num_rows, stride), F)
-    cos_NF, sin_NF = carray(at(head[8]), (num_rows, turned), F), carray(at(head[9]), (num_rows, turned), F)
-    out_NHE = carray(at(head[10]), (num_rows, num_heads, size), F)
+    x_NS = carray(at(head[8]), (num_rows, stride), F)
+    cos_NF, sin_NF = carray(at(head[9]), (num_rows, turned), F), carray(at(head[10]), (num_rows, turned), F)
+    out_NHE = carray(at(head[11]), (num_rows, num_heads, size), F)
     for first, last in parts(job):
         _rotate_rows(first, last, x_NS, cos_NF, sin_NF, out_NHE)
 
@@ -98,12 +98,12 @@ def _gate_rows(first: int, last: int, gate_NS: Array, up_NS: Array, size: int, k
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _gate(job: Any) -> None:
-    head = carray(job, (9,), np.int64)
-    num_rows, size, stride = head[1], head[3], head[4]
-    gate_NS, up_NS = carray(at(head[6]), (num_rows, stride), F), carray(at(head[7]), (num_rows, stride), F)
-    out_NI = carray(at(head[8]), (num_rows, size), F)
+    head = carray(job, (10,), np.int64)
+    num_rows, size, stride = head[1], head[4], head[5]
+    gate_NS, up_NS = carray(at(head[7]), (num_rows, stride), F), carray(at(head[8]), (num_rows, stride), F)
+    out_NI = carray(at(head[9]), (num_rows, size), F)
     for first, last in parts(job):
-        _gate_rows(first, last, gate_NS, up_NS, size, head[5], out_NI)
+        _gate_rows(first, last, gate_NS, up_NS, size, head[6], out_NI)
 
 
 @njit(inline="always", cache=True)
@@ -128,10 +128,10 @@ def _round_rows(first: int, last: int, x_NI: Array, factor_I: Array, levels_NI: 
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _round(job: Any) -> None:
-    head = carray(job, (8,), np.int64)
-    num_rows, size = head[1], head[3]
-    x_NI, factor_I = carray(at(head[4]), (num_rows, size), F), carray(at(head[5]), (size,), F)
-    levels_NI, scale_N = carray(at(head[6]), (num_rows, size), np.int8), carray(at(head[7]), (num_rows,), F)
+    head = carray(job, (9,), np.int64)
+    num_rows, size = head[1], head[4]
+    x_NI, factor_I = carray(at(head[5]), (num_rows, size), F), carray(at(head[6]), (size,), F)
+    levels_NI, scale_N = carray(at(head[7]), (num_rows, size), np.int8), carray(at(head[8]), (num_rows,), F)
     for first, last in parts(job):
         _round_rows(first, last, x_NI, factor_I, levels_NI, scale_N)
 
@@ -152,11 +152,11 @@ def _scale_rows(
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _scale(job: Any) -> None:
-    head = carray(job, (9,), np.int64)
-    num_rows, size = head[1], head[3]
-    product_NO, scale_N = carray(at(head[4]), (num_rows, size), Z), carray(at(head[5]), (num_rows,), F)
-    scales_O, bias_O = carray(at(head[6]), (size,), F), carray(at(head[7]), (size,), F)
-    out_NO = carray(at(head[8]), (num_rows, size), F)
+    head = carray(job, (10,), np.int64)
+    num_rows, size = head[1], head[4]
+    product_NO, scale_N = carray(at(head[5]), (num_rows, size), Z), carray(at(head[6]), (num_rows,), F)
+    scales_O, bias_O = carray(at(head[7]), (size,), F), carray(at(head[8]), (size,), F)
+    out_NO = carray(at(head[9]), (num_rows, size), F)
     for first, last in parts(job):
         _scale_rows(first, last, product_NO, scale_N, scales_O, bias_O, out_NO)
 
@@ -198,13 +198,13 @@ def _add_norm_rows(
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _add_norm(job: Any) -> None:
-    head = carray(job, (16,), np.int64)
-    num_rows, size, adds, eps = head[1], head[3], head[4], float_of(Z(head[5]))
-    x_NI, product_NI = carray(at(head[6]), (num_rows, size), F), carray(at(head[7]), (num_rows, size), Z)
-    scale_N, scales_I = carray(at(head[8]), (num_rows,), F), carray(at(head[9]), (size,), F)
-    bias_I, weight_I = carray(at(head[10]), (size,), F), carray(at(head[11]), (size,), F)
-    factor_I, sums_NI = carray(at(head[12]), (size,), F), carray(at(head[13]), (num_rows, size), F)
-    levels_NI, out_N = carray(at(head[14]), (num_rows, size), np.int8), carray(at(head[15]), (num_rows,), F)
+    head = carray(job, (17,), np.int64)
+    num_rows, size, adds, eps = head[1], head[4], head[5], float_of(Z(head[6]))
+    x_NI, product_NI = carray(at(head[7]), (num_rows, size), F), carray(at(head[8]), (num_rows, size), Z)
+    scale_N, scales_I = carray(at(head[9]), (num_rows,), F), carray(at(head[10]), (size,), F)
+    bias_I, weight_I = carray(at(head[11]), (size,), F), carray(at(head[12]), (size,), F)
+    factor_I, sums_NI = carray(at(head[13]), (size,), F), carray(at(head[14]), (num_rows, size), F)
+    levels_NI, out_N = carray(at(head[15]), (num_rows, size), np.int8), carray(at(head[16]), (num_rows,), F)
     for first, last in parts(job):
         given = (x_NI, product_NI, scale_N, scales_I, bias_I)
         _add_norm_rows(first, last, adds, *given, weight_I, eps, factor_I, sums_NI, levels_NI, out_N)
@@ -235,15 +235,15 @@ def _head_rows(
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _heads(job: Any) -> None:
-    head = carray(job, (17,), np.int64)
-    num_rows, num_queries, num_keys, num_values, size, turned = head[1], head[3], head[4], head[5], head[6], head[7]
+    head = carray(job, (18,), np.int64)
+    num_rows, num_queries, num_keys, num_values, size, turned = head[1], head[4], head[5], head[6], head[7], head[8]
     width = (num_queries + num_keys + num_values) * size
-    product_NO, scale_N = carray(at(head[8]), (num_rows, width), Z), carray(at(head[9]), (num_rows,), F)
-    scales_O, bias_O = carray(at(head[10]), (width,), F), carray(at(head[11]), (width,), F)
-    cos_NF, sin_NF = carray(at(head[12]), (num_rows, turned), F), carray(at(head[13]), (num_rows, turned), F)
-    queries_NHE = carray(at(head[14]), (num_rows, num_queries, size), F)
-    keys_NGE = carray(at(head[15]), (num_rows, num_keys, size), F)
-    values_NS = carray(at(head[16]), (num_rows, num_values * size), F)
+    product_NO, scale_N = carray(at(head[9]), (num_rows, width), Z), carray(at(head[10]), (num_rows,), F)
+    scales_O, bias_O = carray(at(head[11]), (width,), F), carray(at(head[12]), (width,), F)
+    cos_NF, sin_NF = carray(at(head[13]), (num_rows, turned), F), carray(at(head[14]), (num_rows, turned), F)
+    queries_NHE = carray(at(head[15]), (num_rows, num_queries, size), F)
+    keys_NGE = carray(at(head[16]), (num_rows, num_keys, size), F)
+    values_NS = carray(at(head[17]), (num_rows, num_values * size), F)
     for first, last in parts(job):
         given = (product_NO, scale_N, scales_O, bias_O)
         _head_rows(first, last, *given, cos_NF, sin_NF, queries_NHE, keys_NGE, values_NS)
@@ -272,12 +272,12 @@ def _gate_round_rows(
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _gate_round(job: Any) -> None:
-    head = carray(job, (12,), np.int64)
-    num_rows, size, kind = head[1], head[3], head[4]
-    product_NO, scale_N = carray(at(head[5]), (num_rows, 2 * size), Z), carray(at(head[6]), (num_rows,), F)
-    scales_O, bias_O = carray(at(head[7]), (2 * size,), F), carray(at(head[8]), (2 * size,), F)
-    factor_I, levels_NI = carray(at(head[9]), (size,), F), carray(at(head[10]), (num_rows, size), np.int8)
-    out_N = carray(at(head[11]), (num_rows,), F)
+    head = carray(job, (13,), np.int64)
+    num_rows, size, kind = head[1], head[4], head[5]
+    product_NO, scale_N = carray(at(head[6]), (num_rows, 2 * size), Z), carray(at(head[7]), (num_rows,), F)
+    scales_O, bias_O = carray(at(head[8]), (2 * size,), F), carray(at(head[9]), (2 * size,), F)
+    factor_I, levels_NI = carray(at(head[10]), (size,), F), carray(at(head[11]), (num_rows, size), np.int8)
+    out_N = carray(at(head[12]), (num_rows,), F)
     for first, last in parts(job):
         given = (product_NO, scale_N, scales_O, bias_O)
         _gate_round_rows(first, last, kind, *given, factor_I, levels_NI, out_N)

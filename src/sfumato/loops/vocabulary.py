@@ -32,8 +32,6 @@ from sfumato.loops.compiling import (
 )
 
 _DIGIT = 127
-# What the second digit of a rounded number counts for: the rest after the first is at most a half.
-_SECOND = 254
 _BLOCK = 256
 # Tensors in memory that stays: smaller ones are found again by the allocator, larger ones would be missed elsewhere.
 _LEAST_KEPT, _MOST_KEPT = 2**20, 2**27
@@ -61,32 +59,13 @@ def _digit_rows(first: int, last: int, probs_NS: Array, factor_V: Array, high_NV
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _digits(job: Any) -> None:
-    head = carray(job, (8,), np.int64)
-    num_rows, size, stride = head[1], head[3], head[4]
-    probs_NS, factor_V = carray(at(head[5]), (num_rows, stride), F), carray(at(head[6]), (size,), F)
-    digits_MV = carray(at(head[7]), (2 * num_rows, size), np.int8)
+    head = carray(job, (9,), np.int64)
+    num_rows, size, stride = head[1], head[4], head[5]
+    probs_NS, factor_V = carray(at(head[6]), (num_rows, stride), F), carray(at(head[7]), (size,), F)
+    digits_MV = carray(at(head[8]), (2 * num_rows, size), np.int8)
     for first, last in parts(job):
         last, high_NV, low_NV = last, digits_MV[:num_rows], digits_MV[num_rows:]
         _digit_rows(first, last, probs_NS, factor_V, high_NV, low_NV)
-
-
-@njit(fastmath=SUMS, error_model="numpy", cache=True)
-def _join_rows(first: int, last: int, high_NO: Array, low_NO: Array, scale_N: Array, out_NS: Array) -> None:
-    for n in range(first, last):
-        high_O, low_O, out_O, scale = high_NO[n], low_NO[n], out_NS[n], scale_N[n]
-        for o in range(len(high_O)):
-            out_O[o] = (high_O[o] + low_O[o] * F(1 / _SECOND)) * scale
-
-
-@cfunc(types.void(types.voidptr), cache=True)
-def _join(job: Any) -> None:
-    head = carray(job, (8,), np.int64)
-    num_rows, size, stride = head[1], head[3], head[4]
-    product_MO, scale_N = carray(at(head[5]), (2 * num_rows, size), F), carray(at(head[6]), (num_rows,), F)
-    out_NS = carray(at(head[7]), (num_rows, stride), F)
-    for first, last in parts(job):
-        last, high_NO, low_NO = last, product_MO[:num_rows], product_MO[num_rows:]
-        _join_rows(first, last, high_NO, low_NO, scale_N, out_NS)
 
 
 @njit(inline="always", cache=True)
@@ -133,11 +112,11 @@ def _refine_rows(
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _refine(job: Any) -> None:
-    head = carray(job, (11,), np.int64)
-    num_rows, size, width = head[1], head[3], head[4]
-    error, cap = float_of(Z(head[5])), float_of(Z(head[6]))
-    logits_NV, x_ND = carray(at(head[7]), (num_rows, size), F), carray(at(head[8]), (num_rows, width), F)
-    weight_VD, scales_V = carray(at(head[9]), (size, width), F), carray(at(head[10]), (size,), F)
+    head = carray(job, (12,), np.int64)
+    num_rows, size, width = head[1], head[4], head[5]
+    error, cap = float_of(Z(head[6])), float_of(Z(head[7]))
+    logits_NV, x_ND = carray(at(head[8]), (num_rows, size), F), carray(at(head[9]), (num_rows, width), F)
+    weight_VD, scales_V = carray(at(head[10]), (size, width), F), carray(at(head[11]), (size,), F)
     for first, last in parts(job):
         _refine_rows(first, last, logits_NV, x_ND, weight_VD, scales_V, error, cap)
 
@@ -234,23 +213,23 @@ def _read_rows(
 
 @cfunc(types.void(types.voidptr), cache=True)
 def _read(job: Any) -> None:
-    head = carray(job, (18,), np.int64)
-    num_rows, size, num_bans, mask_id, kind = head[1], head[3], head[4], head[5], head[6]
-    logits_NV, scale_N = carray(at(head[7]), (num_rows, size), F), carray(at(head[8]), (num_rows,), F)
-    banned_RV = carray(at(head[9]), (num_bans, size), np.bool_)
-    ban_N = carray(at(head[10]), (num_rows,), np.int64)
-    u_N, greedy_N = carray(at(head[11]), (num_rows,), F), carray(at(head[12]), (num_rows,), np.bool_)
-    tokens_2N, numbers_4N = carray(at(head[13]), (2, num_rows), np.int64), carray(at(head[14]), (4, num_rows), F)
+    head = carray(job, (19,), np.int64)
+    num_rows, size, num_bans, mask_id, kind = head[1], head[4], head[5], head[6], head[7]
+    logits_NV, scale_N = carray(at(head[8]), (num_rows, size), F), carray(at(head[9]), (num_rows,), F)
+    banned_RV = carray(at(head[10]), (num_bans, size), np.bool_)
+    ban_N = carray(at(head[11]), (num_rows,), np.int64)
+    u_N, greedy_N = carray(at(head[12]), (num_rows,), F), carray(at(head[13]), (num_rows,), np.bool_)
+    tokens_2N, numbers_4N = carray(at(head[14]), (2, num_rows), np.int64), carray(at(head[15]), (4, num_rows), F)
     # One place for either kind.
-    out_NV, digits_MV = carray(at(head[15]), (num_rows, size), F), carray(at(head[15]), (2 * num_rows, size), np.int8)
-    factor_V = carray(at(head[16]), (size,), F)
+    out_NV, digits_MV = carray(at(head[16]), (num_rows, size), F), carray(at(head[16]), (2 * num_rows, size), np.int8)
+    factor_V = carray(at(head[17]), (size,), F)
     high_NV, low_NV = digits_MV[:num_rows], digits_MV[num_rows:]
     for first, last in parts(job):
         reading = (logits_NV, scale_N, banned_RV, ban_N, mask_id, u_N, greedy_N, tokens_2N, numbers_4N)
         _read_rows(first, last, *reading, kind, out_NV, high_NV, low_NV, factor_V)
 
 
-_DIGITS, _JOIN, _REFINE, _READ = Loop(_digits), Loop(_join), Loop(_refine), Loop(_read)
+_DIGITS, _REFINE, _READ = Loop(_digits), Loop(_refine), Loop(_read)
 
 
 def digits(probs_NV: Tensor, factor_V: Tensor) -> Tensor:
@@ -269,20 +248,6 @@ def digits(probs_NV: Tensor, factor_V: Tensor) -> Tensor:
     tensors = (probs_NV, factor_V, digits_MV)
     _DIGITS(num_rows, 2 * probs_NV.numel(), size, stride, *(x.data_ptr() for x in tensors))
     return digits_MV
-
-
-def join(product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
-    """Products of two digits, the second counting for a 254th of the first, as one.
-
-    Args:
-        product_MO: contiguous; those of the first digits and then of the second ones.
-        scale_N: of rows.
-        out_NO: receives it; rows may stand apart.
-    """
-    num_rows, size = out_NO.shape
-    stride = out_NO.stride(0) if num_rows > 1 else size
-    tensors = (product_MO, scale_N, out_NO)
-    _JOIN(num_rows, out_NO.numel(), size, stride, *(x.data_ptr() for x in tensors))
 
 
 def refine(

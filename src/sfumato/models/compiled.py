@@ -83,10 +83,6 @@ class CompiledOperations(FusedOperations):
     def empty(self, num_rows: int, size: int, like: Tensor) -> Tensor:
         return vocabulary.empty(num_rows, size) if like.device.type == "cpu" else super().empty(num_rows, size, like)
 
-    def join(self, product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
-        go = vocabulary.join if rows.takes(product_MO, scale_N, out_NO) else super().join
-        go(product_MO, scale_N, out_NO)
-
     def refine(
         self,
         logits_NV: Tensor,

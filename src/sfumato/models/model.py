@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.models.attention import Attention, KVPool
+from sfumato.models.integers import IntegerTable
 from sfumato.models.operations import TORCH, Operations
-from sfumato.models.quantized import IntegerTable
 
 
 class ModelConfig(Protocol):

@@ -207,17 +207,6 @@ class Operations:
         """A float32 tensor on the device of another, for what a step makes and leaves."""
         return like.new_empty(num_rows, size, dtype=torch.float32)
 
-    def join(self, product_MO: Tensor, scale_N: Tensor, out_NO: Tensor) -> None:
-        """Products of two digits, the second counting for a 254th of the first, as one.
-
-        Args:
-            product_MO: float32, those of the first digits and then of the second ones.
-            scale_N: of rows.
-            out_NO: float32; receives it.
-        """
-        high_NO, low_NO = product_MO.chunk(2)
-        torch.add(high_NO, low_NO, alpha=1 / SECOND_DIGIT, out=out_NO).mul_(scale_N.unsqueeze(-1))
-
     def refine(
         self,
         logits_NV: Tensor,

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.models.attention import AttentionSpec
+from sfumato.models.integers import IntegerTable, multiplies_integers
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
 from sfumato.models.operations import compiled, on_gpu, use
@@ -21,13 +22,11 @@ from sfumato.models.quantized import (
     FLOAT8_SIDES,
     Float8Product,
     IntegerProduct,
-    IntegerTable,
     Quantization,
     QuantizedLinear,
     QuantizedWeight,
     SharedProduct,
     multiplies_float8,
-    multiplies_integers,
 )
 
 _LOG = logging.getLogger(__name__)

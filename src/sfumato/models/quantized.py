@@ -3,18 +3,16 @@
 One mechanism for linears and experts: rows are cut into groups along the input, each group has one scale, and the float
 weight is made again where it is used. Embeddings, heads, routers and norms stay as they are.
 
-Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply what is held.
-Integers are several times faster on CPUs that can (AVX-512 VNNI, AMX); logits and soft embeddings are then products of
-integers too (`IntegerTable`). Floats of 8 bits are what GPUs multiply twice as fast as those of 16, from half the
-memory.
+Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply what is held:
+integers on a CPU (`sfumato.models.integers`), or floats of 8 bits, which GPUs multiply twice as fast as those of 16,
+from half the memory.
 """
 
-# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions, V vocabulary, D model
+# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions
 
 from __future__ import annotations
 
 import abc
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,10 +23,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import CheckpointError, ConfigError, unknown
+from sfumato.models.integers import integer_matrix
 from sfumato.models.operations import (
-    DIGIT,
     LARGEST_FLOAT8,
-    SECOND_DIGIT,
     TORCH,
     Operations,
     Rounded,
@@ -37,12 +34,6 @@ from sfumato.models.operations import (
 
 Bits = Literal[4, 8]
 Arithmetic = Literal["float", "int8", "float8"]
-# Four standard deviations of what rounding a row of the matrix does to a logit, which are scale * |x| / sqrt(12) each.
-_UNSURE = 4 / 12**0.5
-# Tokens whose logits are one product.
-_COLUMNS = 4096
-# What stands for 0 in integers without sign.
-_ZERO = 128
 # What GPUs want the sides of a matrix of floats of 8 bits to be multiples of.
 FLOAT8_SIDES = 16
 
@@ -120,6 +111,7 @@ class QuantizedWeight(nn.Module):
         kind = torch.float8_e4m3fn if self.is_float else torch.int8 if self.bits == 8 else torch.uint8
         self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device=device))
         self.register_buffer("scales", torch.empty(*leading, num_inputs // self.group, device=device))
+        self._elsewhere: tuple[SharedProduct, slice] | None = None
 
     def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
         """Take in float values, all of them or those of some rows.
@@ -139,6 +131,11 @@ class QuantizedWeight(nn.Module):
             levels = shifted[..., 0::2] | (shifted[..., 1::2] << 4)
         self.levels[place], self.scales[place] = levels, scales
 
+    def hand_over(self, product: SharedProduct, first: int, last: int) -> None:
+        """Have rows of a matrix that others hold be the integers from now on."""
+        self.levels = self.levels.new_empty(0)
+        self._elsewhere = product, slice(first, last)
+
     def __getitem__(self, index: int) -> Tensor:
         """The float weight at one index of the first dimension."""
         return self._float(self.levels[index], self.scales[index])
@@ -148,7 +145,10 @@ class QuantizedWeight(nn.Module):
 
     def dequantized(self) -> Tensor:
         """The whole float weight."""
-        return self._float(self.levels, self.scales)
+        if self._elsewhere is None:
+            return self._float(self.levels, self.scales)
+        product, rows = self._elsewhere
+        return self._float(product.levels_OI[rows], self.scales)
 
     def _float(self, levels: Tensor, scales: Tensor) -> Tensor:
         if self.bits == 4:
@@ -182,7 +182,6 @@ class SharedProduct(nn.Module, abc.ABC):
         linears: their weights, in 8 bits and whole rows, are parts of that matrix from now on.
     """
 
-    levels_OI: Tensor
     scales_O: Tensor
     bias_O: Tensor
 
@@ -192,7 +191,6 @@ class SharedProduct(nn.Module, abc.ABC):
         self.linears = tuple(linears)
         self.operations: Operations = TORCH
         weights = [linear.weight for linear in linears]
-        self.register_buffer("levels_OI", torch.cat([weight.levels for weight in weights]), persistent=False)
         self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
         biases = [
             weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
@@ -201,13 +199,25 @@ class SharedProduct(nn.Module, abc.ABC):
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
         self.sizes = [len(weight) for weight in weights]
-        for weight, levels in zip(weights, torch.split(self.levels_OI, self.sizes), strict=True):
-            weight.levels = levels
+        self.hold(torch.cat([weight.levels for weight in weights]))
+        first = 0
+        for weight, size in zip(weights, self.sizes, strict=True):
+            weight.hand_over(self, first, first + size)
+            first += size
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """The output of each linear."""
         out_NO = self.multiply(x.flatten(0, -2)).to(x.dtype)
         return torch.split(out_NO.view(*x.shape[:-1], out_NO.shape[-1]), self.sizes, dim=-1)
+
+    @property
+    @abc.abstractmethod
+    def levels_OI(self) -> Tensor:
+        """The matrix."""
+
+    @abc.abstractmethod
+    def hold(self, levels_OI: Tensor) -> None:
+        """Take in the matrix."""
 
     @abc.abstractmethod
     def multiply(self, x_NI: Tensor) -> Tensor:
@@ -230,7 +240,13 @@ class IntegerProduct(SharedProduct):
             linear.weight.put((), linear.weight.dequantized() * smooth_I)
         super().__init__(linears)
         self.register_buffer("unsmooth_I", 1.0 / smooth_I, persistent=False)
-        self._levels_IO = self.levels_OI.T
+
+    @property
+    def levels_OI(self) -> Tensor:
+        return self._matrix.levels_OI
+
+    def hold(self, levels_OI: Tensor) -> None:
+        self._matrix = integer_matrix(levels_OI)
 
     def multiply(self, x_NI: Tensor) -> Tensor:
         return self.operations.floats(self.unscaled(x_NI), x_NI)
@@ -239,24 +255,25 @@ class IntegerProduct(SharedProduct):
         """The product with the whole matrix, of inputs or of what they were rounded to, as `unsmooth_I` asks."""
         if isinstance(x, Tensor):
             x = self.operations.round_rows(x.flatten(0, -2), self.unsmooth_I)
-        product_NO = torch._int_mm(x.levels_NI, self._levels_IO)
-        return Unscaled(product_NO, x.scale_N, self.scales_O, self.bias_O, self.sizes)
+        return Unscaled(self._matrix.multiply(x.levels_NI), x.scale_N, self.scales_O, self.bias_O, self.sizes)
 
 
 class Float8Product(SharedProduct):
     """Of floats of 8 bits, which need no smoothing: a small one is as exact as a large one."""
 
+    _levels_OI: Tensor
+
+    @property
+    def levels_OI(self) -> Tensor:
+        return self._levels_OI
+
+    def hold(self, levels_OI: Tensor) -> None:
+        self.register_buffer("_levels_OI", levels_OI, persistent=False)
+
     def multiply(self, x_NI: Tensor) -> Tensor:
         levels_NI, scale_N = self.operations.round_floats(x_NI)
         out_NO = float8_product(levels_NI, scale_N, self.levels_OI, self.scales_O, x_NI.dtype)
         return out_NO + self.bias_O if self.has_bias else out_NO
-
-
-@functools.cache
-def multiplies_integers(device: torch.device) -> bool:
-    """Whether products of integers of 8 bits are exact: on CPUs of x86 without VNNI sums of two of them overflow."""
-    most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
-    return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
 
 
 def multiplies_float8(device: torch.device) -> bool:
@@ -353,121 +370,3 @@ def _one_by_one(
     pairs = itertools.pairwise([0, *end_X.tolist()])
     parts = [product(slice(a, b), i) for i, (a, b) in enumerate(pairs) if a < b]
     return torch.cat(parts) if parts else x_MI.new_empty(0, weight_XOI.shape[1])
-
-
-@functools.cache
-def _packs() -> bool:
-    """Whether oneDNN is given matrices once, in the order in which it multiplies them.
-
-    With AMX it would spend more on ordering them than on a product with few rows; without VNNI it is slower at this.
-    """
-    if not getattr(torch.cpu, "_is_vnni_supported", bool)():
-        return False
-    levels_OI, digits_NI = torch.full((19, 10), DIGIT, dtype=torch.int8), torch.full((6, 10), 255, dtype=torch.uint8)
-    levels_OI[3:] = torch.arange(160, dtype=torch.int8).view(16, 10)
-    try:
-        found_NO = _Packed(levels_OI, torch.ones(19), zero=_ZERO)(digits_NI)
-    except (AttributeError, RuntimeError):
-        return False
-    return torch.equal(found_NO, (digits_NI.float() - _ZERO) @ levels_OI.float().T)
-
-
-class _Packed:
-    """A matrix of integers with a scale for each row, as oneDNN wants it; what is rounded is without sign."""
-
-    def __init__(self, levels_OI: Tensor, scales_O: Tensor, *, zero: int) -> None:
-        self._matrix = torch.ops.onednn.qlinear_prepack(levels_OI.contiguous(), None)
-        self._scales_O, self._zero_O, self._zero = scales_O, torch.zeros(len(scales_O), dtype=torch.int32), zero
-
-    def __call__(self, digits_NI: Tensor) -> Tensor:
-        matrix = (self._matrix, self._scales_O, self._zero_O, None)
-        out_NO: Tensor = torch.ops.onednn.qlinear_pointwise(
-            digits_NI, 1.0, self._zero, *matrix, 1.0, 0, torch.float32, "none", [], ""
-        )
-        return out_NO
-
-
-class _Plain:
-    """The same as it is."""
-
-    def __init__(self, levels_OI: Tensor, scales_O: Tensor, *, zero: int) -> None:
-        self._levels_OI, self._scales_O, self._zero = levels_OI, scales_O, zero
-
-    def __call__(self, digits_NI: Tensor) -> Tensor:
-        # From 0 to 255, or from 0 to 127: less the zero they are integers with a sign.
-        signed_NI = (digits_NI - self._zero).view(torch.int8) if self._zero else digits_NI.view(torch.int8)
-        return torch._int_mm(signed_NI, self._levels_OI.T) * self._scales_O
-
-
-class IntegerTable(nn.Module):
-    """An embedding matrix in 8 bits, with a scale for each token, for the two products that go over all of it.
-
-    Hidden states and probabilities have two digits in them, each an integer matrix of its own, so that what is rounded
-    is the matrix alone. A mean of many embeddings evens that out. Of logits, those are computed anew in floats that may
-    be the highest.
-
-    Args:
-        weight_VD: the matrix.
-        logits, means: what is to be made with it.
-    """
-
-    scales_V: Tensor
-    most: Tensor
-    share_V: Tensor
-
-    def __init__(self, weight_VD: Tensor, *, logits: bool = True, means: bool = True) -> None:
-        super().__init__()
-        self.operations: Operations = TORCH
-        weight_VD = weight_VD.detach()
-        tiny = torch.finfo(torch.float32).tiny
-        scales_V = (weight_VD.abs().amax(1).float() / DIGIT).clamp_min(tiny)
-        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
-        # In parts, so that no second copy in floats is made.
-        rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
-        for part_VD, part_V, into_VD in zip(*rows, strict=True):
-            into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
-        self.register_buffer("scales_V", scales_V, persistent=False)
-        self.register_buffer("most", scales_V.max(), persistent=False)
-        self.register_buffer("share_V", scales_V / self.most, persistent=False)
-        kind = _Packed if levels_VD.device.type == "cpu" and _packs() else _Plain
-        self._to_logits: list[_Packed | _Plain] = []
-        self._to_mean: _Packed | _Plain | None = None
-        if logits:
-            # Some columns at a time, whose products stay in the cache until they are joined.
-            parts = (torch.split(part, _COLUMNS) for part in (levels_VD, scales_V))
-            self._to_logits = [kind(*part, zero=_ZERO) for part in zip(*parts, strict=True)]
-        if means:
-            self._to_mean = kind(levels_VD.T, scales_V.new_ones(levels_VD.shape[1]), zero=0)
-
-    def mean(self, probs_NV: Tensor) -> Tensor:
-        """Mean embeddings [N, D] under weights between 0 and 1; what is below a 32,000th counts as nothing.
-
-        Args:
-            probs_NV: weights, or what `Operations.digits` makes of them and `share_V`.
-        """
-        digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.operations.digits(probs_NV, self.share_V)
-        assert self._to_mean is not None, "it was asked for"
-        high_ND, low_ND = self._to_mean(digits_MV.view(torch.uint8)).chunk(2)
-        return high_ND.add_(low_ND, alpha=1 / DIGIT).mul_(self.most / DIGIT)
-
-    def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
-        """Products with all rows, float32.
-
-        Args:
-            x_ND: hidden states.
-            weight_VD: the matrix in floats.
-            cap: c in c tanh(logit / c); None leaves them.
-        """
-        assert self._to_logits, "it was asked for"
-        if not len(x_ND):
-            return x_ND.new_empty(0, len(self.scales_V), dtype=torch.float32)
-        x_ND = x_ND.contiguous()
-        scale_N = (x_ND.abs().amax(-1).float() / DIGIT).clamp_min_(torch.finfo(torch.float32).tiny)
-        whole_ND = x_ND / scale_N.unsqueeze(-1)
-        high_ND = whole_ND.round()
-        digits_MD = torch.cat((high_ND, ((whole_ND - high_ND) * SECOND_DIGIT).round_())).add_(_ZERO).to(torch.uint8)
-        out_NV = self.operations.empty(len(x_ND), len(self.scales_V), x_ND)
-        for product, out_NO in zip(self._to_logits, torch.split(out_NV, _COLUMNS, dim=1), strict=True):
-            self.operations.join(product(digits_MD), scale_N, out_NO)
-        self.operations.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
-        return out_NV

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +12,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.loops import compiling, rows, vocabulary
+from sfumato.loops import rows, vocabulary
 from sfumato.models.compiled import CompiledOperations
 from sfumato.models.operations import TORCH, Rounded, Unscaled
 
 # N rows, I inputs, V vocabulary
-
-
-@pytest.fixture(autouse=True)
-def no_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
-
-
-@pytest.fixture(params=[1, 2])
-def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Of the loops; with two, each thread takes a row at a time."""
-    monkeypatch.setattr(compiling, "_GRAIN", 1)
-    monkeypatch.setattr(compiling, "_PARTS", 10**6)
-    before = torch.get_num_threads()
-    torch.set_num_threads(request.param)
-    yield request.param
-    torch.set_num_threads(before)
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:

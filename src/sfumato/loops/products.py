@@ -1,0 +1,486 @@
+"""Products of integers of 8 bits, by the instructions that CPUs have for them: AMX, or VNNI of AVX-512.
+
+A matrix is put in order once: in panels of 32 outputs, in which four inputs of each stand beside each other, as either
+instruction reads them. Threads claim panels, and take all rows to each; or parts of a long sum, and take all panels to
+each. Sums are exact, and so the same by either instruction and with any number of threads.
+
+Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI and AMX, for the order.
+"""
+
+# M rows, I inputs, O outputs, P panels of them, C chunks of inputs, S threads
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import binding, ir
+from numba import cfunc, njit, types
+from numba.core import cgutils
+from numba.np.numpy_support import carray
+from torch import Tensor
+from torch.nn import functional
+
+from sfumato.loops.compiling import Array, F, Loop, Z, at, claim_seat, code, float_of, parts, word
+
+_PANEL = 32
+# Inputs that an instruction of AMX goes over; rows are padded to a multiple of it.
+_STEP = 64
+# Inputs of a part of a long sum. With 128 rows they fill a quarter of a megabyte, and panels pass by.
+_CHUNK = 2048
+# Rows that are taken to a panel at a time: more would not stay in a cache.
+_MOST_ROWS = 1024
+# Rows of a tile of AMX, and how many of them there should be.
+_TILE = 16
+_LEAST_TILED = 4
+# VNNI multiplies integers with a sign by integers without: this bit makes ones without of ones with, 128 more each.
+_FLIP = 128
+# What becomes of the sums.
+_INTEGERS, _JOINED, _SUMMED = 0, 1, 2
+
+_FEATURES = binding.get_host_cpu_features()
+_VNNI = bool(_FEATURES.get("avx512vnni"))
+_AMX = _VNNI and bool(_FEATURES.get("amx-int8"))
+
+_WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
+_LANES = ir.VectorType(_INT, 16)
+_LINE = 64
+_PRODUCT = types.void(*[types.int64] * 10)
+
+
+def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
+    return builder.call(function, arguments)
+
+
+def _pointer(builder: Any, kind: Any, *terms: Any) -> Any:
+    """To the sum of an address and some offsets."""
+    address, *offsets = terms
+    for offset in offsets:
+        address = builder.add(address, offset)
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def _fetch(builder: Any, *terms: Any) -> None:
+    """Have what is at an address brought to the cache of the second level, if there is anything."""
+    reading, level, data = _INT(0), _INT(2), _INT(1)
+    _call(builder, "llvm.prefetch.p0", ir.VoidType(), _pointer(builder, _BYTE, *terms), reading, level, data)
+
+
+def _dots(num_rows: int) -> Any:
+    """Code for so many rows and a panel by VNNI: 16 sums in each register, and 12 rows fill the registers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, width, panel, start, start_stride, out, out_stride, depth, ahead, num_ahead = arguments
+
+        def places(address: Any, stride: Any) -> list[Any]:
+            offsets = [builder.mul(stride, _WORD(row)) for row in range(num_rows)]
+            return [_pointer(builder, _LANES, address, row, _WORD(half)) for row in offsets for half in (0, _LINE)]
+
+        # In memory, as far as this code goes; the compiler has them in registers.
+        sums = [cgutils.alloca_once(builder, _LANES) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
+        for own, place in zip(sums, places(start, start_stride), strict=True):
+            builder.store(builder.load(place, align=4), own)
+        fetched = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), _WORD(2 * _LINE), _WORD(0))
+        nothing, everywhere = ir.Constant(_LANES, ir.Undefined), ir.Constant(_LANES, [0] * 16)
+        with cgutils.for_range(builder, builder.sdiv(depth, _WORD(4))) as loop:
+            panel_at, ahead_at = (builder.mul(loop.index, step) for step in (_WORD(2 * _LINE), fetched))
+            halves = []
+            for half in (0, _LINE):
+                halves.append(builder.load(_pointer(builder, _LANES, panel, panel_at, _WORD(half)), align=_LINE))
+                _fetch(builder, ahead, ahead_at, _WORD(half))
+            for row in range(num_rows):
+                place = _pointer(builder, _INT, x, builder.mul(width, _WORD(row)), builder.mul(loop.index, _WORD(4)))
+                four = builder.insert_element(nothing, builder.load(place, align=4), _INT(0))
+                fours = builder.shuffle_vector(four, nothing, everywhere)
+                for half, own in zip(halves, sums[2 * row : 2 * row + 2], strict=True):
+                    given = (builder.load(own), fours, half)
+                    builder.store(_call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
+        for own, place in zip(sums, places(out, out_stride), strict=True):
+            builder.store(builder.load(own), place, align=4)
+        return context.get_dummy_value()
+
+    return _product(generate)
+
+
+def _tiles(num_tiles: int) -> Any:
+    """Code for so many tiles of 16 rows and a panel by AMX. Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7 the panel."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, width, panel, start, start_stride, out, out_stride, depth, ahead, num_ahead = arguments
+
+        def tile(name: str, number: int, stride: Any, *terms: Any) -> None:
+            place = _pointer(builder, _BYTE, *terms)
+            _call(builder, f"llvm.x86.tile{name}", ir.VoidType(), _BYTE(number), place, stride)
+
+        def each_sum(name: str, address: Any, stride: Any) -> None:
+            for number in range(2 * num_tiles):
+                rows, half = divmod(number, 2)
+                tile(name, number, stride, address, builder.mul(stride, _WORD(_TILE * rows)), _WORD(_LINE * half))
+
+        each_sum("loadd64", start, start_stride)
+        with cgutils.for_range(builder, builder.sdiv(depth, _WORD(_STEP))) as loop:
+            panel_at = builder.mul(loop.index, _WORD(_PANEL * _STEP))
+            for half in (0, 1):
+                tile("loadd64", 6 + half, _WORD(2 * _LINE), panel, panel_at, _WORD(_LINE * half))
+            for rows in range(num_tiles):
+                offset = builder.mul(width, _WORD(_TILE * rows))
+                tile("loadd64", 4 + rows, width, x, offset, builder.mul(loop.index, _WORD(_STEP)))
+                for half in (0, 1):
+                    given = (_BYTE(2 * rows + half), _BYTE(4 + rows), _BYTE(6 + half))
+                    _call(builder, "llvm.x86.tdpbssd", ir.VoidType(), *given)
+            ahead_at = builder.mul(loop.index, builder.mul(num_ahead, _WORD(_LINE)))
+            with cgutils.for_range(builder, num_ahead) as line:
+                _fetch(builder, ahead, ahead_at, builder.mul(line.index, _WORD(_LINE)))
+        each_sum("stored64", out, out_stride)
+        return context.get_dummy_value()
+
+    return _product(generate)
+
+
+def _product(generate: Any) -> Any:
+    """Products of some rows with a panel: addresses, and bytes between rows.
+
+    Those of `num_ahead` lines of memory, for each instruction, are brought nearer meanwhile.
+    """
+
+    @code
+    def product(
+        typing_context: Any,
+        x: Any,
+        width: Any,
+        panel: Any,
+        start: Any,
+        start_stride: Any,
+        out: Any,
+        out_stride: Any,
+        depth: Any,
+        ahead: Any,
+        num_ahead: Any,
+    ) -> Any:
+        return _PRODUCT, generate
+
+    return product
+
+
+@code
+def _shape_tiles(typing_context: Any, shapes: Any) -> Any:
+    """Say how large tiles are, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _call(builder, "llvm.x86.ldtilecfg", ir.VoidType(), _pointer(builder, _BYTE, arguments[0]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@code
+def _leave_tiles(typing_context: Any) -> Any:
+    """Say that they are not in use."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _call(builder, "llvm.x86.tilerelease", ir.VoidType())
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@code
+def _place(typing_context: Any, values: Any) -> Any:
+    """The address of an array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(context.make_array(signature.args[0])(context, builder, arguments[0]).data, _WORD)
+
+    return types.int64(values), generate
+
+
+_dots_12, _dots_8, _dots_4, _dots_2, _dots_1 = (_dots(num_rows) for num_rows in (12, 8, 4, 2, 1))
+_two_tiles, _one_tile = _tiles(2), _tiles(1)
+
+
+@njit(error_model="numpy")
+def _by_lanes(
+    num_rows: int,
+    x: int,
+    width: int,
+    panel: int,
+    start: int,
+    start_stride: int,
+    out: int,
+    out_stride: int,
+    ahead: int,
+) -> None:
+    row = 0
+    while row < num_rows:
+        here, left = x + row * width, num_rows - row
+        first, to = start + row * start_stride, out + row * out_stride
+        # Memory is as slow as 12 rows are: they bring what comes next.
+        num_ahead = 2 if row == 0 else 0
+        if left >= 12:
+            _dots_12(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            row += 12
+        elif left >= 8:
+            _dots_8(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            row += 8
+        elif left >= 4:
+            _dots_4(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            row += 4
+        elif left >= 2:
+            _dots_2(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            row += 2
+        else:
+            _dots_1(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            row += 1
+
+
+@njit(error_model="numpy")
+def _by_tiles(
+    num_rows: int,
+    x: int,
+    width: int,
+    panel: int,
+    start: int,
+    start_stride: int,
+    out: int,
+    out_stride: int,
+    ahead: int,
+    shapes: int,
+) -> None:
+    # Each instruction goes over 32 lines of the panel.
+    num_ahead = 32 // max((num_rows + 2 * _TILE - 1) // (2 * _TILE), 1)
+    for row in range(0, num_rows, 2 * _TILE):
+        left = num_rows - row
+        if left < 2 * _TILE:
+            _shape_tiles(shapes + _LINE)
+        elif row == 0:
+            _shape_tiles(shapes)
+        here, first, to = x + row * width, start + row * start_stride, out + row * out_stride
+        if left > _TILE:
+            _two_tiles(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+        else:
+            _one_tile(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+        ahead += num_ahead * width
+
+
+@njit(error_model="numpy")
+def _fill_shapes(num_rows: int, shapes_2B: Array) -> None:
+    """How large tiles are for whole pairs of them, and for the rows behind those.
+
+    Source: the manual's LDTILECFG: a byte of 1, bytes of a row of each tile from byte 16 on, rows from byte 48 on.
+    """
+    tail = num_rows % (2 * _TILE)
+    shapes_2B[:] = 0
+    for shape in range(2):
+        upper = _TILE if shape == 0 else max(1, min(tail, _TILE))
+        lower = _TILE if shape == 0 else max(1, tail - _TILE)
+        shapes_2B[shape, 0] = 1
+        for tile in range(8):
+            shapes_2B[shape, 16 + 2 * tile] = _LINE
+            shapes_2B[shape, 48 + tile] = _TILE
+        for tile in (0, 1, 4):
+            shapes_2B[shape, 48 + tile] = upper
+        for tile in (2, 3, 5):
+            shapes_2B[shape, 48 + tile] = lower
+
+
+@njit(error_model="numpy")
+def _take(x_MI: Array, first: int, flip: int, out_MD: Array) -> None:
+    """Inputs from one on, and zeros behind the last."""
+    taken, bit = min(out_MD.shape[1], x_MI.shape[1] - first), np.uint8(flip)
+    for row in range(len(x_MI)):
+        x_D, out_D = x_MI[row, first : first + taken], out_MD[row]
+        for i in range(taken):
+            out_D[i] = np.uint8(x_D[i]) ^ bit
+        out_D[taken:] = 0
+
+
+@njit(error_model="numpy")
+def _join_panel(
+    product_MP: Array, scale_N: Array, scales_O: Array, share: float, first: int, last: int, out_NO: Array
+) -> None:
+    num_rows = len(scale_N)
+    scales_P = scales_O[first:last]
+    for row in range(num_rows):
+        high_P, low_P, out_P, scale = product_MP[row], product_MP[num_rows + row], out_NO[row, first:last], scale_N[row]
+        for p in range(len(out_P)):
+            out_P[p] = (F(high_P[p]) + F(low_P[p]) * share) * scale * scales_P[p]
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _multiply(job: Any) -> None:
+    head = carray(job, (19,), np.int64)
+    num_rows, num_inputs, depth, num_panels, num_outputs = head[4], head[5], head[6], head[7], head[8]
+    kind, flip, panels, start, out = head[9], head[10], head[12], head[13], head[14]
+    x_MI = carray(at(head[11]), (num_rows, num_inputs), np.int8)
+    out_MO = carray(at(out), (num_rows, num_outputs), Z)
+    joined_NO = carray(at(out), (num_rows // 2, num_outputs), F)
+    scale_N, scales_O = carray(at(head[15]), (num_rows // 2,), F), carray(at(head[16]), (num_outputs,), F)
+    share, by_tiles = float_of(Z(head[17])), head[18] != 0
+    takes = flip != 0 or depth != num_inputs
+    size = num_rows * depth if takes else 0
+    room = np.empty(size + _LINE, np.uint8)
+    own_MD = room[-_place(room) % _LINE :][:size].reshape(num_rows if takes else 0, depth)
+    shapes_2B = np.empty((2, _LINE), np.uint8)
+    _fill_shapes(num_rows, shapes_2B)
+    product_MP = np.empty((num_rows, _PANEL), Z)
+    stride = 4 * num_panels * _PANEL
+    if kind == _SUMMED:
+        out += claim_seat(job) * num_rows * stride
+        carray(at(out), (num_rows, num_panels * _PANEL), Z)[:] = 0
+    taken = -1
+    for first, last in parts(job):
+        for part in range(first, last):
+            chunk = part if kind == _SUMMED else 0
+            if takes and taken != chunk:
+                _take(x_MI, chunk * depth, flip, own_MD)
+                taken = chunk
+            x = _place(own_MD) if takes else head[11]
+            for number in range(0 if kind == _SUMMED else part, num_panels if kind == _SUMMED else part + 1):
+                column, size = number * _PANEL, min(_PANEL, num_outputs - number * _PANEL)
+                panel = panels + (chunk * num_panels + number) * _PANEL * depth
+                ahead, first_sum, sum_stride = panel + _PANEL * depth, start + 4 * column, 0
+                to, to_stride = _place(product_MP), 4 * _PANEL
+                if kind == _SUMMED:
+                    to, to_stride = out + 4 * column, stride
+                    first_sum, sum_stride = to, stride
+                elif kind == _INTEGERS and size == _PANEL:
+                    to, to_stride = out + 4 * column, 4 * num_outputs
+                given = (num_rows, x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
+                if by_tiles:
+                    _by_tiles(*given, _place(shapes_2B))
+                else:
+                    _by_lanes(*given)
+                if kind == _JOINED:
+                    _join_panel(product_MP, scale_N, scales_O, share, column, column + size, joined_NO)
+                elif kind == _INTEGERS and size < _PANEL:
+                    out_MO[:, column : column + size] = product_MP[:, :size]
+    if by_tiles:
+        _leave_tiles()
+
+
+@njit(error_model="numpy", cache=True)
+def _sum_rows(first: int, last: int, sums_SMO: Array, factor: float, share: float, out_NO: Array) -> None:
+    num_rows, num_outputs = out_NO.shape
+    for row in range(first, last):
+        for column in range(num_outputs):
+            high, low = Z(0), Z(0)
+            for thread in range(len(sums_SMO)):
+                high += sums_SMO[thread, row, column]
+                low += sums_SMO[thread, num_rows + row, column]
+            out_NO[row, column] = (F(high) + F(low) * share) * factor
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _sum(job: Any) -> None:
+    head = carray(job, (11,), np.int64)
+    num_rows, num_outputs, width = head[1], head[4], head[5]
+    num_threads = carray(at(head[6]), (4,), np.int64)[3]
+    factor, share = float_of(Z(head[7])), float_of(Z(head[8]))
+    sums_SMO = carray(at(head[9]), (num_threads, 2 * num_rows, width), Z)
+    out_NO = carray(at(head[10]), (num_rows, num_outputs), F)
+    for first, last in parts(job):
+        _sum_rows(first, last, sums_SMO, factor, share, out_NO)
+
+
+_SUM = Loop(_sum)
+_MULTIPLY = Loop(_multiply) if _VNNI else None
+
+
+@functools.cache
+def _has_tiles() -> bool:
+    """Whether there is AMX, and the system lets this process use it.
+
+    Source: the Linux kernel's documentation of x86, on dynamically enabled features: ARCH_REQ_XCOMP_PERM of XTILEDATA.
+    """
+    return _AMX and sys.platform == "linux" and ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0
+
+
+def there() -> bool:
+    """Whether this CPU multiplies integers in one of these ways."""
+    return _VNNI
+
+
+class Matrix:
+    """A matrix of integers, in the order in which it is multiplied.
+
+    Args:
+        levels_OI: int8.
+        sums: it is there for `mean`, which few outputs of very many inputs are made by.
+    """
+
+    def __init__(self, levels_OI: Tensor, *, sums: bool = False) -> None:
+        num_outputs, num_inputs = self.shape = tuple(levels_OI.shape)
+        self._depth = -(-num_inputs // _STEP) * _STEP
+        if sums:
+            self._depth = min(self._depth, _CHUNK)
+        num_chunks, self._num_panels = -(-num_inputs // self._depth), -(-num_outputs // _PANEL)
+        more = (0, num_chunks * self._depth - num_inputs, 0, self._num_panels * _PANEL - num_outputs)
+        whole = functional.pad(levels_OI, more) if any(more) else levels_OI
+        parts = whole.reshape(self._num_panels, _PANEL, num_chunks, self._depth // 4, 4)
+        self._panels = parts.permute(2, 0, 3, 1, 4).contiguous()
+        flipped_P = whole.sum(1, dtype=torch.int32).mul_(-_FLIP)
+        # By whether the rows were flipped.
+        self._starts = {0: torch.zeros_like(flipped_P), _FLIP: flipped_P}
+
+    @property
+    def levels_OI(self) -> Tensor:
+        """The matrix as it was given."""
+        num_outputs, num_inputs = self.shape
+        return self._panels.permute(1, 3, 0, 2, 4).reshape(self._num_panels * _PANEL, -1)[:num_outputs, :num_inputs]
+
+    def multiply(self, levels_MI: Tensor) -> Tensor:
+        """The product with some rows [M, O], int32.
+
+        Args:
+            levels_MI: int8.
+        """
+        out_MO = torch.empty(len(levels_MI), self.shape[0], dtype=torch.int32)
+        for rows_MI, part_MO in zip(*(torch.split(one, _MOST_ROWS) for one in (levels_MI, out_MO)), strict=True):
+            self._run(rows_MI, part_MO, _INTEGERS, self._num_panels, 0, 0, 0)
+        return out_MO
+
+    def join(self, digits_MI: Tensor, base: float, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
+        """Products with rows of two digits, times factors.
+
+        Args:
+            digits_MI: int8; the first digits of all rows, then the second ones.
+            base: what part of the first the second is.
+            scale_N: float32; factors of rows.
+            scales_O: float32; of outputs.
+            out_NO: float32, contiguous; receives it.
+        """
+        tensors = (scale_N, scales_O)
+        self._run(digits_MI, out_NO, _JOINED, self._num_panels, *(one.data_ptr() for one in tensors), word(1 / base))
+
+    def mean(self, digits_MI: Tensor, base: float, factor: float) -> Tensor:
+        """The same, times one factor.
+
+        Args:
+            digits_MI: from 0 on.
+            base: see `join`.
+            factor: of all.
+        """
+        num_rows, num_outputs, width = len(digits_MI), self.shape[0], self._num_panels * _PANEL
+        sums_SMO = torch.empty(torch.get_num_threads(), num_rows, width, dtype=torch.int32)
+        out_NO = torch.empty(num_rows // 2, num_outputs)
+        job = self._run(digits_MI, sums_SMO, _SUMMED, len(self._panels), 0, 0, 0)
+        numbers = (num_outputs, width, ctypes.addressof(job), word(factor), word(1 / base))
+        _SUM(num_rows // 2, out_NO.numel(), *numbers, sums_SMO.data_ptr(), out_NO.data_ptr())
+        return out_NO
+
+    def _run(self, x_MI: Tensor, out: Tensor, kind: int, num_parts: int, *numbers: int) -> Any:
+        x_MI = x_MI.contiguous()
+        assert _MULTIPLY is not None, "somebody asked whether it is there"
+        by_tiles = len(x_MI) >= _LEAST_TILED and _has_tiles()
+        # What is summed has no sign.
+        flip = 0 if by_tiles or kind == _SUMMED else _FLIP
+        sizes = (len(x_MI), x_MI.shape[1], self._depth, self._num_panels, self.shape[0], kind, flip)
+        tensors = (x_MI, self._panels, self._starts[flip], out)
+        work = len(x_MI) * self._panels.numel() // 16
+        return _MULTIPLY(num_parts, work, *sizes, *(one.data_ptr() for one in tensors), *numbers, by_tiles)

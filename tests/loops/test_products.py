@@ -1,0 +1,96 @@
+"""Products of integers against torch: any size, by either instruction, and any number of threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.loops import products
+from sfumato.loops.products import Matrix
+
+# N rows, M two digits of each, I inputs, O outputs
+
+pytestmark = pytest.mark.skipif(not products.there(), reason="this CPU does not multiply integers in these ways")
+# Rows and outputs that fill tiles and panels, some less and some more, down to none; and inputs as well.
+SIZES = [(0, 3, 5), (1, 32, 64), (5, 40, 70), (15, 31, 3), (16, 64, 128), (33, 100, 192), (47, 96, 64), (90, 33, 130)]
+
+
+@pytest.fixture(params=["lanes", "tiles"])
+def instruction(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "tiles" and not products._has_tiles():
+        pytest.skip("this CPU has no AMX, or may not use it")
+    monkeypatch.setattr(products, "_LEAST_TILED", 0 if request.param == "tiles" else sys.maxsize)
+
+
+def integers(*shape: int, least: int = -127, seed: int = 0) -> Tensor:
+    return torch.randint(least, 128, shape, generator=torch.Generator().manual_seed(seed)).to(torch.int8)
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
+def test_products_are_exact(num_rows: int, num_outputs: int, num_inputs: int):
+    x_NI, levels_OI = integers(num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
+    matrix = Matrix(levels_OI)
+    assert torch.equal(matrix.levels_OI, levels_OI)
+    assert torch.equal(matrix.multiply(x_NI), (x_NI.long() @ levels_OI.long().T).int())
+
+
+@pytest.mark.usefixtures("instruction")
+def test_the_largest_integers_do_not_overflow():
+    x_NI, levels_OI = torch.full((20, 640), -128).to(torch.int8), torch.full((40, 640), -128).to(torch.int8)
+    assert Matrix(levels_OI).multiply(x_NI).eq(128 * 128 * 640).all()
+
+
+@pytest.mark.usefixtures("instruction")
+def test_more_rows_than_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(products, "_MOST_ROWS", 20)
+    x_NI, levels_OI = integers(50, 64), integers(32, 64, seed=1)
+    assert torch.equal(Matrix(levels_OI).multiply(x_NI), (x_NI.long() @ levels_OI.long().T).int())
+    # Rows among others are read where they stand.
+    assert torch.equal(Matrix(levels_OI).multiply(x_NI[::3]), (x_NI[::3].long() @ levels_OI.long().T).int())
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
+def test_digits_are_joined(num_rows: int, num_outputs: int, num_inputs: int):
+    digits_MI, levels_OI = integers(2 * num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
+    scale_N, scales_O = torch.rand(num_rows), torch.rand(num_outputs)
+    out_NO = torch.full((num_rows, num_outputs), torch.nan)
+    Matrix(levels_OI).join(digits_MI, 254, scale_N, scales_O, out_NO)
+    high_NO, low_NO = (digits_MI.double() @ levels_OI.double().T).chunk(2)
+    expected_NO = (high_NO + low_NO / 254) * scale_N[:, None] * scales_O
+    torch.testing.assert_close(out_NO.double(), expected_NO, rtol=1e-5, atol=1e-2)
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("chunk", [64, 2048])
+@pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
+def test_means_of_digits(num_rows: int, num_outputs: int, num_inputs: int, chunk: int, monkeypatch: pytest.MonkeyPatch):
+    """Sums that are split among threads."""
+    monkeypatch.setattr(products, "_CHUNK", chunk)
+    digits_MI, levels_OI = integers(2 * num_rows, num_inputs, least=0), integers(num_outputs, num_inputs, seed=1)
+    matrix = Matrix(levels_OI, sums=True)
+    assert torch.equal(matrix.levels_OI, levels_OI)
+    high_NO, low_NO = (digits_MI.double() @ levels_OI.double().T).chunk(2)
+    found_NO = matrix.mean(digits_MI, 127, 0.25)
+    torch.testing.assert_close(found_NO.double(), (high_NO + low_NO / 127) * 0.25, rtol=1e-5, atol=1e-2)
+
+
+def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.MonkeyPatch):
+    """A process that may not use AMX would be killed by it."""
+    source = (
+        "import ctypes, torch\n"
+        "class Refuses:\n"
+        "    def __init__(self, name): pass\n"
+        "    def syscall(self, *numbers): return -1\n"
+        "from sfumato.loops import products\n"
+        "products.ctypes.CDLL = Refuses\n"
+        "x = torch.ones(40, 64, dtype=torch.int8)\n"
+        "print(int(products.Matrix(x).multiply(x).sum()), products._has_tiles())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(40 * 40 * 64), "False"]
