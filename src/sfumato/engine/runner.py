@@ -60,7 +60,7 @@ class _Layout:
         shape: of the batch of canvases.
         num_positions: of the forward, padding included.
         pool: where keys and values are.
-        windows: see `PackedAttention`.
+        windows, in_loops: see `PackedAttention`.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class _Layout:
         num_positions: int,
         pool: KVPool,
         windows: Sequence[int],
+        in_loops: bool,
     ) -> None:
         device = pool.device
         # Neighbours of one shape are read together.
@@ -101,7 +102,8 @@ class _Layout:
         pick_N.append(np.full(num_positions - self.total, first_known))
         self.known_N, self.index_N = torch.tensor(known, device=device), _index(pick_N, device)
         self.place_RL = torch.from_numpy(place_RL).to(device, non_blocking=True)
-        self.attention = PackedAttention(pool, [part.segment for part in self.parts], num_positions, windows=windows)
+        segments = [part.segment for part in self.parts]
+        self.attention = PackedAttention(pool, segments, num_positions, windows=windows, in_loops=in_loops)
         self.canvas_1N = self.index_C = self.decided_C = None
         if canvas_C:
             self.index_C, self.decided_C = _index(canvas_C, device), _index(decided_C, device)
@@ -167,7 +169,8 @@ class Runner:
         key = _key(parts, shape)
         if self._last is None or key is None or self._last.key != key:
             num_positions = self._padded(sum(part.segment.count for part in parts))
-            self._last = _Layout(key, parts, shape, num_positions, self._pool, self._model.windows)
+            in_loops = self._model.operations.in_loops
+            self._last = _Layout(key, parts, shape, num_positions, self._pool, self._model.windows, in_loops)
         return self._last
 
     def _compute(self, layout: _Layout, tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:

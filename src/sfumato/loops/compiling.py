@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.core import config as numba_config
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
@@ -27,6 +28,8 @@ from numba.np.numpy_support import carray
 Array = np.ndarray[Any, Any]
 F, Z = np.float32, np.int32
 
+FEATURES = binding.get_host_cpu_features()
+"""Of this CPU, by LLVM's names."""
 SUMS = {"reassoc", "contract", "nsz"}
 """Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
 FAINT = -87.0
@@ -121,6 +124,21 @@ def code(generate: Any) -> Any:
     return intrinsic(generate)
 
 
+def call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    """An instruction that calls a function by its name."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
+    return builder.call(function, arguments)
+
+
+def pointer(builder: Any, kind: Any, *terms: Any) -> Any:
+    """To the sum of an address and some offsets."""
+    address, *offsets = terms
+    for offset in offsets:
+        address = builder.add(address, offset)
+    return builder.inttoptr(address, kind.as_pointer())
+
+
 @code
 def claim(typing_context: Any, job: Any) -> Any:
     """The first of the rows that come next, which are then nobody else's."""
@@ -165,6 +183,18 @@ def at(typing_context: Any, address: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
 
     return types.voidptr(types.int64), generate
+
+
+@code
+def place_of(typing_context: Any, values: Any) -> Any:
+    """The address of an array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(
+            context.make_array(signature.args[0])(context, builder, arguments[0]).data, ir.IntType(64)
+        )
+
+    return types.int64(values), generate
 
 
 @code

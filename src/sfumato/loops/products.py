@@ -18,14 +18,29 @@ from typing import Any
 
 import numpy as np
 import torch
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.np.numpy_support import carray
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.loops.compiling import Array, F, Loop, Z, at, claim_seat, code, float_of, parts, word
+from sfumato.loops.compiling import (
+    FEATURES,
+    Array,
+    F,
+    Loop,
+    Z,
+    at,
+    call,
+    claim_seat,
+    code,
+    float_of,
+    parts,
+    place_of,
+    pointer,
+    word,
+)
 
 _PANEL = 32
 # Inputs that an instruction of AMX goes over; rows are padded to a multiple of it.
@@ -42,9 +57,8 @@ _FLIP = 128
 # What becomes of the sums.
 _INTEGERS, _JOINED, _SUMMED = 0, 1, 2
 
-_FEATURES = binding.get_host_cpu_features()
-_VNNI = bool(_FEATURES.get("avx512vnni"))
-_AMX = _VNNI and bool(_FEATURES.get("amx-int8"))
+_VNNI = bool(FEATURES.get("avx512vnni"))
+_AMX = _VNNI and bool(FEATURES.get("amx-int8"))
 
 _WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LANES = ir.VectorType(_INT, 16)
@@ -52,24 +66,10 @@ _LINE = 64
 _PRODUCT = types.void(*[types.int64] * 10)
 
 
-def _call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    function = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
-    return builder.call(function, arguments)
-
-
-def _pointer(builder: Any, kind: Any, *terms: Any) -> Any:
-    """To the sum of an address and some offsets."""
-    address, *offsets = terms
-    for offset in offsets:
-        address = builder.add(address, offset)
-    return builder.inttoptr(address, kind.as_pointer())
-
-
 def _fetch(builder: Any, *terms: Any) -> None:
     """Have what is at an address brought to the cache of the second level, if there is anything."""
     reading, level, data = _INT(0), _INT(2), _INT(1)
-    _call(builder, "llvm.prefetch.p0", ir.VoidType(), _pointer(builder, _BYTE, *terms), reading, level, data)
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer(builder, _BYTE, *terms), reading, level, data)
 
 
 def _dots(num_rows: int) -> Any:
@@ -80,7 +80,7 @@ def _dots(num_rows: int) -> Any:
 
         def places(address: Any, stride: Any) -> list[Any]:
             offsets = [builder.mul(stride, _WORD(row)) for row in range(num_rows)]
-            return [_pointer(builder, _LANES, address, row, _WORD(half)) for row in offsets for half in (0, _LINE)]
+            return [pointer(builder, _LANES, address, row, _WORD(half)) for row in offsets for half in (0, _LINE)]
 
         # In memory, as far as this code goes; the compiler has them in registers.
         sums = [cgutils.alloca_once(builder, _LANES) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
@@ -92,15 +92,15 @@ def _dots(num_rows: int) -> Any:
             panel_at, ahead_at = (builder.mul(loop.index, step) for step in (_WORD(2 * _LINE), fetched))
             halves = []
             for half in (0, _LINE):
-                halves.append(builder.load(_pointer(builder, _LANES, panel, panel_at, _WORD(half)), align=_LINE))
+                halves.append(builder.load(pointer(builder, _LANES, panel, panel_at, _WORD(half)), align=_LINE))
                 _fetch(builder, ahead, ahead_at, _WORD(half))
             for row in range(num_rows):
-                place = _pointer(builder, _INT, x, builder.mul(width, _WORD(row)), builder.mul(loop.index, _WORD(4)))
+                place = pointer(builder, _INT, x, builder.mul(width, _WORD(row)), builder.mul(loop.index, _WORD(4)))
                 four = builder.insert_element(nothing, builder.load(place, align=4), _INT(0))
                 fours = builder.shuffle_vector(four, nothing, everywhere)
                 for half, own in zip(halves, sums[2 * row : 2 * row + 2], strict=True):
                     given = (builder.load(own), fours, half)
-                    builder.store(_call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
+                    builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
         for own, place in zip(sums, places(out, out_stride), strict=True):
             builder.store(builder.load(own), place, align=4)
         return context.get_dummy_value()
@@ -115,8 +115,8 @@ def _tiles(num_tiles: int) -> Any:
         x, width, panel, start, start_stride, out, out_stride, depth, ahead, num_ahead = arguments
 
         def tile(name: str, number: int, stride: Any, *terms: Any) -> None:
-            place = _pointer(builder, _BYTE, *terms)
-            _call(builder, f"llvm.x86.tile{name}", ir.VoidType(), _BYTE(number), place, stride)
+            place = pointer(builder, _BYTE, *terms)
+            call(builder, f"llvm.x86.tile{name}", ir.VoidType(), _BYTE(number), place, stride)
 
         def each_sum(name: str, address: Any, stride: Any) -> None:
             for number in range(2 * num_tiles):
@@ -133,7 +133,7 @@ def _tiles(num_tiles: int) -> Any:
                 tile("loadd64", 4 + rows, width, x, offset, builder.mul(loop.index, _WORD(_STEP)))
                 for half in (0, 1):
                     given = (_BYTE(2 * rows + half), _BYTE(4 + rows), _BYTE(6 + half))
-                    _call(builder, "llvm.x86.tdpbssd", ir.VoidType(), *given)
+                    call(builder, "llvm.x86.tdpbssd", ir.VoidType(), *given)
             ahead_at = builder.mul(loop.index, builder.mul(num_ahead, _WORD(_LINE)))
             with cgutils.for_range(builder, num_ahead) as line:
                 _fetch(builder, ahead, ahead_at, builder.mul(line.index, _WORD(_LINE)))
@@ -173,7 +173,7 @@ def _shape_tiles(typing_context: Any, shapes: Any) -> Any:
     """Say how large tiles are, at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _call(builder, "llvm.x86.ldtilecfg", ir.VoidType(), _pointer(builder, _BYTE, arguments[0]))
+        call(builder, "llvm.x86.ldtilecfg", ir.VoidType(), pointer(builder, _BYTE, arguments[0]))
         return context.get_dummy_value()
 
     return types.void(types.int64), generate
@@ -184,20 +184,10 @@ def _leave_tiles(typing_context: Any) -> Any:
     """Say that they are not in use."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _call(builder, "llvm.x86.tilerelease", ir.VoidType())
+        call(builder, "llvm.x86.tilerelease", ir.VoidType())
         return context.get_dummy_value()
 
     return types.void(), generate
-
-
-@code
-def _place(typing_context: Any, values: Any) -> Any:
-    """The address of an array."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ptrtoint(context.make_array(signature.args[0])(context, builder, arguments[0]).data, _WORD)
-
-    return types.int64(values), generate
 
 
 _dots_12, _dots_8, _dots_4, _dots_2, _dots_1 = (_dots(num_rows) for num_rows in (12, 8, 4, 2, 1))
@@ -325,7 +315,7 @@ def _multiply(job: Any) -> None:
     takes = flip != 0 or depth != num_inputs
     size = num_rows * depth if takes else 0
     room = np.empty(size + _LINE, np.uint8)
-    own_MD = room[-_place(room) % _LINE :][:size].reshape(num_rows if takes else 0, depth)
+    own_MD = room[-place_of(room) % _LINE :][:size].reshape(num_rows if takes else 0, depth)
     shapes_2B = np.empty((2, _LINE), np.uint8)
     _fill_shapes(num_rows, shapes_2B)
     product_MP = np.empty((num_rows, _PANEL), Z)
@@ -340,12 +330,12 @@ def _multiply(job: Any) -> None:
             if takes and taken != chunk:
                 _take(x_MI, chunk * depth, flip, own_MD)
                 taken = chunk
-            x = _place(own_MD) if takes else head[11]
+            x = place_of(own_MD) if takes else head[11]
             for number in range(0 if kind == _SUMMED else part, num_panels if kind == _SUMMED else part + 1):
                 column, size = number * _PANEL, min(_PANEL, num_outputs - number * _PANEL)
                 panel = panels + (chunk * num_panels + number) * _PANEL * depth
                 ahead, first_sum, sum_stride = panel + _PANEL * depth, start + 4 * column, 0
-                to, to_stride = _place(product_MP), 4 * _PANEL
+                to, to_stride = place_of(product_MP), 4 * _PANEL
                 if kind == _SUMMED:
                     to, to_stride = out + 4 * column, stride
                     first_sum, sum_stride = to, stride
@@ -353,7 +343,7 @@ def _multiply(job: Any) -> None:
                     to, to_stride = out + 4 * column, 4 * num_outputs
                 given = (num_rows, x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
                 if by_tiles:
-                    _by_tiles(*given, _place(shapes_2B))
+                    _by_tiles(*given, place_of(shapes_2B))
                 else:
                     _by_lanes(*given)
                 if kind == _JOINED:

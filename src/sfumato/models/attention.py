@@ -408,8 +408,35 @@ class _Tiles:
         return self._tables[num_queries]
 
 
-def _reads_in_kernels(pool: KVPool) -> bool:
-    return pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None
+class _InLoops:
+    """The same in a loop of a CPU; see `sfumato.loops.attention.attend`."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._counts = [segment.count for segment in segments]
+        numbers = np.array([(one.start, one.end, one.block or 0) for one in segments])
+        first_B, end_B = np.cumsum(self._counts) - self._counts, numbers[:, 1]
+        table_B6 = np.column_stack((first_B, self._counts, numbers, end_B.cumsum() - end_B))
+        self._segments_B6 = torch.from_numpy(table_B6.astype(np.int32))
+        slots = np.concatenate([segment.slot_S[: segment.end] for segment in segments])
+        self._slots = torch.from_numpy(slots.astype(np.int32))
+
+    def attend(
+        self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
+    ) -> Tensor:
+        from sfumato.loops import attention
+
+        given = (queries_NHE, keys, values, self._slots, self._segments_B6)
+        return attention.attend(*given, counts=self._counts, window=window, scale=scale)
+
+
+def _reader(
+    pool: KVPool, segments: Sequence[Segment], windows: Sequence[int], in_loops: bool
+) -> _Groups | _Tiles | _InLoops:
+    if segments and pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None:
+        return _Tiles(pool, segments)
+    if segments and in_loops and pool.device.type == "cpu" and pool.keys[0].dtype is torch.float32:
+        return _InLoops(segments)
+    return _Groups(pool, segments, windows)
 
 
 class PackedAttention:
@@ -417,20 +444,25 @@ class PackedAttention:
 
     Args:
         pool: where keys and values are.
-        segments: what stands in the packed row, in order; where no kernel reads all of them, segments of one shape that
-            are neighbours are read together.
+        segments: what stands in the packed row, in order; where neither kernel nor loop reads all of them, segments of
+            one shape that are neighbours are read together.
             No two share a slot at the positions they write.
         num_positions: N; what is left behind the segments is padding.
         windows: sizes of the sliding windows that some layers read.
+        in_loops: read in compiled loops, where that is possible.
     """
 
     def __init__(
-        self, pool: KVPool, segments: Sequence[Segment], num_positions: int, *, windows: Sequence[int] = ()
+        self,
+        pool: KVPool,
+        segments: Sequence[Segment],
+        num_positions: int,
+        *,
+        windows: Sequence[int] = (),
+        in_loops: bool = False,
     ) -> None:
         self._pool = pool
-        self._reader: _Groups | _Tiles = (
-            _Tiles(pool, segments) if segments and _reads_in_kernels(pool) else _Groups(pool, segments, windows)
-        )
+        self._reader = _reader(pool, segments, windows, in_loops)
         num_padding = num_positions - sum(segment.count for segment in segments)
         assert num_padding >= 0
         padding = np.zeros(num_padding, dtype=np.int64)

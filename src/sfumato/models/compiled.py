@@ -24,6 +24,8 @@ class CompiledOperations(FusedOperations):
         share_V: factors of weights that are read as digits.
     """
 
+    in_loops = True
+
     def __init__(self, share_V: Tensor | None = None) -> None:
         super().__init__(rows)
         self._share_V = share_V

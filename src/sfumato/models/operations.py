@@ -86,6 +86,9 @@ class Unscaled(NamedTuple):
 class Operations:
     """In torch."""
 
+    in_loops = False
+    """Whether it is in compiled loops, so that attention may be too."""
+
     def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
         """Root mean square normalisation of the last dimension, with a learned scale."""
         return functional.rms_norm(x, weight_I.shape, weight_I, eps)

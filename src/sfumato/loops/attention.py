@@ -1,0 +1,271 @@
+"""Attention of positions of many texts, each to its own, where keys and values are in a pool. Float32 on a CPU.
+
+Thirty-two heads of queries that read the same keys go through the text together, some keys at a time: scores stand
+with the queries side by side, so that what a softmax needs is taken over many of them at once, and no sum goes across
+a register. What comes out for a query depends on nothing but the query and its text, to the last bit.
+
+Source: Dao et al. 2022, FlashAttention, arXiv 2205.14135, for taking keys a block at a time.
+"""
+
+# N positions, H heads, G key-value heads, E head dimension, S slots, B segments, K keys of a block, R rows: a row is a
+# head of a query, and those that read the same keys stand side by side
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import ir
+from numba import cfunc, njit, types
+from numba.core import cgutils
+from numba.np.numpy_support import carray
+from torch import Tensor
+
+from sfumato.loops.compiling import (
+    FEATURES,
+    SUMS,
+    Array,
+    F,
+    Loop,
+    Z,
+    at,
+    call,
+    code,
+    exp,
+    float_of,
+    parts,
+    place_of,
+    pointer,
+    word,
+)
+
+_ROWS = 32
+_BLOCK = 128
+# Keys, and rows, whose sums fill the registers: each is 32 floats.
+_KEYS_AT_ONCE, _ROWS_AT_ONCE = (12, 8) if FEATURES.get("avx512f") else (3, 2)
+_NEVER = -1e30
+
+_WORD, _INT, _FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
+_LANES = ir.VectorType(_FLOAT, _ROWS)
+_LINE = 4 * _ROWS
+
+
+def _add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
+    """Add to sums the product of a number and lanes."""
+    nothing, everywhere = ir.Constant(_LANES, ir.Undefined), ir.Constant(ir.VectorType(_INT, _ROWS), [0] * _ROWS)
+    factors = builder.shuffle_vector(builder.insert_element(nothing, factor, _INT(0)), nothing, everywhere)
+    added = call(builder, f"llvm.fmuladd.v{_ROWS}f32", _LANES, factors, lanes, builder.load(sums))
+    builder.store(added, sums)
+
+
+@code
+def _score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: Any, out: Any) -> Any:
+    """Products of some keys with the queries, which stand side by side for each element."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        keys, key_stride, queries, size, out = arguments
+        sums = [cgutils.alloca_once(builder, _LANES) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        for one in sums:
+            builder.store(ir.Constant(_LANES, None), one)
+        rows = [builder.add(keys, builder.mul(key_stride, _WORD(row))) for row in range(_KEYS_AT_ONCE)]
+        with cgutils.for_range(builder, size) as loop:
+            lanes = builder.load(pointer(builder, _LANES, queries, builder.mul(loop.index, _WORD(_LINE))), align=4)
+            for row, one in zip(rows, sums, strict=True):
+                element = builder.load(pointer(builder, _FLOAT, row, builder.mul(loop.index, _WORD(4))), align=4)
+                _add_product(builder, one, element, lanes)
+        for number, one in enumerate(sums):
+            builder.store(builder.load(one), pointer(builder, _LANES, out, _WORD(_LINE * number)), align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
+
+
+@code
+def _mix(
+    typing_context: Any, weights: Any, slots: Any, values: Any, slot_stride: Any, count: Any, out: Any, out_stride: Any
+) -> Any:
+    """Add to what there is of some rows 32 elements of values, times weights, which stand side by side for each key."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        weights, slots, values, slot_stride, count, out, out_stride = arguments
+        sums = [cgutils.alloca_once(builder, _LANES) for _ in range(_ROWS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        places = [
+            pointer(builder, _LANES, out, builder.mul(out_stride, _WORD(number))) for number in range(_ROWS_AT_ONCE)
+        ]
+        for one, place in zip(sums, places, strict=True):
+            builder.store(builder.load(place, align=4), one)
+        with cgutils.for_range(builder, count) as loop:
+            slot = builder.load(pointer(builder, _INT, slots, builder.mul(loop.index, _WORD(4))), align=4)
+            held = pointer(builder, _LANES, values, builder.mul(builder.sext(slot, _WORD), slot_stride))
+            lanes = builder.load(held, align=4)
+            for number, one in enumerate(sums):
+                place = pointer(builder, _FLOAT, weights, builder.mul(loop.index, _WORD(_LINE)), _WORD(4 * number))
+                _add_product(builder, one, builder.load(place, align=4), lanes)
+        for one, place in zip(sums, places, strict=True):
+            builder.store(builder.load(one), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
+
+
+@njit(fastmath=SUMS, error_model="numpy")
+def _weigh(
+    base: int, score_KR: Array, ahead_R: Array, behind_R: Array, best_R: Array, total_R: Array, faded_R: Array
+) -> None:
+    """Make weights of a block's scores, and say what the weights before it fade to."""
+    count = len(score_KR)
+    masked = False
+    for r in range(_ROWS):
+        masked |= ahead_R[r] > base or behind_R[r] < base + count
+    for k in range(count if masked else 0):
+        for r in range(_ROWS):
+            reads = ahead_R[r] <= base + k and base + k < behind_R[r]
+            score_KR[k, r] = score_KR[k, r] if reads else F(_NEVER)
+    above_R, sum_R = np.empty(_ROWS, F), np.zeros(_ROWS, F)
+    for r in range(_ROWS):
+        above_R[r] = best_R[r]
+    for k in range(count):
+        for r in range(_ROWS):
+            above_R[r] = score_KR[k, r] if score_KR[k, r] > above_R[r] else above_R[r]
+    for r in range(_ROWS):
+        faded_R[r] = exp(best_R[r] - above_R[r])
+        best_R[r] = above_R[r]
+    for k in range(count):
+        for r in range(_ROWS):
+            # Of what is masked, 0, also where nothing was read so far.
+            weight = F(0.0) if score_KR[k, r] == F(_NEVER) else exp(score_KR[k, r] - above_R[r])
+            score_KR[k, r] = weight
+            sum_R[r] += weight
+    for r in range(_ROWS):
+        total_R[r] = total_R[r] * faded_R[r] + sum_R[r]
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _attend(job: Any) -> None:
+    head = carray(job, (19,), np.int64)
+    num_groups, per_group, size, num_segments = head[4], head[5], head[6], head[7]
+    row_stride, head_stride, slot_stride, window = head[8], head[9], head[10], head[11]
+    scale, queries, keys, values = float_of(Z(head[12])), head[13], head[14], head[15]
+    segments_B6 = carray(at(head[17]), (num_segments, 6), np.int32)
+    num_heads = num_groups * per_group
+    # Elements of values are taken 32 at a time: others are copied to where there are as many.
+    width = (size + _ROWS - 1) // _ROWS * _ROWS
+    copies = width != size
+    query_ER = np.empty((size, _ROWS), F)
+    score_KR = np.empty((_BLOCK + _KEYS_AT_ONCE, _ROWS), F)
+    key_KE = np.zeros((_KEYS_AT_ONCE, size), F)
+    value_KE = np.zeros((_BLOCK if copies else 0, width), F)
+    own_K = np.arange(_BLOCK).astype(Z)
+    mean_RE = np.empty((_ROWS, width), F)
+    ahead_R, behind_R = np.empty(_ROWS, Z), np.empty(_ROWS, Z)
+    best_R, total_R, faded_R = np.empty(_ROWS, F), np.empty(_ROWS, F), np.empty(_ROWS, F)
+    for first_unit, last_unit in parts(job):
+        for unit in range(first_unit, last_unit):
+            # The heads of a group of all segments, _ROWS at a time.
+            group, first, number = unit % num_groups, unit // num_groups, 0
+            while first >= (segments_B6[number, 1] * per_group + _ROWS - 1) // _ROWS:
+                first -= (segments_B6[number, 1] * per_group + _ROWS - 1) // _ROWS
+                number += 1
+            row, count = int(segments_B6[number, 0]), int(segments_B6[number, 1])
+            start, end = int(segments_B6[number, 2]), int(segments_B6[number, 3])
+            block, slots_at = int(segments_B6[number, 4]), int(segments_B6[number, 5])
+            first *= _ROWS
+            num_rows = min(_ROWS, count * per_group - first)
+            low, high = end, 0
+            for r in range(_ROWS):
+                # Rows that there are not do as the last one.
+                place = start + (first + min(r, num_rows - 1)) // per_group
+                behind_R[r] = end if block == 0 else min(end, (place // block + 1) * block)
+                ahead_R[r] = max(0, (start if block == 0 else place) - window + 1) if window > 0 else 0
+                low, high = min(low, ahead_R[r]), max(high, behind_R[r])
+            for r in range(num_rows):
+                query, own = (first + r) // per_group, group * per_group + (first + r) % per_group
+                query_E = carray(at(queries + 4 * ((row + query) * row_stride + own * head_stride)), (size,), F)
+                for e in range(size):
+                    query_ER[e, r] = query_E[e] * scale
+            query_ER[:, num_rows:] = F(0.0)
+            mean_RE[:], best_R[:], total_R[:] = F(0.0), F(_NEVER), F(0.0)
+            slot_K = carray(at(head[16] + 4 * slots_at), (end,), np.int32)
+            # From the same key on whoever the other rows are.
+            for base in range(low // _BLOCK * _BLOCK, high, _BLOCK):
+                num_keys = min(_BLOCK, high - base)
+                for k in range(0, num_keys, _KEYS_AT_ONCE):
+                    here = min(_KEYS_AT_ONCE, num_keys - k)
+                    slot, last = np.int64(slot_K[base + k]), np.int64(slot_K[base + k + here - 1])
+                    neighbours = here == _KEYS_AT_ONCE and last - slot == _KEYS_AT_ONCE - 1
+                    for i in range(1, here - 1):
+                        neighbours &= slot_K[base + k + i] == slot + i
+                    from_key, stride = keys + 4 * (slot * slot_stride + group * size), 4 * slot_stride
+                    if not neighbours:
+                        for i in range(here):
+                            held = 4 * (np.int64(slot_K[base + k + i]) * slot_stride + group * size)
+                            key_KE[i] = carray(at(keys + held), (size,), F)
+                        from_key, stride = place_of(key_KE), 4 * size
+                    _score(from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * _LINE)
+                _weigh(base, score_KR[:num_keys], ahead_R, behind_R, best_R, total_R, faded_R)
+                for r in range(num_rows):
+                    for e in range(width):
+                        mean_RE[r, e] *= faded_R[r]
+                from_value, from_slot, stride = values + 4 * group * size, head[16] + 4 * (slots_at + base), slot_stride
+                if copies:
+                    for k in range(num_keys):
+                        held = np.int64(slot_K[base + k]) * slot_stride + group * size
+                        value_KE[k, :size] = carray(at(values + 4 * held), (size,), F)
+                    from_value, from_slot, stride = place_of(value_KE), place_of(own_K), width
+                for r in range(0, num_rows, _ROWS_AT_ONCE):
+                    for e in range(0, width, _ROWS):
+                        weights, out = place_of(score_KR) + 4 * r, place_of(mean_RE) + 4 * (r * width + e)
+                        _mix(weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
+            for r in range(num_rows):
+                query, own = (first + r) // per_group, group * per_group + (first + r) % per_group
+                out_E = carray(at(head[18] + 4 * ((row + query) * num_heads + own) * size), (size,), F)
+                inverse = F(1.0) / total_R[r]
+                for e in range(size):
+                    out_E[e] = mean_RE[r, e] * inverse
+
+
+_ATTEND = Loop(_attend)
+
+
+def attend(
+    queries_NHE: Tensor,
+    keys_SGE: Tensor,
+    values_SGE: Tensor,
+    slots: Tensor,
+    segments_B6: Tensor,
+    *,
+    counts: Sequence[int],
+    window: int | None = None,
+    scale: float | None = None,
+) -> Tensor:
+    """Attention of segments of many texts, packed one after the other, to keys and values where they are in a pool.
+
+    Args:
+        queries_NHE: heads of a query stand behind each other; H a multiple of G, the heads of a group are neighbours.
+        keys_SGE, values_SGE: the pool's slots.
+        slots: int32; for each segment the slots of its text, from the first to the end of the segment.
+        segments_B6: int32; of each the first row among the queries, how many there are, the place in the text of the
+            first and behind the last, the block as in `Segment` or 0 for a canvas, and where its slots begin.
+        counts: how many queries each segment has.
+        window: how far back a layer reads; None is everything.
+        scale: on the scores; None is 1 / sqrt(E).
+
+    Returns:
+        out_NHE: what is in no segment is zero.
+    """
+    num_heads, size = queries_NHE.shape[1:]
+    if queries_NHE.stride(2) != 1:
+        queries_NHE = queries_NHE.contiguous()
+    num_groups = keys_SGE.shape[1]
+    per_group = num_heads // num_groups
+    out_NHE = torch.empty(queries_NHE.shape)
+    out_NHE[sum(counts) :] = 0.0
+    sizes = (num_groups, per_group, size, len(counts))
+    strides = (queries_NHE.stride(0), queries_NHE.stride(1), keys_SGE.stride(0), window or 0)
+    tensors = (queries_NHE, keys_SGE, values_SGE, slots, segments_B6, out_NHE)
+    numbers = (word(size**-0.5 if scale is None else scale), *(one.data_ptr() for one in tensors))
+    num_units = num_groups * sum(-(-count * per_group // _ROWS) for count in counts)
+    _ATTEND(num_units, 16 * out_NHE.numel(), *sizes, *strides, *numbers)
+    return out_NHE
