@@ -4,6 +4,7 @@ that called them, as a CUDA graph is."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,6 +96,80 @@ def test_it_records_what_comes_again_and_nothing_else():
     assert [given("b", 7.0), given("a", 8.0, 1.0), given(None, 9.0), given(None, 10.0)] == [7.0, 9.0, 9.0, 10.0]
     assert (recorded, replayer.num_replays) == (2, 4)
     assert len(calls) == 10
+
+
+class Places:
+    """What a computation holds."""
+
+    def __init__(self, value: float) -> None:
+        self.tensors = (torch.tensor(value), None)
+
+
+def test_a_recording_reads_what_is_held_anew_where_it_is_another():
+    replayer = Replayer(lambda compute: compute)
+    first, second = Places(10.0), Places(20.0)
+
+    def compute(one: Tensor, held: Tensor | None, nothing: Tensor | None) -> Tensor:
+        assert held is not None
+        assert nothing is None
+        return one + held
+
+    def given(held: Places, one: float) -> float:
+        return float(replayer("a", compute, torch.tensor(one), held=held))
+
+    assert [given(first, 1.0), given(first, 2.0), given(second, 3.0)] == [11.0, 12.0, 23.0]
+    assert [given(second, 4.0), given(first, 5.0)] == [24.0, 15.0]
+    assert replayer.num_replays == 4
+    # It is looked at where it is another one, and not before.
+    first.tensors[0].fill_(30.0)
+    assert [given(first, 1.0), given(second, 1.0), given(first, 1.0)] == [11.0, 21.0, 31.0]
+
+
+@pytest.mark.parametrize(
+    ("most", "keys", "replayed"),
+    [(1, "abab", "----"), (1, "abba", "--b-"), (2, "ababa", "--aba"), (2, "ababacaba", "--aba-a-a")],
+)
+def test_of_several_computations_the_last_ones_are_known(most: int, keys: str, replayed: str):
+    replayer, found = Replayer(lambda compute: compute, most=most), ""
+    for key in keys:
+        before = replayer.num_replays
+        assert float(replayer(key, lambda one: one + 1.0, torch.tensor(2.0))) == 3.0
+        found += key if replayer.num_replays > before else "-"
+    assert found == replayed
+
+
+def test_one_recording_does_for_all_canvases_and_texts(
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec]
+):
+    """Where it is told in tensors what is read, as it is in loops."""
+    answers = []
+    for replay in (True, False):
+        model = make_model(specs["self-conditioned"])
+        quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
+        if not model.decoder.operations.in_loops:
+            pytest.skip("this CPU multiplies no integers")
+        recorded = 0
+
+        def count(compute: Callable[[], Tensor], tapes: Tapes) -> Callable[[], Tensor]:
+            nonlocal recorded
+            recorded += 1
+            return tapes(compute)
+
+        engine = Engine(model, EngineConfig(max_positions=512))
+        if replay:
+            engine.runner.replayer = Replayer(partial(count, tapes=Tapes()), most=16)
+        else:
+            engine.runner.replayer = Replayer(None)
+        # Of one length each, so that all of their forwards are of a few kinds.
+        texts = ["hello", "there", "where", "world"]
+        requests = [model.request(text, max_tokens=24, seed=3, steps=5, adaptive=False) for text in texts]
+        done = [event.result for one in requests for _, event in engine.run([one]) if isinstance(event, Finished)]
+        answers.append([one.tokens for one in done])
+        if replay:
+            forwards, replays = engine.runner.num_forwards, engine.runner.replayer.num_replays
+            assert recorded <= 4
+            assert replays >= forwards - 2 * recorded - 4
+    assert answers[0] == answers[1]
 
 
 def test_what_recording_takes_is_made_up_for_by_so_many_replays():

@@ -155,7 +155,7 @@ SHAPES: dict[str, list[tuple[int, int, int | None]]] = {
 }
 
 
-@pytest.fixture(params=["torch", "kernels"])
+@pytest.fixture(params=["torch", "kernels", "loops"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where there is no GPU, its kernel is interpreted."""
     if request.param == "kernels" and importlib.util.find_spec("triton") is None:
@@ -188,7 +188,8 @@ def test_packed_texts_read_their_own(
             pool.keys[layer][slots[:start]], pool.values[layer][slots[:start]] = keys, values
         prefixes.append(layers)
     total = sum(segment.count for segment in segments)
-    packed = PackedAttention(pool, segments, total + padding, windows=[] if window is None else [window])
+    windows = [] if window is None else [window]
+    packed = PackedAttention(pool, segments, total + padding, windows=windows, in_loops=reader == "loops")
     expected_positions = [place for segment in segments for place in range(segment.start, segment.end)]
     assert packed.positions_1N[0, :total].tolist() == expected_positions
     before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]

@@ -39,6 +39,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _PAGE = 16
 # Positions of canvases up to which steps are replayed on a CPU.
 _MOST_REPLAYED = 1024
+# Kinds of forwards whose recordings are kept, where they are of any texts.
+_RECORDINGS = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
@@ -564,8 +566,11 @@ class Engine:
     def _replayer(self, device: str) -> Replayer | None:
         if not self.config.replay:
             return None
+        if device == "cuda":
+            return Replayer(record_cuda)
         # The host waits for what a CPU computes, and so knows what recording costs.
-        return Replayer(record_cuda) if device == "cuda" else Replayer(Tapes(), self.generator.patience)
+        most = _RECORDINGS if self.generator.model.operations.in_loops else 1
+        return Replayer(Tapes(), self.generator.patience, most=most)
 
     def _drop(self, rows: Sequence[int]) -> None:
         """Take canvases out of the batch."""

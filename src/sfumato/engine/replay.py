@@ -2,7 +2,8 @@
 
 A step of a canvas launches a thousand small kernels, and the host is slower at that than a GPU at running them; a CPU
 too spends a part of each step on finding out what to compute. The steps of a canvas differ in nothing but the tensors
-that they read, so that a recording of one of them, with tensors that stay where they are, does for all.
+that they read, so that a recording of one of them, with tensors that stay where they are, does for all. Where it says
+in tensors too which texts are read, it does for any canvas of that size.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -87,82 +88,131 @@ class Patience:
         self.pays = _KEPT * self.pays + (1.0 - _KEPT) * pays
 
 
+class Held(Protocol):
+    """What a computation reads that changes seldom."""
+
+    @property
+    def tensors(self) -> Sequence[Tensor | None]:
+        """All of it; always the same ones."""
+        ...
+
+
+class _Nothing:
+    tensors = ()
+
+
+_NOTHING = _Nothing()
+
+
+class _Known:
+    """A computation that may come again."""
+
+    def __init__(self) -> None:
+        self.repetitions = -1
+        self.replay: Callable[[], Tensor] | None = None
+        # Where the recording reads what changes, and what it read there last.
+        self.inputs: list[Tensor | None] = []
+        self.held_inputs: list[Tensor | None] = []
+        self.held: Held | None = None
+        # What it took to compute and to record it.
+        self.spent_s: list[float] = []
+
+    def take_in(self, inputs: Sequence[Tensor | None], held: Held) -> None:
+        """Have the recording read these."""
+        pairs = list(zip(self.inputs, inputs, strict=True))
+        if held is not self.held:
+            pairs += zip(self.held_inputs, held.tensors, strict=True)
+            self.held = held
+        for own, one in pairs:
+            if own is not None and one is not None:
+                own.copy_(one)
+
+
 class Replayer:
-    """Computes, and replays what it has computed in the same way just before.
+    """Computes, and replays what it has computed in the same way before.
 
     Args:
         record: makes recordings; None computes every time.
         patience: says when to record; None is at the first repetition.
+        most: computations that it knows at a time, the last ones. Whatever their keys name by identity has to stay
+            while what they hold does.
     """
 
-    def __init__(self, record: Record | None, patience: Patience | None = None) -> None:
-        self._record, self._patience = record, patience
-        self._key: Hashable = None
-        self._repetitions = 0
-        self._inputs: list[Tensor | None] = []
-        self._replay: Callable[[], Tensor] | None = None
-        # What it took to compute and to record what is repeated.
-        self._spent_s: list[float] = []
+    def __init__(self, record: Record | None, patience: Patience | None = None, *, most: int = 1) -> None:
+        self._record, self._patience, self._most = record, patience, most
+        self._known: dict[Hashable, _Known] = {}
         self.num_replays = 0
         """Computations that were replayed so far."""
 
     def __call__(
-        self, key: Hashable, compute: Compute, *inputs: Tensor | None, left: Callable[[], Left] | None = None
+        self,
+        key: Hashable,
+        compute: Compute,
+        *inputs: Tensor | None,
+        held: Held = _NOTHING,
+        left: Callable[[], Left] | None = None,
     ) -> Tensor:
         """What a computation gives of its inputs.
 
         Args:
-            key: equal for computations that differ in the values of their inputs alone; None for one that does not come
-                again.
-            compute: reads nothing that changes but its inputs.
+            key: equal for computations that differ in the values of their inputs alone, and of what they hold; None for
+                one that does not come again.
+            compute: reads nothing that changes but its arguments: the inputs, and then what is held.
             inputs: tensors, or None where there is none.
+            held: more of them, that are taken in anew only where it is another.
             left: tells how often it will come again; None where nobody knows.
 
         Returns:
             The result; the next replay overwrites it.
         """
-        if self._record is None:
-            return compute(*inputs)
-        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in inputs)
+        if self._record is None or key is None:
+            return compute(*inputs, *held.tensors)
+        shapes = tuple(None if one is None else (one.shape, one.dtype) for one in (*inputs, *held.tensors))
         started = time.perf_counter()
-        if key is None or (key, shapes) != self._key:
+        known = self._look_up((key, shapes))
+        known.repetitions += 1
+        if known.replay is not None:
+            known.take_in(inputs, held)
+            out = known.replay()
+            self._learn(known, time.perf_counter() - started)
+        elif not self._is_time(known.repetitions, left):
             # Taken as it is the first time, which also prepares what must not be prepared in a recording.
-            self._key, self._replay, self._inputs, self._repetitions = (key, shapes), None, [], 0
-        else:
-            self._repetitions += 1
-        if self._replay is not None:
-            for own, one in zip(self._inputs, inputs, strict=True):
-                if own is not None and one is not None:
-                    own.copy_(one)
-            out = self._replay()
-            self._learn(time.perf_counter() - started)
-        elif not self._is_time(left):
-            out = compute(*inputs)
-            self._spent_s = [time.perf_counter() - started]
+            out = compute(*inputs, *held.tensors)
+            known.held, known.spent_s = held, [time.perf_counter() - started]
             return out
         else:
-            self._inputs = [None if one is None else one.clone() for one in inputs]
+            own = [[None if one is None else one.clone() for one in given] for given in (inputs, held.tensors)]
+            known.inputs, known.held_inputs, known.held = own[0], own[1], held
             try:
-                self._replay = self._record(lambda: compute(*self._inputs))
+                known.replay = self._record(lambda: compute(*known.inputs, *known.held_inputs))
             except RuntimeError as error:
                 level = logging.INFO if isinstance(error, UnrepeatableError) else logging.WARNING
                 _LOG.log(level, "steps are not replayed, as they could not be recorded: %s", error)
                 self._record = None
-                return compute(*inputs)
-            out = self._replay()
-            self._spent_s.append(time.perf_counter() - started)
+                self._known = {}
+                return compute(*inputs, *held.tensors)
+            out = known.replay()
+            known.spent_s.append(time.perf_counter() - started)
         self.num_replays += 1
         return out
 
-    def _is_time(self, left: Callable[[], Left] | None) -> bool:
-        """Whether to record what has come again so often."""
-        if self._patience is None or not self._repetitions:
-            return self._repetitions > 0
-        return self._patience.is_over(self._repetitions, Left(0, sys.maxsize) if left is None else left())
+    def _look_up(self, key: Hashable) -> _Known:
+        """What is known of a computation, which is the last one now; of a new one nothing."""
+        known = self._known.pop(key, None) or _Known()
+        self._known[key] = known
+        if len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+        return known
 
-    def _learn(self, replaying_s: float) -> None:
+    def _is_time(self, repetitions: int, left: Callable[[], Left] | None) -> bool:
+        """Whether to record what has come again so often."""
+        if self._patience is None or not repetitions:
+            return repetitions > 0
+        return self._patience.is_over(repetitions, Left(0, sys.maxsize) if left is None else left())
+
+    def _learn(self, known: _Known, replaying_s: float) -> None:
         """Take in what the first replay of a recording took."""
-        if self._patience is not None and len(self._spent_s) == 2:
-            computing_s, recording_s = self._spent_s
+        if self._patience is not None and len(known.spent_s) == 2:
+            computing_s, recording_s = known.spent_s
             self._patience.learn(computing_s, recording_s, replaying_s)
-        self._spent_s = []
+        known.spent_s = []

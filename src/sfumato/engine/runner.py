@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +17,9 @@ from torch import Tensor
 from sfumato.engine.replay import Left, Replayer
 from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment
 from sfumato.models.model import Model
+
+# Positions up to which forwards of any texts are recorded: asking for more is nothing beside computing it.
+_MOST_REPLAYED = 1024
 
 
 def _none() -> Numbers:
@@ -79,7 +84,7 @@ class _Layout:
             range(len(parts)), key=lambda i: (parts[i].row is not None, parts[i].segment.start, parts[i].segment.count)
         )
         self.key = key
-        # The key names their slots by identity, so that they have to stay.
+        """That of `_key`: it names slots by identity, so that they have to stay."""
         self.parts, self.end_P, self.total = [parts[i] for i in order], [0] * len(parts), 0
         for i, part in zip(order, self.parts, strict=True):
             self.total += part.segment.count
@@ -109,6 +114,27 @@ class _Layout:
             self.index_C, self.decided_C = _index(canvas_C, device), _index(decided_C, device)
             self.canvas_1N = torch.zeros(1, num_positions, dtype=torch.bool, device=device)
             self.canvas_1N[0].index_fill_(0, self.index_C, True)
+        self.tensors = (*self._own, *self.attention.tensors)
+        """All that a forward reads of it."""
+
+    @property
+    def _own(self) -> tuple[Tensor | None, ...]:
+        return self.known_N, self.index_N, self.canvas_1N, self.index_C, self.decided_C
+
+    @property
+    def form(self) -> Hashable:
+        """Equal for layouts that differ in their tensors alone; None for one that does not come again."""
+        form = self.attention.form
+        if form is None:
+            return self.key
+        return form if self.index_N.numel() <= _MOST_REPLAYED else None
+
+    def over(self, tensors: Sequence[Any]) -> _Layout:
+        """The same over other tensors."""
+        other = copy.copy(self)
+        other.known_N, other.index_N, other.canvas_1N, other.index_C, other.decided_C, *rest = tensors
+        other.attention = self.attention.over(rest)
+        return other
 
 
 class Runner:
@@ -156,10 +182,17 @@ class Runner:
             tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=self._pool.device)
         layout = self._laid_out(parts, (tokens_RL.shape[0], tokens_RL.shape[1]))
 
-        def compute(tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
-            return self._compute(layout, tokens_RL, soft_RLD, given_RL)
+        def compute(
+            tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None, *tensors: Tensor | None
+        ) -> Tensor:
+            return self._compute(layout.over(tensors), tokens_RL, soft_RLD, given_RL)
 
-        hidden_ND = self.replayer(layout.key, compute, tokens_RL, soft_RLD, given_RL, left=left)
+        again = left
+        if left is not None and layout.attention.form is not None:
+            # Other canvases will come.
+            again = lambda: Left(left().at_least, sys.maxsize)  # noqa: E731
+        inputs = (tokens_RL, soft_RLD, given_RL)
+        hidden_ND = self.replayer(layout.form, compute, *inputs, held=layout, left=again)
         self.num_forwards += 1
         self.num_positions += layout.total
         return Passed(hidden_ND, layout.place_RL, layout.end_P)

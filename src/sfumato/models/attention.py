@@ -18,6 +18,7 @@ prompt may share a forward with the prompt.
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib.util
 import itertools
@@ -41,6 +42,8 @@ WHOLE = 8
 """What a row of a matrix product gives depends, in its last bit, on how many rows there are: MKL treats the last one to
 three apart, of all or of a thread's share (measured). In whole eights it does not, so that forwards are filled up to
 them: a text stays the same, to the last bit, whoever else is there. Single rows are left alone, as they are faster."""
+# Slots of texts that a table has room for.
+_LEAST_SLOTS = 256
 
 
 class Attention(Protocol):
@@ -412,27 +415,38 @@ class _InLoops:
     """The same in a loop of a CPU; see `sfumato.loops.attention.attend`."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        self._counts = [segment.count for segment in segments]
+        self.counts = tuple(segment.count for segment in segments)
         numbers = np.array([(one.start, one.end, one.block or 0) for one in segments])
-        first_B, end_B = np.cumsum(self._counts) - self._counts, numbers[:, 1]
-        table_B6 = np.column_stack((first_B, self._counts, numbers, end_B.cumsum() - end_B))
-        self._segments_B6 = torch.from_numpy(table_B6.astype(np.int32))
-        slots = np.concatenate([segment.slot_S[: segment.end] for segment in segments])
-        self._slots = torch.from_numpy(slots.astype(np.int32))
+        first_B, end_B = np.cumsum(self.counts) - self.counts, numbers[:, 1]
+        table_B6 = np.column_stack((first_B, self.counts, numbers, end_B.cumsum() - end_B))
+        # As many as for somewhat longer texts, so that those have tensors of the same shape.
+        slots = np.zeros(max(_LEAST_SLOTS, 1 << (int(end_B.sum()) - 1).bit_length()), dtype=np.int32)
+        np.concatenate([one.slot_S[: one.end] for one in segments], out=slots[: end_B.sum()], casting="same_kind")
+        self.tensors = torch.from_numpy(slots), torch.from_numpy(table_B6.astype(np.int32))
+
+    def over(self, tensors: Sequence[Tensor]) -> _InLoops:
+        """The same for other texts."""
+        other = copy.copy(self)
+        other.tensors = tensors[0], tensors[1]
+        return other
 
     def attend(
         self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
     ) -> Tensor:
         from sfumato.loops import attention
 
-        given = (queries_NHE, keys, values, self._slots, self._segments_B6)
-        return attention.attend(*given, counts=self._counts, window=window, scale=scale)
+        given = (queries_NHE, keys, values, *self.tensors)
+        return attention.attend(*given, counts=self.counts, window=window, scale=scale)
+
+
+def _reads_in_kernels(pool: KVPool) -> bool:
+    return pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 def _reader(
     pool: KVPool, segments: Sequence[Segment], windows: Sequence[int], in_loops: bool
 ) -> _Groups | _Tiles | _InLoops:
-    if segments and pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None:
+    if segments and _reads_in_kernels(pool):
         return _Tiles(pool, segments)
     if segments and in_loops and pool.device.type == "cpu" and pool.keys[0].dtype is torch.float32:
         return _InLoops(segments)
@@ -475,6 +489,25 @@ class PackedAttention:
         places_N, self._slot_N = both_2N.to(pool.device, non_blocking=True)
         self.positions_1N = places_N.unsqueeze(0)
         """int64; the place in its text of each position."""
+
+    @property
+    def form(self) -> tuple[int, ...] | None:
+        """Equal for those of one pool that differ in their `tensors` alone; None where there is more to it."""
+        return self._reader.counts if isinstance(self._reader, _InLoops) else None
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Which texts are read, and where they are."""
+        more = self._reader.tensors if isinstance(self._reader, _InLoops) else ()
+        return self.positions_1N, self._slot_N, *more
+
+    def over(self, tensors: Sequence[Tensor]) -> PackedAttention:
+        """The same over other tensors."""
+        other = copy.copy(self)
+        other.positions_1N, other._slot_N, *more = tensors
+        if isinstance(self._reader, _InLoops):
+            other._reader = self._reader.over(more)
+        return other
 
     def attend(
         self,
