@@ -205,6 +205,7 @@ def _by_lanes(
     out: int,
     out_stride: int,
     ahead: int,
+    shapes: int,
 ) -> None:
     row = 0
     while row < num_rows:
@@ -230,7 +231,7 @@ def _by_lanes(
 
 
 @njit(error_model="numpy")
-def _by_tiles(
+def _by_tiles_of_amx(
     num_rows: int,
     x: int,
     width: int,
@@ -256,6 +257,16 @@ def _by_tiles(
         else:
             _one_tile(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
         ahead += num_ahead * width
+
+
+# What this CPU does not have must not be compiled.
+_by_tiles = _by_tiles_of_amx if _AMX else _by_lanes
+
+
+@njit(error_model="numpy")
+def _leave() -> None:
+    if _AMX:
+        _leave_tiles()
 
 
 @njit(error_model="numpy")
@@ -302,7 +313,6 @@ def _join_panel(
             out_P[p] = (F(high_P[p]) + F(low_P[p]) * share) * scale * scales_P[p]
 
 
-@cfunc(types.void(types.voidptr), cache=True)
 def _multiply(job: Any) -> None:
     head = carray(job, (19,), np.int64)
     num_rows, num_inputs, depth, num_panels, num_outputs = head[4], head[5], head[6], head[7], head[8]
@@ -345,13 +355,13 @@ def _multiply(job: Any) -> None:
                 if by_tiles:
                     _by_tiles(*given, place_of(shapes_2B))
                 else:
-                    _by_lanes(*given)
+                    _by_lanes(*given, place_of(shapes_2B))
                 if kind == _JOINED:
                     _join_panel(product_MP, scale_N, scales_O, share, column, column + size, joined_NO)
                 elif kind == _INTEGERS and size < _PANEL:
                     out_MO[:, column : column + size] = product_MP[:, :size]
     if by_tiles:
-        _leave_tiles()
+        _leave()
 
 
 @njit(error_model="numpy", cache=True)
@@ -379,7 +389,7 @@ def _sum(job: Any) -> None:
 
 
 _SUM = Loop(_sum)
-_MULTIPLY = Loop(_multiply) if _VNNI else None
+_MULTIPLY = Loop(cfunc(types.void(types.voidptr), cache=True)(_multiply)) if _VNNI else None
 
 
 @functools.cache
