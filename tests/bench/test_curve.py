@@ -24,6 +24,7 @@ def test_measurements_are_found_among_steps(tmp_path: Path):
             "canvas_nelbo": 3.0,
             "sample_judge_nll": 6.0,
             "sample_distinct_2": 0.5,
+            "sample_tokens": 4.0,
         },
     ]
     log.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -34,6 +35,7 @@ def test_measurements_are_found_among_steps(tmp_path: Path):
         ("read", 20, 4.0, "nats"),
         ("answers,", 30, 6.0, "nats"),
         ("answers,", 30, 0.5, "share"),
+        ("answers,", 30, 4.0, "tokens"),
     ]
     log.write_text(json.dumps(records[0]) + "\n")
     with pytest.raises(ConfigError, match=r"has no bounds; allowed: a run with evaluation\.bound_batches"):

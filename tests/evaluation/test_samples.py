@@ -56,6 +56,14 @@ def test_counts_by_hand():
     assert score.judge_nll is None
 
 
+def test_of_empty_answers_nothing_is_measured_but_that_they_ended():
+    """0 would be the best that a judge can say."""
+    model, judge = Saying(((), "stop"), ((), "stop")), sfumato.load("tiny-twin")
+    score = evaluate_samples(model, PROMPTS, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
+    assert (score.judge_nll, score.unigram_entropy, score.distinct_2, score.repetition) == (None,) * 4
+    assert (score.ended, score.tokens) == (1.0, 0.0)
+
+
 def test_a_judge_reads_through_its_own_template():
     judge = sfumato.load("tiny-twin")
     model = Saying(((1, 2, 3, 4, 5), "stop"), ((), "stop"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -94,3 +97,19 @@ def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.Monk
     )
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(40 * 40 * 64), "False"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="it pretends to be an older CPU of that kind")
+def test_a_cpu_without_these_instructions_compiles_none_of_them(tmp_path: Path):
+    """A compiler that is given what the CPU does not have ends the process."""
+    source = (
+        "import llvmlite.binding as binding\n"
+        "binding.get_host_cpu_features = dict\n"
+        "from sfumato.loops import products\n"
+        "print(products.there())\n"
+    )
+    older = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, env=os.environ | older
+    )
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr

@@ -13,6 +13,9 @@ from sfumato.errors import ConfigError
 
 Row = Mapping[str, Any]
 
+# Lines among which there is room for their names.
+_MOST_AMONG = 4
+
 
 def print_table(console: Console, title: str, rows: Sequence[Row], columns: Mapping[str, Callable[[Row], str]]) -> None:
     """Print rows with the columns that are named, numbers to the right."""
@@ -62,6 +65,9 @@ def plot_lines(
     axes.set_ylabel(y_label)
     axes.set_title(title, fontsize=10)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=8, frameon=False)
+    if len(lines) > _MOST_AMONG:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    else:
+        axes.legend(fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)

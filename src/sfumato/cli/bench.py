@@ -525,7 +525,8 @@ def curve(
     if plot is not None:
         _plot(
             plot,
-            rows,
+            # Lengths are of another scale.
+            [row for row in rows if row["unit"] != "tokens"],
             x="positions",
             y="value",
             line=lambda row: f"{row['run']}: {row['what']}",
@@ -553,6 +554,7 @@ def _bounds(log: Path) -> list[dict[str, Any]]:
         "sample_unigram_entropy": ("answers, entropy of their tokens", "nats"),
         "sample_distinct_2": ("answers, different pairs", "share"),
         "sample_repetition": ("answers, repetition", "share"),
+        "sample_tokens": ("answers, length", "tokens"),
     }
     rows = [
         {"run": log.parent.name, "what": what, "positions": record["num_tokens"], "value": record[name], "unit": unit}

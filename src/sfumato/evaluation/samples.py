@@ -40,14 +40,15 @@ class SampleScore:
     """Mean tokens of an answer."""
     tokens_per_forward: float
     """Tokens of all answers over the forward passes that they took part in, prompts written and canvases denoised."""
-    repetition: float
-    """Share of runs of four tokens that stood in the same answer before; mean over answers of five tokens or more."""
-    distinct_2: float
-    """Different pairs of neighbouring tokens over all pairs, of all answers together."""
-    unigram_entropy: float
-    """Entropy of the tokens of all answers together, in nats."""
+    repetition: float | None
+    """Share of runs of four tokens that stood in the same answer before; mean over answers of five tokens or more, None
+    if there are none."""
+    distinct_2: float | None
+    """Different pairs of neighbouring tokens over all pairs, of all answers together; None if there are none."""
+    unigram_entropy: float | None
+    """Entropy of the tokens of all answers together, in nats; None if there are none."""
     judge_nll: float | None
-    """Mean negative log-probability of a token of an answer under the judge, in nats; None without one."""
+    """Mean negative log-probability of a token of an answer under the judge, in nats; None without one, or tokens."""
     judge: str | None
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
@@ -132,15 +133,15 @@ def evaluate_samples(
     nll = None
     if judge is not None:
         sums = [_judged(judge, prompt, result.text) for prompt, result in zip(asked, results, strict=True)]
-        nll = sum(total for total, _ in sums) / max(1, sum(count for _, count in sums))
+        nll = _share(sum(total for total, _ in sums), sum(count for _, count in sums))
     return SampleScore(
         n=n,
         seed=seed,
         ended=sum(result.finish_reason == "stop" for result in results) / n,
         tokens=sum(map(len, answers)) / n,
         tokens_per_forward=sum(map(len, answers)) / max(1, sum(result.usage.forward_passes for result in results)),
-        repetition=sum(repeated) / max(1, len(repeated)),
-        distinct_2=len(pairs) / max(1, pairs.total()),
+        repetition=_share(sum(repeated), len(repeated)),
+        distinct_2=_share(len(pairs), pairs.total()),
         unigram_entropy=_entropy(Counter(token for tokens in answers for token in tokens)),
         judge_nll=nll,
         judge=None if judge is None else judge.name,
@@ -152,9 +153,14 @@ def _repetition(tokens: Sequence[int]) -> float:
     return 1.0 - len(set(grams)) / len(grams)
 
 
-def _entropy(counts: Counter[int]) -> float:
+def _entropy(counts: Counter[int]) -> float | None:
     total = counts.total()
-    return -sum(count / total * math.log(count / total) for count in counts.values())
+    return -sum(count / total * math.log(count / total) for count in counts.values()) if total else None
+
+
+def _share(part: float, whole: int) -> float | None:
+    """Of nothing there is none: 0 would stand among measurements, as the best of them."""
+    return part / whole if whole else None
 
 
 @torch.inference_mode()
