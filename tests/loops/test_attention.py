@@ -19,7 +19,7 @@ def segments(num_slots: int) -> list[Segment]:
     for start, end, block in starts_ends:
         scattered.append(Segment(slot_S=slots[first : first + end + 3], start=start, end=end, block=block))
         first += end + 3
-    return [Segment(slot_S=np.arange(192), start=131, end=192, block=None, run=True), *scattered]
+    return [Segment(slot_S=np.arange(1, 193), start=131, end=192, block=None, run=True), *scattered]
 
 
 @pytest.mark.usefixtures("threads")

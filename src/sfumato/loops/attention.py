@@ -226,7 +226,38 @@ def _attend(job: Any) -> None:
                     out_E[e] = mean_RE[r, e] * inverse
 
 
-_ATTEND = Loop(_attend)
+@njit(cache=True)
+def _store_rows(first: int, last: int, new_NI: Array, slot_N: Array, held_SI: Array) -> None:
+    for n in range(first, last):
+        held_SI[slot_N[n]] = new_NI[n]
+
+
+@cfunc(types.void(types.voidptr), cache=True)
+def _store(job: Any) -> None:
+    head = carray(job, (11,), np.int64)
+    num_rows, size, num_slots = head[1], head[4], head[5]
+    slot_N = carray(at(head[6]), (num_rows,), np.int64)
+    new_keys_NI, new_values_NI = carray(at(head[7]), (num_rows, size), F), carray(at(head[8]), (num_rows, size), F)
+    keys_SI, values_SI = carray(at(head[9]), (num_slots, size), F), carray(at(head[10]), (num_slots, size), F)
+    for first, last in parts(job):
+        _store_rows(first, last, new_keys_NI, slot_N, keys_SI)
+        _store_rows(first, last, new_values_NI, slot_N, values_SI)
+
+
+_ATTEND, _STORE = Loop(_attend), Loop(_store)
+
+
+def store(new_keys_NGE: Tensor, new_values_NGE: Tensor, slot_N: Tensor, keys_SGE: Tensor, values_SGE: Tensor) -> None:
+    """Write keys and values of some positions into slots of a pool.
+
+    Args:
+        new_keys_NGE, new_values_NGE: what is written.
+        slot_N: int64; where. Of those that are there several times, whichever position is written last stays.
+        keys_SGE, values_SGE: the pool's, contiguous.
+    """
+    tensors = (slot_N, new_keys_NGE.contiguous(), new_values_NGE.contiguous(), keys_SGE, values_SGE)
+    sizes = (keys_SGE[0].numel(), len(keys_SGE))
+    _STORE(len(slot_N), 2 * new_keys_NGE.numel(), *sizes, *(one.data_ptr() for one in tensors))
 
 
 def attend(
@@ -261,7 +292,8 @@ def attend(
     num_groups = keys_SGE.shape[1]
     per_group = num_heads // num_groups
     out_NHE = torch.empty(queries_NHE.shape)
-    out_NHE[sum(counts) :] = 0.0
+    if sum(counts) < len(out_NHE):
+        out_NHE[sum(counts) :] = 0.0
     sizes = (num_groups, per_group, size, len(counts))
     strides = (queries_NHE.stride(0), queries_NHE.stride(1), keys_SGE.stride(0), window or 0)
     tensors = (queries_NHE, keys_SGE, values_SGE, slots, segments_B6, out_NHE)

@@ -354,7 +354,20 @@ class _Group:
         return (out_RQHE[:, : self.count] if missing else out_RQHE).flatten(0, 1)
 
 
-class _Groups:
+class _Reader:
+    """Writes keys and values of a forward's positions into the pool, and reads from there."""
+
+    def write(self, keys: Tensor, values: Tensor, slot_N: Tensor, new_keys: Tensor, new_values: Tensor) -> None:
+        keys.index_copy_(0, slot_N, new_keys)
+        values.index_copy_(0, slot_N, new_values)
+
+    def attend(
+        self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
+    ) -> Tensor:
+        raise NotImplementedError
+
+
+class _Groups(_Reader):
     """Reads segments of one shape that are neighbours together, in torch: gathers what they read of the pool."""
 
     def __init__(self, pool: KVPool, segments: Sequence[Segment], windows: Sequence[int]) -> None:
@@ -374,7 +387,7 @@ class _Groups:
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
-class _Tiles:
+class _Tiles(_Reader):
     """Reads all segments in one kernel, each where its keys and values are; see `sfumato.kernels.attend`."""
 
     def __init__(self, pool: KVPool, segments: Sequence[Segment]) -> None:
@@ -411,7 +424,7 @@ class _Tiles:
         return self._tables[num_queries]
 
 
-class _InLoops:
+class _InLoops(_Reader):
     """The same in a loop of a CPU; see `sfumato.loops.attention.attend`."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
@@ -430,6 +443,11 @@ class _InLoops:
         other.tensors = tensors[0], tensors[1]
         return other
 
+    def write(self, keys: Tensor, values: Tensor, slot_N: Tensor, new_keys: Tensor, new_values: Tensor) -> None:
+        from sfumato.loops import attention
+
+        attention.store(new_keys, new_values, slot_N, keys, values)
+
     def attend(
         self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
     ) -> Tensor:
@@ -443,9 +461,7 @@ def _reads_in_kernels(pool: KVPool) -> bool:
     return pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
-def _reader(
-    pool: KVPool, segments: Sequence[Segment], windows: Sequence[int], in_loops: bool
-) -> _Groups | _Tiles | _InLoops:
+def _reader(pool: KVPool, segments: Sequence[Segment], windows: Sequence[int], in_loops: bool) -> _Reader:
     if segments and _reads_in_kernels(pool):
         return _Tiles(pool, segments)
     if segments and in_loops and pool.device.type == "cpu" and pool.keys[0].dtype is torch.float32:
@@ -521,8 +537,7 @@ class PackedAttention:
     ) -> Tensor:
         """See `Attention`; R is 1, Q is N."""
         keys, values = self._pool.keys[layer], self._pool.values[layer]
-        keys.index_copy_(0, self._slot_N, keys_RQGE.squeeze(0))
-        values.index_copy_(0, self._slot_N, values_RQGE.squeeze(0))
+        self._reader.write(keys, values, self._slot_N, keys_RQGE.squeeze(0), values_RQGE.squeeze(0))
         return self._reader.attend(queries_RQHE[0], keys, values, window, scale).unsqueeze(0)
 
 
