@@ -25,7 +25,6 @@ from torch import Tensor
 
 from sfumato.loops.compiling import (
     FEATURES,
-    SUMS,
     Array,
     F,
     Loop,
@@ -33,7 +32,7 @@ from sfumato.loops.compiling import (
     at,
     call,
     code,
-    exp,
+    exp_of,
     float_of,
     parts,
     place_of,
@@ -110,36 +109,50 @@ def _mix(
     return types.void(*[types.int64] * 7), generate
 
 
-@njit(fastmath=SUMS, error_model="numpy")
-def _weigh(
-    base: int, score_KR: Array, ahead_R: Array, behind_R: Array, best_R: Array, total_R: Array, faded_R: Array
-) -> None:
-    """Make weights of a block's scores, and say what the weights before it fade to."""
-    count = len(score_KR)
+@njit(error_model="numpy")
+def _mask(base: int, score_KR: Array, ahead_R: Array, behind_R: Array) -> None:
     masked = False
     for r in range(_ROWS):
-        masked |= ahead_R[r] > base or behind_R[r] < base + count
-    for k in range(count if masked else 0):
+        masked |= ahead_R[r] > base or behind_R[r] < base + len(score_KR)
+    for k in range(len(score_KR) if masked else 0):
         for r in range(_ROWS):
             reads = ahead_R[r] <= base + k and base + k < behind_R[r]
             score_KR[k, r] = score_KR[k, r] if reads else F(_NEVER)
-    above_R, sum_R = np.empty(_ROWS, F), np.zeros(_ROWS, F)
-    for r in range(_ROWS):
-        above_R[r] = best_R[r]
-    for k in range(count):
-        for r in range(_ROWS):
-            above_R[r] = score_KR[k, r] if score_KR[k, r] > above_R[r] else above_R[r]
-    for r in range(_ROWS):
-        faded_R[r] = exp(best_R[r] - above_R[r])
-        best_R[r] = above_R[r]
-    for k in range(count):
-        for r in range(_ROWS):
-            # Of what is masked, 0, also where nothing was read so far.
-            weight = F(0.0) if score_KR[k, r] == F(_NEVER) else exp(score_KR[k, r] - above_R[r])
-            score_KR[k, r] = weight
-            sum_R[r] += weight
-    for r in range(_ROWS):
-        total_R[r] = total_R[r] * faded_R[r] + sum_R[r]
+
+
+@code
+def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, faded: Any) -> Any:
+    """Make weights of a block's scores, and say what the weights before it fade to."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        scores, count, *others = arguments
+        best, total, faded = (pointer(builder, _LANES, address) for address in others)
+        never = ir.Constant(_LANES, [_NEVER] * _ROWS)
+        above, added = (cgutils.alloca_once(builder, _LANES) for _ in range(2))  # type: ignore[no-untyped-call]
+        before = builder.load(best, align=4)
+        builder.store(before, above)
+        builder.store(ir.Constant(_LANES, None), added)
+        with cgutils.for_range(builder, count) as loop:
+            score = builder.load(pointer(builder, _LANES, scores, builder.mul(loop.index, _WORD(_LINE))), align=4)
+            highest = builder.load(above)
+            builder.store(builder.select(builder.fcmp_ordered(">", score, highest), score, highest), above)
+        highest = builder.load(above)
+        fading = exp_of(builder, builder.fsub(before, highest))
+        with cgutils.for_range(builder, count) as loop:
+            place = pointer(builder, _LANES, scores, builder.mul(loop.index, _WORD(_LINE)))
+            score = builder.load(place, align=4)
+            # Of what is masked, 0, also where nothing was read so far; of what is no number, none.
+            read = builder.fcmp_unordered("!=", score, never)
+            weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(_LANES, None))
+            builder.store(weight, place, align=4)
+            builder.store(builder.fadd(builder.load(added), weight), added)
+        builder.store(highest, best, align=4)
+        builder.store(fading, faded, align=4)
+        faded_total = builder.fmul(builder.load(total, align=4), fading)
+        builder.store(builder.fadd(faded_total, builder.load(added)), total, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
 
 
 @cfunc(types.void(types.voidptr), cache=True)
@@ -159,7 +172,8 @@ def _attend(job: Any) -> None:
     value_KE = np.zeros((_BLOCK if copies else 0, width), F)
     own_K = np.arange(_BLOCK).astype(Z)
     mean_RE = np.empty((_ROWS, width), F)
-    ahead_R, behind_R = np.empty(_ROWS, Z), np.empty(_ROWS, Z)
+    query_R, own_R = np.empty(_ROWS, np.int64), np.empty(_ROWS, np.int64)
+    ahead_R, behind_R = np.empty(_ROWS, np.int64), np.empty(_ROWS, np.int64)
     best_R, total_R, faded_R = np.empty(_ROWS, F), np.empty(_ROWS, F), np.empty(_ROWS, F)
     for first_unit, last_unit in parts(job):
         for unit in range(first_unit, last_unit):
@@ -173,16 +187,23 @@ def _attend(job: Any) -> None:
             block, slots_at = int(segments_B6[number, 4]), int(segments_B6[number, 5])
             first *= _ROWS
             num_rows = min(_ROWS, count * per_group - first)
+            query, own = first // per_group, first % per_group
+            for r in range(_ROWS):
+                query_R[r], own_R[r] = query, group * per_group + own
+                # Rows that there are not do as the last one.
+                own += 1 if r < num_rows - 1 else 0
+                if own == per_group:
+                    query, own = query + 1, 0
             low, high = end, 0
             for r in range(_ROWS):
-                # Rows that there are not do as the last one.
-                place = start + (first + min(r, num_rows - 1)) // per_group
-                behind_R[r] = end if block == 0 else min(end, (place // block + 1) * block)
+                place = start + query_R[r]
+                behind_R[r] = end if block == 0 else min(end, place + 1 if block == 1 else (place // block + 1) * block)
                 ahead_R[r] = max(0, (start if block == 0 else place) - window + 1) if window > 0 else 0
                 low, high = min(low, ahead_R[r]), max(high, behind_R[r])
             for r in range(num_rows):
-                query, own = (first + r) // per_group, group * per_group + (first + r) % per_group
-                query_E = carray(at(queries + 4 * ((row + query) * row_stride + own * head_stride)), (size,), F)
+                query_E = carray(
+                    at(queries + 4 * ((row + query_R[r]) * row_stride + own_R[r] * head_stride)), (size,), F
+                )
                 for e in range(size):
                     query_ER[e, r] = query_E[e] * scale
             query_ER[:, num_rows:] = F(0.0)
@@ -204,7 +225,8 @@ def _attend(job: Any) -> None:
                             key_KE[i] = carray(at(keys + held), (size,), F)
                         from_key, stride = place_of(key_KE), 4 * size
                     _score(from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * _LINE)
-                _weigh(base, score_KR[:num_keys], ahead_R, behind_R, best_R, total_R, faded_R)
+                _mask(base, score_KR[:num_keys], ahead_R, behind_R)
+                _weigh(place_of(score_KR), num_keys, place_of(best_R), place_of(total_R), place_of(faded_R))
                 for r in range(num_rows):
                     for e in range(width):
                         mean_RE[r, e] *= faded_R[r]
@@ -219,8 +241,7 @@ def _attend(job: Any) -> None:
                         weights, out = place_of(score_KR) + 4 * r, place_of(mean_RE) + 4 * (r * width + e)
                         _mix(weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
             for r in range(num_rows):
-                query, own = (first + r) // per_group, group * per_group + (first + r) % per_group
-                out_E = carray(at(head[18] + 4 * ((row + query) * num_heads + own) * size), (size,), F)
+                out_E = carray(at(head[18] + 4 * ((row + query_R[r]) * num_heads + own_R[r]) * size), (size,), F)
                 inverse = F(1.0) / total_R[r]
                 for e in range(size):
                     out_E[e] = mean_RE[r, e] * inverse

@@ -34,6 +34,8 @@ SUMS = {"reassoc", "contract", "nsz"}
 """Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
 FAINT = -87.0
 """Below, exponentials are 0: as floats that are not normal they would be slow."""
+# Of exp's polynomial.
+_EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 
 # Elements from which a second thread is worth waking, and how many parts each thread takes of what there is.
 _GRAIN = 2**15
@@ -228,14 +230,39 @@ def exp(x: Any) -> Any:
     n = np.rint(held * F(1.44269504))
     r = held - n * F(0.693359375)
     r = r + n * F(2.12194440e-4)
-    p = F(1.9875691500e-4)
-    p = p * r + F(1.3981999507e-3)
-    p = p * r + F(8.3334519073e-3)
-    p = p * r + F(4.1665795894e-2)
-    p = p * r + F(1.6666665459e-1)
-    p = p * r + F(5.0000001201e-1)
+    p = F(_EXP[0])
+    p = p * r + F(_EXP[1])
+    p = p * r + F(_EXP[2])
+    p = p * r + F(_EXP[3])
+    p = p * r + F(_EXP[4])
+    p = p * r + F(_EXP[5])
     y = (p * r * r + r + F(1.0)) * float_of(Z((Z(n) + Z(127)) << Z(23)))
     return F(0.0) if x < F(FAINT) else y
+
+
+def exp_of(builder: Any, x: Any) -> Any:
+    """The same as instructions, of a float or of lanes of them."""
+    kind, lanes = x.type, getattr(x.type, "count", None)
+    whole = ir.IntType(32) if lanes is None else ir.VectorType(ir.IntType(32), lanes)
+    suffix = "f32" if lanes is None else f"v{lanes}f32"
+
+    def all_of(value: float, of: Any = kind) -> Any:
+        return ir.Constant(of, value if lanes is None else [value] * lanes)
+
+    def fused(a: Any, b: Any, c: Any) -> Any:
+        return call(builder, f"llvm.fmuladd.{suffix}", kind, a, b, c)
+
+    faint = builder.fcmp_ordered("<", x, all_of(FAINT))
+    held = builder.select(faint, all_of(FAINT), x)
+    held = builder.select(builder.fcmp_ordered(">", held, all_of(-FAINT)), all_of(-FAINT), held)
+    n = call(builder, f"llvm.rint.{suffix}", kind, builder.fmul(held, all_of(1.44269504)))
+    r = fused(n, all_of(2.12194440e-4), fused(n, all_of(-0.693359375), held))
+    p = all_of(_EXP[0])
+    for factor in _EXP[1:]:
+        p = fused(p, r, all_of(factor))
+    y = builder.fadd(fused(builder.fmul(p, r), r, r), all_of(1.0))
+    power = builder.shl(builder.add(builder.fptosi(n, whole), all_of(127, whole)), all_of(23, whole))
+    return builder.select(faint, all_of(0.0), builder.fmul(y, builder.bitcast(power, kind)))
 
 
 @njit(inline="always", cache=True)
