@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,6 +48,12 @@ class Subject:
         self.name = name
         self.vocab_size = checkpoint.model.config.vocab_size
         self.model = TextModel(name, checkpoint, cast(Tokenizer, _NoText(self.vocab_size)))
+        self._stepping: int | None = None
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What answers: one for all measurements, as in use, but no text is given what another one wrote."""
+        return Engine(self.model, EngineConfig(reuse_prefixes=False, max_rows=1))
 
     @classmethod
     def load(
@@ -85,21 +92,27 @@ class Subject:
 
     def run(self, request: Request) -> Result:
         """One answer, on a cold cache."""
-        engine = Engine(self.model, EngineConfig(reuse_prefixes=False, max_rows=1))
-        [result] = [event.result for _, event in engine.run([request]) if isinstance(event, Finished)]
+        self._stop_stepping()
+        [result] = [event.result for _, event in self.engine.run([request]) if isinstance(event, Finished)]
         assert len(result.tokens) == request.max_tokens
         return result
 
     def stepping(self, length: int, prefix: int, steps: int) -> Engine:
-        """An engine in the middle of one request, behind a prompt of `prefix` tokens, with so many steps of a canvas
+        """The engine in the middle of one request, behind a prompt of `prefix` tokens, with so many steps of a canvas
         ahead, or tokens where `length` is 1. The step that wrote the prompt, and one more, are taken."""
-        engine = Engine(self.model, EngineConfig(reuse_prefixes=False))
+        self._stop_stepping()
         tokens, allowed = (steps + 4, 1) if length == 1 else (length, steps + 4)
         prompt = self.random_prompt(prefix)
-        engine.submit(self.request(prompt, new_tokens=tokens, steps=allowed, canvas_length=length))
+        request = self.request(prompt, new_tokens=tokens, steps=allowed, canvas_length=length)
+        self._stepping = self.engine.submit(request)
         for _ in range(2):
-            engine.step()
-        return engine
+            self.engine.step()
+        return self.engine
+
+    def _stop_stepping(self) -> None:
+        if self._stepping is not None:
+            self.engine.cancel(self._stepping)
+            self._stepping = None
 
 
 def seconds(work: Callable[[], object]) -> float:
