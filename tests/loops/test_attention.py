@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sfumato.loops import attention
 from sfumato.models.attention import KVPool, PackedAttention, Segment, _Groups
 
 # N positions, H heads, G key-value heads, E head dimension
@@ -44,8 +45,8 @@ def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, w
     ]
     windows = [] if window is None else [window]
     found, expected = (
-        PackedAttention(pool, texts, total + 3, windows=windows, in_loops=in_loops).attend(0, *inputs, window=window)
-        for in_loops in (True, False)
+        PackedAttention(pool, texts, total + 3, windows=windows, loops=loops).attend(0, *inputs, window=window)
+        for loops in (attention, None)
     )
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     assert not found[:, total:].any()
@@ -53,7 +54,7 @@ def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, w
     first = 0
     for segment in texts:
         part = slice(first, first + segment.count)
-        alone = PackedAttention(pool, [segment], segment.count, windows=windows, in_loops=True)
+        alone = PackedAttention(pool, [segment], segment.count, windows=windows, loops=attention)
         assert torch.equal(alone.attend(0, *(one[:, part] for one in inputs), window=window), found[:, part])
         first += segment.count
 
@@ -66,7 +67,7 @@ def test_a_prompt_in_chunks_reads_as_it_does_whole():
     for ends in ([300], [1, 70, 299, 300]):
         parts = []
         for start, end in zip([0, *ends], ends, strict=False):
-            chunk = PackedAttention(pool, [Segment(slot_S=slots, start=start, end=end)], end - start, in_loops=True)
+            chunk = PackedAttention(pool, [Segment(slot_S=slots, start=start, end=end)], end - start, loops=attention)
             parts.append(chunk.attend(0, *(one[:, start:end] for one in inputs)))
         found.append(torch.cat(parts, dim=1))
     assert torch.equal(*found)
@@ -77,11 +78,11 @@ def test_what_is_no_number_stays_with_who_reads_it():
     texts = [Segment(slot_S=slots[:40], start=0, end=40), Segment(slot_S=slots[50:], start=0, end=40)]
     inputs = [torch.randn(1, 80, 1, 16, generator=torch.Generator().manual_seed(0)) for _ in range(3)]
     inputs[1][0, 10, 0, 3] = torch.nan
-    found = PackedAttention(pool, texts, 80, in_loops=True).attend(0, *inputs)
+    found = PackedAttention(pool, texts, 80, loops=attention).attend(0, *inputs)
     assert found[0].isnan().flatten(1).any(1).tolist() == [10 <= place < 40 for place in range(80)]
 
 
 def test_without_loops_torch_reads():
     pool = KVPool([(1, 16)], 100, dtype=torch.bfloat16)
     text = Segment(slot_S=np.arange(40), start=0, end=40)
-    assert isinstance(PackedAttention(pool, [text], 40, in_loops=True)._reader, _Groups)
+    assert isinstance(PackedAttention(pool, [text], 40, loops=attention)._reader, _Groups)

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
+from sfumato.loops import attention as loops
 from sfumato.models import attention
 from sfumato.models.attention import (
     AttentionSpec,
@@ -189,7 +190,9 @@ def test_packed_texts_read_their_own(
         prefixes.append(layers)
     total = sum(segment.count for segment in segments)
     windows = [] if window is None else [window]
-    packed = PackedAttention(pool, segments, total + padding, windows=windows, in_loops=reader == "loops")
+    packed = PackedAttention(
+        pool, segments, total + padding, windows=windows, loops=loops if reader == "loops" else None
+    )
     expected_positions = [place for segment in segments for place in range(segment.start, segment.end)]
     assert packed.positions_1N[0, :total].tolist() == expected_positions
     before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]

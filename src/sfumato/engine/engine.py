@@ -569,7 +569,7 @@ class Engine:
         if device == "cuda":
             return Replayer(record_cuda)
         # The host waits for what a CPU computes, and so knows what recording costs.
-        most = _RECORDINGS if self.generator.model.operations.in_loops else 1
+        most = 1 if self.generator.model.operations.segments is None else _RECORDINGS
         return Replayer(Tapes(), self.generator.patience, most=most)
 
     def _drop(self, rows: Sequence[int]) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sfumato.engine.replay import Left, Replayer
-from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment
+from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment, SegmentLoops
 from sfumato.models.model import Model
 
 # Positions up to which forwards of any texts are recorded: asking for more is nothing beside computing it.
@@ -65,7 +65,7 @@ class _Layout:
         shape: of the batch of canvases.
         num_positions: of the forward, padding included.
         pool: where keys and values are.
-        windows, in_loops: see `PackedAttention`.
+        windows, loops: see `PackedAttention`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class _Layout:
         num_positions: int,
         pool: KVPool,
         windows: Sequence[int],
-        in_loops: bool,
+        loops: SegmentLoops | None,
     ) -> None:
         device = pool.device
         # Neighbours of one shape are read together.
@@ -108,7 +108,7 @@ class _Layout:
         self.known_N, self.index_N = torch.tensor(known, device=device), _index(pick_N, device)
         self.place_RL = torch.from_numpy(place_RL).to(device, non_blocking=True)
         segments = [part.segment for part in self.parts]
-        self.attention = PackedAttention(pool, segments, num_positions, windows=windows, in_loops=in_loops)
+        self.attention = PackedAttention(pool, segments, num_positions, windows=windows, loops=loops)
         self.canvas_1N = self.index_C = self.decided_C = None
         if canvas_C:
             self.index_C, self.decided_C = _index(canvas_C, device), _index(decided_C, device)
@@ -202,8 +202,8 @@ class Runner:
         key = _key(parts, shape)
         if self._last is None or key is None or self._last.key != key:
             num_positions = self._padded(sum(part.segment.count for part in parts))
-            in_loops = self._model.operations.in_loops
-            self._last = _Layout(key, parts, shape, num_positions, self._pool, self._model.windows, in_loops)
+            loops = self._model.operations.segments
+            self._last = _Layout(key, parts, shape, num_positions, self._pool, self._model.windows, loops)
         return self._last
 
     def _compute(self, layout: _Layout, tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:

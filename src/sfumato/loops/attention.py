@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.np.numpy_support import carray
 from torch import Tensor
@@ -34,6 +34,7 @@ from sfumato.loops.compiling import (
     code,
     exp_of,
     float_of,
+    over_parts,
     parts,
     place_of,
     pointer,
@@ -155,7 +156,7 @@ def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, 
     return types.void(*[types.int64] * 5), generate
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _attend(job: Any) -> None:
     head = carray(job, (19,), np.int64)
     num_groups, per_group, size, num_segments = head[4], head[5], head[6], head[7]
@@ -253,7 +254,7 @@ def _store_rows(first: int, last: int, new_NI: Array, slot_N: Array, held_SI: Ar
         held_SI[slot_N[n]] = new_NI[n]
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _store(job: Any) -> None:
     head = carray(job, (11,), np.int64)
     num_rows, size, num_slots = head[1], head[4], head[5]

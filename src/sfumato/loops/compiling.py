@@ -8,8 +8,10 @@ this file reaches those of others when they are changed too, or what is kept is 
 from __future__ import annotations
 
 import ctypes
+import logging
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.core import config as numba_config
 from numba.extending import intrinsic
@@ -34,6 +36,9 @@ SUMS = {"reassoc", "contract", "nsz"}
 """Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
 FAINT = -87.0
 """Below, exponentials are 0: as floats that are not normal they would be slow."""
+_LOG = logging.getLogger(__name__)
+# To find one that was kept takes hundredths of that.
+_COMPILING_S = 0.3
 # Of exp's polynomial.
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 
@@ -66,6 +71,22 @@ def _team() -> Any:
 
 
 _start_team = _team()
+
+
+class _Told:
+    """Whether somebody was told why nothing happens for so long."""
+
+    yes = False
+
+
+def over_parts(function: Any) -> Any:
+    """Compile a function of a job, or get what was compiled before."""
+    started = time.perf_counter()
+    compiled = cfunc(types.void(types.voidptr), cache=True)(function)
+    if time.perf_counter() - started > _COMPILING_S and not _Told.yes:
+        _Told.yes = True
+        _LOG.warning("loops are being compiled for this CPU, once: that takes half a minute")
+    return compiled
 
 
 class Loop:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.np.numpy_support import carray
 from torch import Tensor
@@ -36,6 +36,7 @@ from sfumato.loops.compiling import (
     claim_seat,
     code,
     float_of,
+    over_parts,
     parts,
     place_of,
     pointer,
@@ -376,7 +377,7 @@ def _sum_rows(first: int, last: int, sums_SMO: Array, factor: float, share: floa
             out_NO[row, column] = (F(high) + F(low) * share) * factor
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _sum(job: Any) -> None:
     head = carray(job, (11,), np.int64)
     num_rows, num_outputs, width = head[1], head[4], head[5]
@@ -389,7 +390,7 @@ def _sum(job: Any) -> None:
 
 
 _SUM = Loop(_sum)
-_MULTIPLY = Loop(cfunc(types.void(types.voidptr), cache=True)(_multiply)) if _VNNI else None
+_MULTIPLY = Loop(over_parts(_multiply)) if _VNNI else None
 
 
 @functools.cache

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import cfunc, njit, types
+from numba import njit
 from numba.np.numpy_support import carray
 from torch import Tensor
 
-from sfumato.loops.compiling import SUMS, Array, F, Loop, Z, at, bits_of, exp, float_of, parts, word
+from sfumato.loops.compiling import SUMS, Array, F, Loop, Z, at, bits_of, exp, float_of, over_parts, parts, word
 
 _DIGIT = 127
 _TINY = 1.1754944e-38
@@ -34,7 +34,7 @@ def _norm_rows(first: int, last: int, x_NI: Array, weight_I: Array, eps: float, 
             out_I[i] = x_I[i] * scale * weight_I[i]
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _norm(job: Any) -> None:
     head = carray(job, (9,), np.int64)
     num_rows, size = head[1], head[4]
@@ -65,7 +65,7 @@ def _rotate_rows(first: int, last: int, x_NS: Array, cos_NF: Array, sin_NF: Arra
         _turn_heads(x_NS[n], cos_NF[n], sin_NF[n], out_NHE[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _rotate(job: Any) -> None:
     head = carray(job, (12,), np.int64)
     num_rows, num_heads, size, turned, stride = head[1], head[4], head[5], head[6], head[7]
@@ -96,7 +96,7 @@ def _gate_rows(first: int, last: int, gate_NS: Array, up_NS: Array, size: int, k
         _gate_row(gate_NS[n, :size], up_NS[n, :size], kind, out_NI[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _gate(job: Any) -> None:
     head = carray(job, (10,), np.int64)
     num_rows, size, stride = head[1], head[4], head[5]
@@ -126,7 +126,7 @@ def _round_rows(first: int, last: int, x_NI: Array, factor_I: Array, levels_NI: 
         scale_N[n] = _round_row(x_NI[n], factor_I, levels_NI[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _round(job: Any) -> None:
     head = carray(job, (9,), np.int64)
     num_rows, size = head[1], head[4]
@@ -150,7 +150,7 @@ def _scale_rows(
         _scale_row(product_NO[n], scale_N[n], scales_O, bias_O, out_NO[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _scale(job: Any) -> None:
     head = carray(job, (10,), np.int64)
     num_rows, size = head[1], head[4]
@@ -196,7 +196,7 @@ def _add_norm_rows(
         out_N[n] = _round_row(scratch_I, factor_I, levels_NI[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _add_norm(job: Any) -> None:
     head = carray(job, (17,), np.int64)
     num_rows, size, adds, eps = head[1], head[4], head[5], float_of(Z(head[6]))
@@ -233,7 +233,7 @@ def _head_rows(
         values_NS[n] = scratch_O[queries + keys :]
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _heads(job: Any) -> None:
     head = carray(job, (18,), np.int64)
     num_rows, num_queries, num_keys, num_values, size, turned = head[1], head[4], head[5], head[6], head[7], head[8]
@@ -270,7 +270,7 @@ def _gate_round_rows(
         out_N[n] = _round_row(inner_I, factor_I, levels_NI[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _gate_round(job: Any) -> None:
     head = carray(job, (13,), np.int64)
     num_rows, size, kind = head[1], head[4], head[5]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import cfunc, njit, types
+from numba import njit
 from numba.np.numpy_support import carray
 from torch import Tensor
 
@@ -26,6 +26,7 @@ from sfumato.loops.compiling import (
     exp,
     float_of,
     order,
+    over_parts,
     parts,
     unorder,
     word,
@@ -57,7 +58,7 @@ def _digit_rows(first: int, last: int, probs_NS: Array, factor_V: Array, high_NV
         _to_digits(probs_NS[n], factor_V, high_NV[n], low_NV[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _digits(job: Any) -> None:
     head = carray(job, (9,), np.int64)
     num_rows, size, stride = head[1], head[4], head[5]
@@ -110,7 +111,7 @@ def _refine_rows(
                 logits_V[v] = cap - F(2.0) * cap / (F(1.0) + exp(F(2.0) / cap * logits_V[v]))
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _refine(job: Any) -> None:
     head = carray(job, (12,), np.int64)
     num_rows, size, width = head[1], head[4], head[5]
@@ -211,7 +212,7 @@ def _read_rows(
             _to_digits(weights_V, factor_V, high_NV[n], low_NV[n])
 
 
-@cfunc(types.void(types.voidptr), cache=True)
+@over_parts
 def _read(job: Any) -> None:
     head = carray(job, (19,), np.int64)
     num_rows, size, num_bans, mask_id, kind = head[1], head[4], head[5], head[6], head[7]

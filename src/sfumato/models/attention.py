@@ -227,6 +227,27 @@ class BehindText:
         return torch.cat((out_ahead, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
 
 
+class SegmentLoops(Protocol):
+    """What packed segments are read and written by: `sfumato.loops.attention`."""
+
+    def attend(
+        self,
+        queries_NHE: Tensor,
+        keys_SGE: Tensor,
+        values_SGE: Tensor,
+        slots: Tensor,
+        segments_B6: Tensor,
+        *,
+        counts: Sequence[int],
+        window: int | None = None,
+        scale: float | None = None,
+    ) -> Tensor: ...
+
+    def store(
+        self, new_keys_NGE: Tensor, new_values_NGE: Tensor, slot_N: Tensor, keys_SGE: Tensor, values_SGE: Tensor
+    ) -> None: ...
+
+
 class KVPool:
     """Slots for the keys and values of single positions, of any texts.
 
@@ -427,7 +448,8 @@ class _Tiles(_Reader):
 class _InLoops(_Reader):
     """The same in a loop of a CPU; see `sfumato.loops.attention.attend`."""
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(self, segments: Sequence[Segment], loops: SegmentLoops) -> None:
+        self._loops = loops
         self.counts = tuple(segment.count for segment in segments)
         numbers = np.array([(one.start, one.end, one.block or 0) for one in segments])
         first_B, end_B = np.cumsum(self.counts) - self.counts, numbers[:, 1]
@@ -444,28 +466,24 @@ class _InLoops(_Reader):
         return other
 
     def write(self, keys: Tensor, values: Tensor, slot_N: Tensor, new_keys: Tensor, new_values: Tensor) -> None:
-        from sfumato.loops import attention
-
-        attention.store(new_keys, new_values, slot_N, keys, values)
+        self._loops.store(new_keys, new_values, slot_N, keys, values)
 
     def attend(
         self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
     ) -> Tensor:
-        from sfumato.loops import attention
-
         given = (queries_NHE, keys, values, *self.tensors)
-        return attention.attend(*given, counts=self.counts, window=window, scale=scale)
+        return self._loops.attend(*given, counts=self.counts, window=window, scale=scale)
 
 
 def _reads_in_kernels(pool: KVPool) -> bool:
     return pool.device.type == "cuda" and importlib.util.find_spec("triton") is not None
 
 
-def _reader(pool: KVPool, segments: Sequence[Segment], windows: Sequence[int], in_loops: bool) -> _Reader:
+def _reader(pool: KVPool, segments: Sequence[Segment], windows: Sequence[int], loops: SegmentLoops | None) -> _Reader:
     if segments and _reads_in_kernels(pool):
         return _Tiles(pool, segments)
-    if segments and in_loops and pool.device.type == "cpu" and pool.keys[0].dtype is torch.float32:
-        return _InLoops(segments)
+    if segments and loops is not None and pool.device.type == "cpu" and pool.keys[0].dtype is torch.float32:
+        return _InLoops(segments, loops)
     return _Groups(pool, segments, windows)
 
 
@@ -479,7 +497,7 @@ class PackedAttention:
             No two share a slot at the positions they write.
         num_positions: N; what is left behind the segments is padding.
         windows: sizes of the sliding windows that some layers read.
-        in_loops: read in compiled loops, where that is possible.
+        loops: read and write by these, where they can; None leaves it to torch.
     """
 
     def __init__(
@@ -489,10 +507,10 @@ class PackedAttention:
         num_positions: int,
         *,
         windows: Sequence[int] = (),
-        in_loops: bool = False,
+        loops: SegmentLoops | None = None,
     ) -> None:
         self._pool = pool
-        self._reader = _reader(pool, segments, windows, in_loops)
+        self._reader = _reader(pool, segments, windows, loops)
         num_padding = num_positions - sum(segment.count for segment in segments)
         assert num_padding >= 0
         padding = np.zeros(num_padding, dtype=np.int64)

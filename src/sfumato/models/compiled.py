@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from sfumato.loops import rows, vocabulary
+from sfumato.loops import attention, rows, vocabulary
+from sfumato.models.attention import SegmentLoops
 from sfumato.models.operations import FusedOperations, Reading, Rounded, Unscaled
 
 # Of digits; they are in memory that stays.
@@ -24,7 +25,7 @@ class CompiledOperations(FusedOperations):
         share_V: factors of weights that are read as digits.
     """
 
-    in_loops = True
+    segments: SegmentLoops | None = attention
 
     def __init__(self, share_V: Tensor | None = None) -> None:
         super().__init__(rows)

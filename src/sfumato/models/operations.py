@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sfumato.models.attention import SegmentLoops
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": functional.silu,
     "gelu_pytorch_tanh": partial(functional.gelu, approximate="tanh"),
@@ -86,8 +88,8 @@ class Unscaled(NamedTuple):
 class Operations:
     """In torch."""
 
-    in_loops = False
-    """Whether it is in compiled loops, so that attention may be too."""
+    segments: SegmentLoops | None = None
+    """What reads and writes packed segments of many texts, in float32 on a CPU."""
 
     def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
         """Root mean square normalisation of the last dimension, with a learned scale."""
