@@ -321,5 +321,7 @@ def attend(
     tensors = (queries_NHE, keys_SGE, values_SGE, slots, segments_B6, out_NHE)
     numbers = (word(size**-0.5 if scale is None else scale), *(one.data_ptr() for one in tensors))
     num_units = num_groups * sum(-(-count * per_group // _ROWS) for count in counts)
-    _ATTEND(num_units, 16 * out_NHE.numel(), *sizes, *strides, *numbers)
+    # Every query reads about as many keys as there are slots of a text.
+    work = out_NHE.numel() * len(slots) // (16 * max(1, len(counts)))
+    _ATTEND(num_units, work, *sizes, *strides, *numbers)
     return out_NHE

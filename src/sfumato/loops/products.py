@@ -266,6 +266,7 @@ _by_tiles = _by_tiles_of_amx if _AMX else _by_lanes
 
 @njit(error_model="numpy")
 def _leave() -> None:
+    """Leave tiles, where there are any."""
     if _AMX:
         _leave_tiles()
 
@@ -483,5 +484,6 @@ class Matrix:
         flip = 0 if by_tiles or kind == _SUMMED else _FLIP
         sizes = (len(x_MI), x_MI.shape[1], self._depth, self._num_panels, self.shape[0], kind, flip)
         tensors = (x_MI, self._panels, self._starts[flip], out)
-        work = len(x_MI) * self._panels.numel() // 16
+        # Of few rows it is reading the matrix that takes the time.
+        work = max(len(x_MI), _LEAST_TILED) * self._panels.numel() // 16
         return _MULTIPLY(num_parts, work, *sizes, *(one.data_ptr() for one in tensors), *numbers, by_tiles)
