@@ -172,6 +172,20 @@ def test_one_recording_does_for_all_canvases_and_texts(
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("length", [1, 3, 6, 7])
+def test_canvases_of_any_length_in_integers(
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], length: int
+):
+    """Alone, and beside others, so that positions in question come to numbers that are no whole fours."""
+    model = make_model(specs["self-conditioned"])
+    quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
+    settings = {"max_tokens": length, "canvas_length": length, "steps": 3, "adaptive": False}
+    alone = [model.generate("hello", seed=seed, **settings) for seed in range(3)]
+    together = model.generate_batch(["hello"] * 3, seeds=[0, 1, 2], **settings)
+    assert not any(one.failed for one in (*alone, *together)), [one.error for one in (*alone, *together)]
+    assert [one.tokens for one in alone] == [one.tokens for one in together]
+
+
 def test_what_recording_takes_is_made_up_for_by_so_many_replays():
     patience = Patience()
     for _ in range(30):

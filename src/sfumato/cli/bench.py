@@ -417,16 +417,18 @@ def simulate(
 def soak(
     model: Model = "tiny",
     minutes: Annotated[float, typer.Option(min=0.001, help="How long requests come.")] = 30.0,
+    quantize: Quantize = None,
     threads: Threads = None,
     as_json: Lines = False,
 ) -> None:
     """Random requests, cancels and deadlines: is every one answered, are the books right, does memory grow?"""
     from sfumato.bench.soak import soak as run
 
-    subject = _subject(model, DTypeName.float32, None, threads, None)
+    subject = _subject(model, DTypeName.float32, quantize, threads, None)
     for found in run(subject, minutes=minutes):
         if as_json:
-            typer.echo(json.dumps({"bench": "soak", "model": model} | asdict(found)))
+            about = {"bench": "soak", "model": model, "quantize": quantize and quantize.value}
+            typer.echo(json.dumps(about | asdict(found)))
             continue
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(found.reasons.items()))
         typer.echo(

@@ -237,9 +237,10 @@ class Runner:
         return head(hidden_ND[torch.cat((place_N, padding))])[:count]
 
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
-        """Mean embedding [1, N, D] under token probabilities."""
+        """Mean embedding [1, N, D] under token probabilities, or under what the model's operations gave as weights."""
         count = probs_1NV.shape[1]
-        if count % WHOLE:
+        # Digits are two rows for each position, and sums of integers the same for any number of rows.
+        if probs_1NV.is_floating_point() and count % WHOLE:
             padding = probs_1NV.new_zeros(1, -count % WHOLE, probs_1NV.shape[2])
             probs_1NV = torch.cat((probs_1NV, padding), dim=1)
         return self._model.soft_embedding(probs_1NV)[:, :count]
