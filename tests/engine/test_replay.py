@@ -252,7 +252,7 @@ def test_canvases_that_are_too_many_for_it_are_not_replayed(
     model, replays = make_model(specs["uniform"]), []
     request = model.request("hi", max_tokens=8, steps=20, seed=3, adaptive=False)
     for most in (8, 7):
-        monkeypatch.setattr(engine_module, "_MOST_REPLAYED", most)
+        monkeypatch.setattr(engine_module, "MOST_REPLAYED", most)
         engine = Engine(model, EngineConfig())
         list(engine.run([request]))
         replays.append(engine.runner.replayer.num_replays)

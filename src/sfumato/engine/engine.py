@@ -25,7 +25,7 @@ from torch import Tensor
 from sfumato.engine.answer import Answer
 from sfumato.engine.generator import Generator
 from sfumato.engine.kvcache import KVCache, free_bytes
-from sfumato.engine.replay import Left, Replayer, record_cuda
+from sfumato.engine.replay import MOST_REPLAYED, Left, Replayer, record_cuda
 from sfumato.engine.request import Event, Finished, FinishReason, Reopened, Request
 from sfumato.engine.runner import Part, Passed, Runner
 from sfumato.engine.scheduler import Queue, Work, plan
@@ -37,8 +37,6 @@ from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult,
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _PAGE = 16
-# Positions of canvases up to which steps are replayed on a CPU.
-_MOST_REPLAYED = 1024
 # Kinds of forwards whose recordings are kept, where they are of any texts.
 _RECORDINGS = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is let in before the first.
@@ -619,7 +617,7 @@ class _Outcome(NamedTuple):
 def _left(batch: CanvasBatch) -> Left:
     """How often these canvases, all of them, will be read again behind the step that is to come; never, if they are so
     many that asking for it is nothing beside computing it, and its memory is better given back."""
-    if batch.tokens_RL.numel() > _MOST_REPLAYED:
+    if batch.tokens_RL.numel() > MOST_REPLAYED:
         return Left(0, 0)
     left_R = batch.steps_R - batch.step_R - 1
     return Left(at_least=int(torch.where(batch.settings.adaptive_R, 0, left_R).min()), at_most=int(left_R.min()))

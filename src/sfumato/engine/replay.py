@@ -22,6 +22,9 @@ Record = Callable[[Callable[[], Tensor]], Callable[[], Tensor]]
 """Turns a computation into one that does the same again, on the same tensors, and is called at once for the first
 time."""
 
+MOST_REPLAYED = 1024
+"""Positions up to which forwards are recorded on a CPU: asking for more is nothing beside computing it."""
+
 _LOG = logging.getLogger(__name__)
 # How many replays make up for a recording: as long as nothing is known, and at most.
 _PAYS, _MOST_PAYS = 4.0, 64.0

@@ -14,12 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.engine.replay import Left, Replayer
+from sfumato.engine.replay import MOST_REPLAYED, Left, Replayer
 from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment, SegmentLoops
 from sfumato.models.model import Model
-
-# Positions up to which forwards of any texts are recorded: asking for more is nothing beside computing it.
-_MOST_REPLAYED = 1024
 
 
 def _none() -> Numbers:
@@ -127,7 +124,7 @@ class _Layout:
         form = self.attention.form
         if form is None:
             return self.key
-        return form if self.index_N.numel() <= _MOST_REPLAYED else None
+        return form if self.index_N.numel() <= MOST_REPLAYED else None
 
     def over(self, tensors: Sequence[Any]) -> _Layout:
         """The same over other tensors."""

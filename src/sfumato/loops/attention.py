@@ -25,6 +25,7 @@ from torch import Tensor
 
 from sfumato.loops.compiling import (
     FEATURES,
+    NEVER,
     Array,
     F,
     Loop,
@@ -45,7 +46,6 @@ _ROWS = 32
 _BLOCK = 128
 # Keys, and rows, whose sums fill the registers: each is 32 floats.
 _KEYS_AT_ONCE, _ROWS_AT_ONCE = (12, 8) if FEATURES.get("avx512f") else (3, 2)
-_NEVER = -1e30
 
 _WORD, _INT, _FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
 _LANES = ir.VectorType(_FLOAT, _ROWS)
@@ -118,7 +118,7 @@ def _mask(base: int, score_KR: Array, ahead_R: Array, behind_R: Array) -> None:
     for k in range(len(score_KR) if masked else 0):
         for r in range(_ROWS):
             reads = ahead_R[r] <= base + k and base + k < behind_R[r]
-            score_KR[k, r] = score_KR[k, r] if reads else F(_NEVER)
+            score_KR[k, r] = score_KR[k, r] if reads else F(NEVER)
 
 
 @code
@@ -128,7 +128,7 @@ def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scores, count, *others = arguments
         best, total, faded = (pointer(builder, _LANES, address) for address in others)
-        never = ir.Constant(_LANES, [_NEVER] * _ROWS)
+        never = ir.Constant(_LANES, [NEVER] * _ROWS)
         above, added = (cgutils.alloca_once(builder, _LANES) for _ in range(2))  # type: ignore[no-untyped-call]
         before = builder.load(best, align=4)
         builder.store(before, above)
@@ -208,7 +208,7 @@ def _attend(job: Any) -> None:
                 for e in range(size):
                     query_ER[e, r] = query_E[e] * scale
             query_ER[:, num_rows:] = F(0.0)
-            mean_RE[:], best_R[:], total_R[:] = F(0.0), F(_NEVER), F(0.0)
+            mean_RE[:], best_R[:], total_R[:] = F(0.0), F(NEVER), F(0.0)
             slot_K = carray(at(head[16] + 4 * slots_at), (end,), np.int32)
             # From the same key on whoever the other rows are.
             for base in range(low // _BLOCK * _BLOCK, high, _BLOCK):

@@ -36,6 +36,10 @@ SUMS = {"reassoc", "contract", "nsz"}
 """Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
 FAINT = -87.0
 """Below, exponentials are 0: as floats that are not normal they would be slow."""
+DIGIT = 127
+"""The largest integer of 8 bits in use."""
+NEVER = -1e30
+"""The score of what must not be."""
 _LOG = logging.getLogger(__name__)
 # To find one that was kept takes hundredths of that.
 _COMPILING_S = 0.3

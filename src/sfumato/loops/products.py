@@ -64,7 +64,7 @@ _AMX = _VNNI and bool(FEATURES.get("amx-int8"))
 _WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LANES = ir.VectorType(_INT, 16)
 _LINE = 64
-_PRODUCT = types.void(*[types.int64] * 10)
+_PRODUCT = types.void(*[types.int64] * 9)
 
 
 def _fetch(builder: Any, *terms: Any) -> None:
@@ -77,7 +77,7 @@ def _dots(num_rows: int) -> Any:
     """Code for so many rows and a panel by VNNI: 16 sums in each register, and 12 rows fill the registers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, width, panel, start, start_stride, out, out_stride, depth, ahead, num_ahead = arguments
+        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
 
         def places(address: Any, stride: Any) -> list[Any]:
             offsets = [builder.mul(stride, _WORD(row)) for row in range(num_rows)]
@@ -89,7 +89,7 @@ def _dots(num_rows: int) -> Any:
             builder.store(builder.load(place, align=4), own)
         fetched = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), _WORD(2 * _LINE), _WORD(0))
         nothing, everywhere = ir.Constant(_LANES, ir.Undefined), ir.Constant(_LANES, [0] * 16)
-        with cgutils.for_range(builder, builder.sdiv(depth, _WORD(4))) as loop:
+        with cgutils.for_range(builder, builder.sdiv(width, _WORD(4))) as loop:
             panel_at, ahead_at = (builder.mul(loop.index, step) for step in (_WORD(2 * _LINE), fetched))
             halves = []
             for half in (0, _LINE):
@@ -113,7 +113,7 @@ def _tiles(num_tiles: int) -> Any:
     """Code for so many tiles of 16 rows and a panel by AMX. Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7 the panel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, width, panel, start, start_stride, out, out_stride, depth, ahead, num_ahead = arguments
+        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
 
         def tile(name: str, number: int, stride: Any, *terms: Any) -> None:
             place = pointer(builder, _BYTE, *terms)
@@ -125,7 +125,7 @@ def _tiles(num_tiles: int) -> Any:
                 tile(name, number, stride, address, builder.mul(stride, _WORD(_TILE * rows)), _WORD(_LINE * half))
 
         each_sum("loadd64", start, start_stride)
-        with cgutils.for_range(builder, builder.sdiv(depth, _WORD(_STEP))) as loop:
+        with cgutils.for_range(builder, builder.sdiv(width, _WORD(_STEP))) as loop:
             panel_at = builder.mul(loop.index, _WORD(_PANEL * _STEP))
             for half in (0, 1):
                 tile("loadd64", 6 + half, _WORD(2 * _LINE), panel, panel_at, _WORD(_LINE * half))
@@ -160,7 +160,6 @@ def _product(generate: Any) -> Any:
         start_stride: Any,
         out: Any,
         out_stride: Any,
-        depth: Any,
         ahead: Any,
         num_ahead: Any,
     ) -> Any:
@@ -196,54 +195,36 @@ _two_tiles, _one_tile = _tiles(2), _tiles(1)
 
 
 @njit(error_model="numpy")
-def _by_lanes(
-    num_rows: int,
-    x: int,
-    width: int,
-    panel: int,
-    start: int,
-    start_stride: int,
-    out: int,
-    out_stride: int,
-    ahead: int,
-    shapes: int,
-) -> None:
+def _by_lanes(num_rows: int, product: Any, shapes: int) -> None:
+    """Of all rows with a panel: what `_product` takes, but for `num_ahead`."""
+    x, width, panel, start, start_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
-        here, left = x + row * width, num_rows - row
+        left = num_rows - row
         first, to = start + row * start_stride, out + row * out_stride
         # Memory is as slow as 12 rows are: they bring what comes next.
-        num_ahead = 2 if row == 0 else 0
+        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, 2 if row == 0 else 0)
         if left >= 12:
-            _dots_12(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _dots_12(*given)
             row += 12
         elif left >= 8:
-            _dots_8(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _dots_8(*given)
             row += 8
         elif left >= 4:
-            _dots_4(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _dots_4(*given)
             row += 4
         elif left >= 2:
-            _dots_2(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _dots_2(*given)
             row += 2
         else:
-            _dots_1(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _dots_1(*given)
             row += 1
 
 
 @njit(error_model="numpy")
-def _by_tiles_of_amx(
-    num_rows: int,
-    x: int,
-    width: int,
-    panel: int,
-    start: int,
-    start_stride: int,
-    out: int,
-    out_stride: int,
-    ahead: int,
-    shapes: int,
-) -> None:
+def _by_tiles_of_amx(num_rows: int, product: Any, shapes: int) -> None:
+    """The same, with what `_fill_shapes` filled."""
+    x, width, panel, start, start_stride, out, out_stride, ahead = product
     # Each instruction goes over 32 lines of the panel.
     num_ahead = 32 // max((num_rows + 2 * _TILE - 1) // (2 * _TILE), 1)
     for row in range(0, num_rows, 2 * _TILE):
@@ -252,11 +233,12 @@ def _by_tiles_of_amx(
             _shape_tiles(shapes + _LINE)
         elif row == 0:
             _shape_tiles(shapes)
-        here, first, to = x + row * width, start + row * start_stride, out + row * out_stride
+        first, to = start + row * start_stride, out + row * out_stride
+        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, num_ahead)
         if left > _TILE:
-            _two_tiles(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _two_tiles(*given)
         else:
-            _one_tile(here, width, panel, first, start_stride, to, out_stride, width, ahead, num_ahead)
+            _one_tile(*given)
         ahead += num_ahead * width
 
 
@@ -353,11 +335,11 @@ def _multiply(job: Any) -> None:
                     first_sum, sum_stride = to, stride
                 elif kind == _INTEGERS and size == _PANEL:
                     to, to_stride = out + 4 * column, 4 * num_outputs
-                given = (num_rows, x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
+                product = (x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
                 if by_tiles:
-                    _by_tiles(*given, place_of(shapes_2B))
+                    _by_tiles(num_rows, product, place_of(shapes_2B))
                 else:
-                    _by_lanes(*given, place_of(shapes_2B))
+                    _by_lanes(num_rows, product, place_of(shapes_2B))
                 if kind == _JOINED:
                     _join_panel(product_MP, scale_N, scales_O, share, column, column + size, joined_NO)
                 elif kind == _INTEGERS and size < _PANEL:

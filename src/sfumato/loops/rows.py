@@ -16,9 +16,8 @@ from numba import njit
 from numba.np.numpy_support import carray
 from torch import Tensor
 
-from sfumato.loops.compiling import SUMS, Array, F, Loop, Z, at, bits_of, exp, float_of, over_parts, parts, word
+from sfumato.loops.compiling import DIGIT, SUMS, Array, F, Loop, Z, at, bits_of, exp, float_of, over_parts, parts, word
 
-_DIGIT = 127
 _TINY = 1.1754944e-38
 
 
@@ -113,7 +112,7 @@ def _round_row(x_I: Array, factor_I: Array, levels_I: Array) -> Any:
     for i in range(len(levels_I)):
         # Of a float without its sign, NaN above all others.
         highest = Z(max(highest, Z(bits_of(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
-    scale = max(float_of(highest) / F(_DIGIT), F(_TINY))
+    scale = max(float_of(highest) / F(DIGIT), F(_TINY))
     inverse = F(1.0) / scale
     for i in range(len(levels_I)):
         levels_I[i] = np.int8(Z(np.rint(x_I[i] * factor_I[i] * inverse)))

@@ -16,7 +16,9 @@ from numba.np.numpy_support import carray
 from torch import Tensor
 
 from sfumato.loops.compiling import (
+    DIGIT,
     FAINT,
+    NEVER,
     SUMS,
     Array,
     F,
@@ -32,7 +34,6 @@ from sfumato.loops.compiling import (
     word,
 )
 
-_DIGIT = 127
 _BLOCK = 256
 # Tensors in memory that stays: smaller ones are found again by the allocator, larger ones would be missed elsewhere.
 _LEAST_KEPT, _MOST_KEPT = 2**20, 2**27
@@ -40,16 +41,15 @@ _LEAST_KEPT, _MOST_KEPT = 2**20, 2**27
 _REFERENCES = 3
 # What becomes of the weights of logits.
 _NOTHING, _WEIGHTS, _DIGIT_PAIRS = 0, 1, 2
-_NEVER = -1e30
 
 
 @njit(inline="always", cache=True)
 def _to_digits(probs_V: Array, factor_V: Array, high_V: Array, low_V: Array) -> None:
     for v in range(len(high_V)):
-        whole = probs_V[v] * factor_V[v] * F(_DIGIT)
+        whole = probs_V[v] * factor_V[v] * F(DIGIT)
         high = Z(whole)
         high_V[v] = np.int8(high)
-        low_V[v] = np.int8(Z(np.rint((whole - F(high)) * F(_DIGIT))))
+        low_V[v] = np.int8(Z(np.rint((whole - F(high)) * F(DIGIT))))
 
 
 @njit(fastmath=SUMS, error_model="numpy", cache=True)
@@ -145,19 +145,19 @@ def _read_rows(
     num_blocks = (size + _BLOCK - 1) // _BLOCK
     scratch_V = np.empty(size, F)
     highest_B, sum_B = np.empty(num_blocks, Z), np.empty(num_blocks, F)
-    never = order(F(_NEVER))
+    never = order(F(NEVER))
     for n in range(first, last):
         logits_V, weights_V = logits_NV[n], out_NV[n] if kind == _WEIGHTS else scratch_V
         scale = scale_N[n]
         for v in range(size):
             score = logits_V[v] / scale
-            weights_V[v] = F(_NEVER) if score < F(_NEVER) else score
+            weights_V[v] = F(NEVER) if score < F(NEVER) else score
         if ban_N[n] >= 0:
             banned_V = banned_RV[ban_N[n]]
             for v in range(size):
-                weights_V[v] = F(_NEVER) if banned_V[v] else weights_V[v]
+                weights_V[v] = F(NEVER) if banned_V[v] else weights_V[v]
         if mask_id >= 0:
-            weights_V[mask_id] = F(_NEVER)
+            weights_V[mask_id] = F(NEVER)
         highest, where = never, 0
         for b in range(num_blocks):
             highest_B[b] = _highest_of(weights_V[b * _BLOCK : min((b + 1) * _BLOCK, size)])

@@ -378,6 +378,17 @@ class _Group:
 class _Reader:
     """Writes keys and values of a forward's positions into the pool, and reads from there."""
 
+    counts: tuple[int, ...] | None = None
+    """Of the positions of each segment, where readers that have the same differ in their tensors alone."""
+    tensors: tuple[Tensor, ...] = ()
+    """All that such a reader differs in."""
+
+    def over(self, tensors: Sequence[Tensor]) -> _Reader:
+        """The same over other tensors."""
+        other = copy.copy(self)
+        other.tensors = tuple(tensors)
+        return other
+
     def write(self, keys: Tensor, values: Tensor, slot_N: Tensor, new_keys: Tensor, new_values: Tensor) -> None:
         keys.index_copy_(0, slot_N, new_keys)
         values.index_copy_(0, slot_N, new_values)
@@ -459,19 +470,15 @@ class _InLoops(_Reader):
         np.concatenate([one.slot_S[: one.end] for one in segments], out=slots[: end_B.sum()], casting="same_kind")
         self.tensors = torch.from_numpy(slots), torch.from_numpy(table_B6.astype(np.int32))
 
-    def over(self, tensors: Sequence[Tensor]) -> _InLoops:
-        """The same for other texts."""
-        other = copy.copy(self)
-        other.tensors = tensors[0], tensors[1]
-        return other
-
     def write(self, keys: Tensor, values: Tensor, slot_N: Tensor, new_keys: Tensor, new_values: Tensor) -> None:
         self._loops.store(new_keys, new_values, slot_N, keys, values)
 
     def attend(
         self, queries_NHE: Tensor, keys: Tensor, values: Tensor, window: int | None, scale: float | None
     ) -> Tensor:
-        given = (queries_NHE, keys, values, *self.tensors)
+        assert self.counts is not None
+        slots, segments_B6 = self.tensors
+        given = (queries_NHE, keys, values, slots, segments_B6)
         return self._loops.attend(*given, counts=self.counts, window=window, scale=scale)
 
 
@@ -527,20 +534,18 @@ class PackedAttention:
     @property
     def form(self) -> tuple[int, ...] | None:
         """Equal for those of one pool that differ in their `tensors` alone; None where there is more to it."""
-        return self._reader.counts if isinstance(self._reader, _InLoops) else None
+        return self._reader.counts
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """Which texts are read, and where they are."""
-        more = self._reader.tensors if isinstance(self._reader, _InLoops) else ()
-        return self.positions_1N, self._slot_N, *more
+        return self.positions_1N, self._slot_N, *self._reader.tensors
 
     def over(self, tensors: Sequence[Tensor]) -> PackedAttention:
         """The same over other tensors."""
         other = copy.copy(self)
         other.positions_1N, other._slot_N, *more = tensors
-        if isinstance(self._reader, _InLoops):
-            other._reader = self._reader.over(more)
+        other._reader = self._reader.over(more)
         return other
 
     def attend(
