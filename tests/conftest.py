@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+# They print the matrix: pytest finds them here, also where others run the tests.
+from matrix import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401
 from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.models.decoder import Decoder, DecoderConfig
 
@@ -20,6 +22,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Where there is no GPU its kernels are interpreted; read when Triton is imported.
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
+
+# Processes that test side by side, and the programs that they start, share the cores: threads that wait for their turn
+# make everything many times slower.
+if (num_workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
+    num_threads = max(torch.get_num_threads() // num_workers, 1)
+    os.environ["OMP_NUM_THREADS"] = str(num_threads)
+    torch.set_num_threads(num_threads)
 
 # Every switch of the decoder that changes what its layers compute.
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -414,6 +414,15 @@ def test_decimals_between_any_two_floats():
     assert num_narrow > 5
 
 
+def test_hundreds_of_digits_are_no_depth():
+    """Python counts calls from the bottom: a caller may have used half of them."""
+
+    def below(depth: int) -> str:
+        return below(depth - 1) if depth else regex_of_schema({"type": "number", "minimum": 3e-300, "maximum": 4e-300})
+
+    assert below(500) == below(0)
+
+
 def test_large_integers_are_compared_exactly():
     # As a float it is 2^53: the decimal with a point would be below.
     texts = language({"type": "number", "minimum": 2**53 + 1})

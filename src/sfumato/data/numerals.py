@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 
 DIGITS = 15
 """Digits before the point, where no bound asks for more."""
@@ -172,6 +173,9 @@ def _point(low: str, high: str) -> str:
 
 def _nonempty(low: str, high: str) -> str:
     """One or more digits that, with zeros behind them, lie between two strings of as many digits as they may have."""
+    # Hundreds may be given: each further call of itself would take from what Python allows the caller.
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(low.rstrip("0")[:-1], high, strict=False)))
+    given, low, high = low[:shared], low[shared:], high[shared:]
     rest = len(low) - 1
 
     def behind(first: str, last: str) -> str:
@@ -180,7 +184,7 @@ def _nonempty(low: str, high: str) -> str:
         regex = _nonempty(first, last)
         return f"(?:{regex})?" if not first.strip("0") else regex
 
-    return _by_first_digit(low, high, behind, f"[0-9]{{0,{rest}}}" if rest else "")
+    return given + _by_first_digit(low, high, behind, f"[0-9]{{0,{rest}}}" if rest else "")
 
 
 def _natural(low: int, high: int) -> str:
