@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.loops import rows, vocabulary
+from sfumato.loops import compiling, rows, vocabulary
 from sfumato.models.compiled import CompiledOperations
 from sfumato.models.operations import TORCH, Rounded, Unscaled
 
@@ -21,6 +21,25 @@ from sfumato.models.operations import TORCH, Rounded, Unscaled
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def does_nothing(job: Any) -> None:
+    """What is compiled, and then found again."""
+
+
+def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    monkeypatch.setattr(compiling, "_COMPILING_S", 0.0)
+    compiling.over_parts(does_nothing)
+    monkeypatch.setattr(compiling._Told, "yes", False)
+    caplog.clear()
+    # It is found, however long that takes.
+    compiling.over_parts(does_nothing)
+    assert not caplog.records
+    found = compiling.cfunc(compiling.types.void(compiling.types.voidptr))
+    monkeypatch.setattr(compiling, "cfunc", lambda *signature, cache: found)
+    for _ in range(2):
+        compiling.over_parts(does_nothing)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 SIZES = [(1, 1), (3, 7), (5, 64), (40, 577)]

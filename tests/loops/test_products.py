@@ -38,7 +38,7 @@ def integers(*shape: int, least: int = -127, seed: int = 0) -> Tensor:
 def test_products_are_exact(num_rows: int, num_outputs: int, num_inputs: int):
     x_NI, levels_OI = integers(num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
     matrix = Matrix(levels_OI)
-    assert torch.equal(matrix.levels_OI, levels_OI)
+    assert torch.equal(matrix.levels, levels_OI)
     assert torch.equal(matrix.multiply(x_NI), (x_NI.long() @ levels_OI.long().T).int())
 
 
@@ -70,6 +70,23 @@ def test_digits_are_joined(num_rows: int, num_outputs: int, num_inputs: int):
 
 
 @pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("counts", [(3, 0, 1, 40, 0), (0, 0, 0, 0, 2), (17, 16, 33, 4, 5), (0,) * 5])
+@pytest.mark.parametrize(("num_outputs", "num_inputs"), [(5, 3), (32, 64), (70, 100)])
+def test_rows_of_many_matrices(counts: tuple[int, ...], num_outputs: int, num_inputs: int):
+    """Each has some of its own, or none."""
+    levels_XOI = integers(len(counts), num_outputs, num_inputs, seed=1)
+    levels_MI, scale_M = integers(sum(counts), num_inputs), torch.rand(sum(counts))
+    scales_XO, end_X = torch.rand(len(counts), num_outputs), torch.tensor(counts).cumsum(0).int()
+    matrices = Matrix(levels_XOI)
+    assert torch.equal(matrices.levels, levels_XOI)
+    found_MO = matrices.multiply_each(levels_MI, scale_M, scales_XO, end_X)
+    own_M = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+    product_MO = (levels_XOI.double()[own_M] @ levels_MI.double()[:, :, None]).squeeze(-1)
+    expected_MO = product_MO * scale_M[:, None] * scales_XO[own_M]
+    torch.testing.assert_close(found_MO.double(), expected_MO, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.usefixtures("instruction", "threads")
 @pytest.mark.parametrize("chunk", [64, 2048])
 @pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
 def test_means_of_digits(num_rows: int, num_outputs: int, num_inputs: int, chunk: int, monkeypatch: pytest.MonkeyPatch):
@@ -77,7 +94,7 @@ def test_means_of_digits(num_rows: int, num_outputs: int, num_inputs: int, chunk
     monkeypatch.setattr(products, "_CHUNK", chunk)
     digits_MI, levels_OI = integers(2 * num_rows, num_inputs, least=0), integers(num_outputs, num_inputs, seed=1)
     matrix = Matrix(levels_OI, sums=True)
-    assert torch.equal(matrix.levels_OI, levels_OI)
+    assert torch.equal(matrix.levels, levels_OI)
     high_NO, low_NO = (digits_MI.double() @ levels_OI.double().T).chunk(2)
     found_NO = matrix.mean(digits_MI, 127, 0.25)
     torch.testing.assert_close(found_NO.double(), (high_NO + low_NO / 127) * 0.25, rtol=1e-5, atol=1e-2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sfumato.models.quantize import quantize_model
 from sfumato.models.quantized import (
     QUANTIZATIONS,
     Float8Product,
+    IntegerExperts,
     IntegerProduct,
     Quantization,
     QuantizedLinear,
@@ -206,9 +208,17 @@ def test_linears_of_one_input_are_one_product_and_alone_its_parts():
     assert torch.equal(project(x, held[1])[0], together[1])
     # Who shares a product holds nothing of its own, and gives what was held.
     assert not any(linear.weight.levels.numel() for linear in held)
-    assert product.levels_OI.shape == (9, 16)
+    assert product.levels.shape == (9, 16)
     weights = [linear.weight.dequantized() for linear in held]
     assert all(torch.equal(weight, before) for weight, before in zip(weights, alone, strict=True))
+
+
+@pytest.fixture(params=["ordered", "plain"])
+def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "ordered" and isinstance(integers.integer_matrix(torch.ones(1, 1).char()), integers._Plain):
+        pytest.skip("this CPU has no order of its own")
+    if request.param == "plain":
+        monkeypatch.setattr(integers, "integer_matrix", lambda levels, means=False: integers._Plain(levels))
 
 
 @needs_integers
@@ -231,6 +241,34 @@ def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], 
     assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()
 
 
+@needs_integers
+@pytest.mark.usefixtures("matrices")
+def test_experts_multiply_integers(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
+    """One was asked for nothing by the sample, and the last layer stays as it is."""
+    moe = dataclasses.replace(MOE["moe"], score_function="sigmoid")
+    model = make_decoder(hidden_size=32, head_dim=8, moe=moe)
+    experts = model.model.layers[0].mlp.experts
+    model.model.layers[0].mlp.gate.expert_bias.data[3] = -10.0
+    exact = copy.deepcopy(experts)
+    quantize_model(model, Quantization(arithmetic="int8", sample=tuple(draw(40, seed=1))))
+    assert isinstance(model.model.layers[-1].mlp.experts.down_proj, torch.nn.Parameter)
+    assert isinstance(experts.down_proj.product, IntegerExperts)
+    assert not experts.down_proj.levels.numel()
+    generator = torch.Generator().manual_seed(0)
+    x_ND, weights_NK = torch.randn(30, 32, generator=generator), torch.rand(30, 2, generator=generator)
+    experts_NK = torch.rand(30, 4, generator=generator).argsort(1)[:, :2]
+    with torch.no_grad():
+        expected_ND, found_ND = (one(x_ND, experts_NK, weights_NK) for one in (exact, experts))
+    assert 0 < (found_ND - expected_ND).std() / expected_ND.std() < 0.03
+    # Who reads floats of it reads what is multiplied.
+    rounded = TORCH.round_rows(x_ND, experts.gate_up_proj.product.unsmooth_I)
+    counts = [14, 0, 15, 1]
+    multiplied_NI = grouped_product(rounded, experts.gate_up_proj, torch.tensor(counts).cumsum(0).int())
+    rows = torch.split(rounded.levels_NI * rounded.scale_N[:, None], counts)
+    read_NI = [part @ weight_ID.T for part, weight_ID in zip(rows, experts.gate_up_proj.dequantized(), strict=True)]
+    torch.testing.assert_close(multiplied_NI, torch.cat(read_NI), rtol=1e-4, atol=1e-4)
+
+
 def test_a_cpu_whose_products_overflow_multiplies_floats(
     make_decoder: Callable[..., Decoder],
     draw: Callable[..., list[int]],
@@ -249,14 +287,6 @@ def test_a_cpu_whose_products_overflow_multiplies_floats(
         found.append(hidden)
     assert 0 < (found[0] - found[1]).abs().max() < 0.1
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-
-
-@pytest.fixture(params=["ordered", "plain"])
-def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "ordered" and isinstance(integers.integer_matrix(torch.ones(1, 1).char()), integers._Plain):
-        pytest.skip("this CPU has no order of its own")
-    if request.param == "plain":
-        monkeypatch.setattr(integers, "integer_matrix", lambda levels_OI, means=False: integers._Plain(levels_OI))
 
 
 @needs_integers

@@ -41,7 +41,7 @@ DIGIT = 127
 NEVER = -1e30
 """The score of what must not be."""
 _LOG = logging.getLogger(__name__)
-# To find one that was kept takes hundredths of that.
+# What takes less is not worth a word.
 _COMPILING_S = 0.3
 # Of exp's polynomial.
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
@@ -87,7 +87,7 @@ def over_parts(function: Any) -> Any:
     """Compile a function of a job, or get what was compiled before."""
     started = time.perf_counter()
     compiled = cfunc(types.void(types.voidptr), cache=True)(function)
-    if time.perf_counter() - started > _COMPILING_S and not _Told.yes:
+    if not compiled.cache_hits and time.perf_counter() - started > _COMPILING_S and not _Told.yes:
         _Told.yes = True
         _LOG.warning("loops are being compiled for this CPU, once: that takes half a minute")
     return compiled

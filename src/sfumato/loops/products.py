@@ -2,12 +2,13 @@
 
 A matrix is put in order once: in panels of 32 outputs, in which four inputs of each stand beside each other, as either
 instruction reads them. Threads claim panels, and take all rows to each; or parts of a long sum, and take all panels to
-each. Sums are exact, and so the same by either instruction and with any number of threads.
+each. Of many matrices that have rows of their own each, those that have none are not read. Sums are exact, and so the
+same by either instruction and with any number of threads.
 
 Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI and AMX, for the order.
 """
 
-# M rows, I inputs, O outputs, P panels of them, C chunks of inputs, S threads
+# M rows, I inputs, O outputs, P panels of them, X matrices, C chunks of inputs, S threads
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ _LEAST_TILED = 4
 # VNNI multiplies integers with a sign by integers without: this bit makes ones without of ones with, 128 more each.
 _FLIP = 128
 # What becomes of the sums.
-_INTEGERS, _JOINED, _SUMMED = 0, 1, 2
+_INTEGERS, _JOINED, _SUMMED, _SCALED = 0, 1, 2, 3
 
 _VNNI = bool(FEATURES.get("avx512vnni"))
 _AMX = _VNNI and bool(FEATURES.get("amx-int8"))
@@ -297,38 +298,66 @@ def _join_panel(
             out_P[p] = (F(high_P[p]) + F(low_P[p]) * share) * scale * scales_P[p]
 
 
+@njit(error_model="numpy")
+def _scale_panel(product_MP: Array, scale_M: Array, scales_P: Array, out_MP: Array) -> None:
+    for row in range(len(out_MP)):
+        product_P, out_P, scale = product_MP[row], out_MP[row], scale_M[row]
+        for p in range(len(out_P)):
+            out_P[p] = F(product_P[p]) * scale * scales_P[p]
+
+
 def _multiply(job: Any) -> None:
-    head = carray(job, (19,), np.int64)
+    head = carray(job, (22,), np.int64)
     num_rows, num_inputs, depth, num_panels, num_outputs = head[4], head[5], head[6], head[7], head[8]
-    kind, flip, panels, start, out = head[9], head[10], head[12], head[13], head[14]
-    x_MI = carray(at(head[11]), (num_rows, num_inputs), np.int8)
+    kind, panels, signed_start, flipped_start, out = head[9], head[11], head[12], head[13], head[14]
+    x_MI = carray(at(head[10]), (num_rows, num_inputs), np.int8)
     out_MO = carray(at(out), (num_rows, num_outputs), Z)
+    floats_MO = carray(at(out), (num_rows, num_outputs), F)
     joined_NO = carray(at(out), (num_rows // 2, num_outputs), F)
-    scale_N, scales_O = carray(at(head[15]), (num_rows // 2,), F), carray(at(head[16]), (num_outputs,), F)
-    share, by_tiles = float_of(Z(head[17])), head[18] != 0
-    takes = flip != 0 or depth != num_inputs
-    size = num_rows * depth if takes else 0
-    room = np.empty(size + _LINE, np.uint8)
-    own_MD = room[-place_of(room) % _LINE :][:size].reshape(num_rows if takes else 0, depth)
+    scale_M, scales = carray(at(head[15]), (num_rows,), F), carray(at(head[16]), (num_outputs,), F)
+    share, least_tiled, num_matrices = float_of(Z(head[17])), head[18], head[19]
+    end_X = carray(at(head[20]), (num_matrices,), np.int32)
+    scales_XO = carray(at(head[21]), (num_matrices, num_outputs), F)
+    most_rows = num_rows
+    if kind == _SCALED:
+        most_rows = end_X[0]
+        for matrix in range(1, num_matrices):
+            most_rows = max(most_rows, end_X[matrix] - end_X[matrix - 1])
+    room = np.empty(most_rows * depth + _LINE, np.uint8)
+    own_MD = room[-place_of(room) % _LINE :][: most_rows * depth].reshape(most_rows, depth)
     shapes_2B = np.empty((2, _LINE), np.uint8)
-    _fill_shapes(num_rows, shapes_2B)
-    product_MP = np.empty((num_rows, _PANEL), Z)
+    product_MP = np.empty((most_rows, _PANEL), Z)
     stride = 4 * num_panels * _PANEL
     if kind == _SUMMED:
         out += claim_seat(job) * num_rows * stride
         carray(at(out), (num_rows, num_panels * _PANEL), Z)[:] = 0
-    taken = -1
+    taken, row, rows, flip, by_tiles, takes = -1, 0, num_rows, 0, False, False
     for first, last in parts(job):
         for part in range(first, last):
             chunk = part if kind == _SUMMED else 0
-            if takes and taken != chunk:
-                _take(x_MI, chunk * depth, flip, own_MD)
-                taken = chunk
-            x = place_of(own_MD) if takes else head[11]
+            matrix = part // num_panels if kind == _SCALED else 0
+            if taken != chunk + matrix:
+                taken = chunk + matrix
+                if kind == _SCALED:
+                    row = 0 if matrix == 0 else end_X[matrix - 1]
+                    rows = end_X[matrix] - row
+                by_tiles = rows >= least_tiled
+                # What is summed has no sign.
+                flip = 0 if by_tiles or kind == _SUMMED else _FLIP
+                takes = flip != 0 or depth != num_inputs
+                if by_tiles:
+                    _fill_shapes(rows, shapes_2B)
+                if takes:
+                    _take(x_MI[row : row + rows], chunk * depth, flip, own_MD)
+            if rows == 0:
+                continue
+            x = place_of(own_MD) if takes else head[10] + row * depth
+            start = flipped_start if flip else signed_start
             for number in range(0 if kind == _SUMMED else part, num_panels if kind == _SUMMED else part + 1):
-                column, size = number * _PANEL, min(_PANEL, num_outputs - number * _PANEL)
+                column = number % num_panels * _PANEL
+                size = min(_PANEL, num_outputs - column)
                 panel = panels + (chunk * num_panels + number) * _PANEL * depth
-                ahead, first_sum, sum_stride = panel + _PANEL * depth, start + 4 * column, 0
+                ahead, first_sum, sum_stride = panel + _PANEL * depth, start + 4 * _PANEL * number, 0
                 to, to_stride = place_of(product_MP), 4 * _PANEL
                 if kind == _SUMMED:
                     to, to_stride = out + 4 * column, stride
@@ -337,15 +366,17 @@ def _multiply(job: Any) -> None:
                     to, to_stride = out + 4 * column, 4 * num_outputs
                 product = (x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
                 if by_tiles:
-                    _by_tiles(num_rows, product, place_of(shapes_2B))
+                    _by_tiles(rows, product, place_of(shapes_2B))
                 else:
-                    _by_lanes(num_rows, product, place_of(shapes_2B))
+                    _by_lanes(rows, product, place_of(shapes_2B))
                 if kind == _JOINED:
-                    _join_panel(product_MP, scale_N, scales_O, share, column, column + size, joined_NO)
+                    _join_panel(product_MP, scale_M[: num_rows // 2], scales, share, column, column + size, joined_NO)
+                elif kind == _SCALED:
+                    out_MP = floats_MO[row : row + rows, column : column + size]
+                    _scale_panel(product_MP, scale_M[row:], scales_XO[matrix, column:], out_MP)
                 elif kind == _INTEGERS and size < _PANEL:
                     out_MO[:, column : column + size] = product_MP[:, :size]
-    if by_tiles:
-        _leave()
+    _leave()
 
 
 @njit(error_model="numpy", cache=True)
@@ -391,32 +422,35 @@ def there() -> bool:
 
 
 class Matrix:
-    """A matrix of integers, in the order in which it is multiplied.
+    """A matrix of integers, in the order in which it is multiplied, or many of one shape.
 
     Args:
-        levels_OI: int8.
+        levels: int8 [O, I] or [X, O, I].
         sums: it is there for `mean`, which few outputs of very many inputs are made by.
     """
 
-    def __init__(self, levels_OI: Tensor, *, sums: bool = False) -> None:
-        num_outputs, num_inputs = self.shape = tuple(levels_OI.shape)
+    def __init__(self, levels: Tensor, *, sums: bool = False) -> None:
+        self.shape = levels.shape
+        self._num_matrices = levels.shape[:-2].numel()
+        num_outputs, num_inputs = levels.shape[-2:]
         self._depth = -(-num_inputs // _STEP) * _STEP
         if sums:
             self._depth = min(self._depth, _CHUNK)
         num_chunks, self._num_panels = -(-num_inputs // self._depth), -(-num_outputs // _PANEL)
         more = (0, num_chunks * self._depth - num_inputs, 0, self._num_panels * _PANEL - num_outputs)
-        whole = functional.pad(levels_OI, more) if any(more) else levels_OI
-        parts = whole.reshape(self._num_panels, _PANEL, num_chunks, self._depth // 4, 4)
+        whole = functional.pad(levels, more) if any(more) else levels
+        parts = whole.reshape(-1, _PANEL, num_chunks, self._depth // 4, 4)
         self._panels = parts.permute(2, 0, 3, 1, 4).contiguous()
-        flipped_P = whole.sum(1, dtype=torch.int32).mul_(-_FLIP)
-        # By whether the rows were flipped.
-        self._starts = {0: torch.zeros_like(flipped_P), _FLIP: flipped_P}
+        # What sums start from, also where rows are flipped.
+        self._flipped_start = whole.sum(-1, dtype=torch.int32).mul_(-_FLIP).flatten()
+        self._start = torch.zeros_like(self._flipped_start)
 
     @property
-    def levels_OI(self) -> Tensor:
-        """The matrix as it was given."""
-        num_outputs, num_inputs = self.shape
-        return self._panels.permute(1, 3, 0, 2, 4).reshape(self._num_panels * _PANEL, -1)[:num_outputs, :num_inputs]
+    def levels(self) -> Tensor:
+        """As it was given."""
+        *matrices, num_outputs, num_inputs = self.shape
+        whole = self._panels.permute(1, 3, 0, 2, 4).reshape(*matrices, self._num_panels * _PANEL, -1)
+        return whole[..., :num_outputs, :num_inputs]
 
     def multiply(self, levels_MI: Tensor) -> Tensor:
         """The product with some rows [M, O], int32.
@@ -426,7 +460,22 @@ class Matrix:
         """
         out_MO = torch.empty(len(levels_MI), self.shape[0], dtype=torch.int32)
         for rows_MI, part_MO in zip(*(torch.split(one, _MOST_ROWS) for one in (levels_MI, out_MO)), strict=True):
-            self._run(rows_MI, part_MO, _INTEGERS, self._num_panels, 0, 0, 0)
+            self._run(rows_MI, part_MO, _INTEGERS, self._num_panels)
+        return out_MO
+
+    def multiply_each(self, levels_MI: Tensor, scale_M: Tensor, scales_XO: Tensor, end_X: Tensor) -> Tensor:
+        """The products of neighbouring rows with a matrix each [M, O], times factors, float32.
+
+        Args:
+            levels_MI: int8; rows of the first matrix, then of the second, and so on.
+            scale_M: float32; factors of rows.
+            scales_XO: float32; of each matrix's outputs.
+            end_X: int32; the row that those of each matrix end before, M of the last.
+        """
+        out_MO = torch.empty(len(levels_MI), self.shape[1])
+        tensors = (scale_M.contiguous(), scales_XO.contiguous(), end_X.contiguous())
+        scale, scales, ends = (one.data_ptr() for one in tensors)
+        self._run(levels_MI, out_MO, _SCALED, len(end_X) * self._num_panels, scale=scale, ends=ends, each=scales)
         return out_MO
 
     def join(self, digits_MI: Tensor, base: float, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
@@ -439,8 +488,8 @@ class Matrix:
             scales_O: float32; of outputs.
             out_NO: float32, contiguous; receives it.
         """
-        tensors = (scale_N, scales_O)
-        self._run(digits_MI, out_NO, _JOINED, self._num_panels, *(one.data_ptr() for one in tensors), word(1 / base))
+        scale, scales = scale_N.data_ptr(), scales_O.data_ptr()
+        self._run(digits_MI, out_NO, _JOINED, self._num_panels, scale=scale, scales=scales, share=word(1 / base))
 
     def mean(self, digits_MI: Tensor, base: float, factor: float) -> Tensor:
         """The same, times one factor.
@@ -453,19 +502,31 @@ class Matrix:
         num_rows, num_outputs, width = len(digits_MI), self.shape[0], self._num_panels * _PANEL
         sums_SMO = torch.empty(torch.get_num_threads(), num_rows, width, dtype=torch.int32)
         out_NO = torch.empty(num_rows // 2, num_outputs)
-        job = self._run(digits_MI, sums_SMO, _SUMMED, len(self._panels), 0, 0, 0)
+        job = self._run(digits_MI, sums_SMO, _SUMMED, len(self._panels))
         numbers = (num_outputs, width, ctypes.addressof(job), word(factor), word(1 / base))
         _SUM(num_rows // 2, out_NO.numel(), *numbers, sums_SMO.data_ptr(), out_NO.data_ptr())
         return out_NO
 
-    def _run(self, x_MI: Tensor, out: Tensor, kind: int, num_parts: int, *numbers: int) -> Any:
+    def _run(
+        self,
+        x_MI: Tensor,
+        out: Tensor,
+        kind: int,
+        num_parts: int,
+        *,
+        scale: int = 0,
+        scales: int = 0,
+        share: int = 0,
+        ends: int = 0,
+        each: int = 0,
+    ) -> Any:
         x_MI = x_MI.contiguous()
         assert _MULTIPLY is not None, "somebody asked whether it is there"
-        by_tiles = len(x_MI) >= _LEAST_TILED and _has_tiles()
-        # What is summed has no sign.
-        flip = 0 if by_tiles or kind == _SUMMED else _FLIP
-        sizes = (len(x_MI), x_MI.shape[1], self._depth, self._num_panels, self.shape[0], kind, flip)
-        tensors = (x_MI, self._panels, self._starts[flip], out)
+        num_outputs, num_inputs = self.shape[-2:]
+        sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, kind)
+        tensors = (x_MI, self._panels, self._start, self._flipped_start, out)
+        least_tiled = _LEAST_TILED if _has_tiles() else sys.maxsize
+        more = (scale, scales, share, least_tiled, self._num_matrices, ends, each)
         # Of few rows it is reading the matrix that takes the time.
-        work = max(len(x_MI), _LEAST_TILED) * self._panels.numel() // 16
-        return _MULTIPLY(num_parts, work, *sizes, *(one.data_ptr() for one in tensors), *numbers, by_tiles)
+        work = max(len(x_MI), _LEAST_TILED) * self._panels.numel() // self._num_matrices // 16
+        return _MULTIPLY(num_parts, work, *sizes, *(one.data_ptr() for one in tensors), *more)

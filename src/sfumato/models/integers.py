@@ -3,12 +3,13 @@
 Integers are several times faster than floats on CPUs that can (AVX-512 VNNI, AMX).
 """
 
-# N positions, M two digits of each, I inputs, O outputs, V vocabulary, D model
+# N positions, M rows or two digits of each position, I inputs, O outputs, X matrices, V vocabulary, D model
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 from typing import Protocol
 
 import torch
@@ -30,12 +31,14 @@ def multiplies_integers(device: torch.device) -> bool:
 
 
 class IntegerMatrix(Protocol):
-    """A matrix to multiply with: `sfumato.loops.products.Matrix`, or one in torch."""
+    """A matrix to multiply with, or many of one shape: `sfumato.loops.products.Matrix`, or one in torch."""
 
     @property
-    def levels_OI(self) -> Tensor: ...
+    def levels(self) -> Tensor: ...
 
     def multiply(self, levels_NI: Tensor) -> Tensor: ...
+
+    def multiply_each(self, levels_MI: Tensor, scale_M: Tensor, scales_XO: Tensor, end_X: Tensor) -> Tensor: ...
 
     def join(self, digits_MI: Tensor, base: float, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None: ...
 
@@ -43,16 +46,24 @@ class IntegerMatrix(Protocol):
 
 
 class _Plain:
-    """The same in torch, of a matrix as it is."""
+    """The same in torch, of matrices as they are."""
 
-    def __init__(self, levels_OI: Tensor) -> None:
-        self.levels_OI = levels_OI
+    def __init__(self, levels: Tensor) -> None:
+        self.levels = levels
 
     def multiply(self, levels_NI: Tensor) -> Tensor:
-        return torch._int_mm(levels_NI, self.levels_OI.T)
+        return torch._int_mm(levels_NI, self.levels.T)
+
+    def multiply_each(self, levels_MI: Tensor, scale_M: Tensor, scales_XO: Tensor, end_X: Tensor) -> Tensor:
+        out_MO = scale_M.new_empty(len(levels_MI), scales_XO.shape[1])
+        for i, (first, last) in enumerate(itertools.pairwise([0, *end_X.tolist()])):
+            if first < last:
+                product_MO = torch._int_mm(levels_MI[first:last], self.levels[i].T)
+                torch.mul(product_MO, scale_M[first:last, None], out=out_MO[first:last]).mul_(scales_XO[i])
+        return out_MO
 
     def join(self, digits_MI: Tensor, base: float, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
-        columns = (torch.split(self.levels_OI, _COLUMNS), torch.split(out_NO, _COLUMNS, dim=1))
+        columns = (torch.split(self.levels, _COLUMNS), torch.split(out_NO, _COLUMNS, dim=1))
         for levels_OI, part_NO in zip(*columns, strict=True):
             high_NO, low_NO = torch._int_mm(digits_MI, levels_OI.T).chunk(2)
             torch.add(high_NO.float(), low_NO, alpha=1 / base, out=part_NO)
@@ -63,20 +74,20 @@ class _Plain:
         return high_NO.add_(low_NO, alpha=1 / base).mul_(factor)
 
 
-def integer_matrix(levels_OI: Tensor, *, means: bool = False) -> IntegerMatrix:
-    """A matrix in the form in which it is multiplied fastest.
+def integer_matrix(levels: Tensor, *, means: bool = False) -> IntegerMatrix:
+    """A matrix in the form in which it is multiplied fastest, or many.
 
     Args:
-        levels_OI: int8.
+        levels: int8 [O, I] or [X, O, I].
         means: it is there for `mean`.
     """
     # Their compiler takes a quarter of a second to import.
-    if levels_OI.device.type == "cpu" and importlib.util.find_spec("numba") is not None:
+    if levels.device.type == "cpu" and importlib.util.find_spec("numba") is not None:
         from sfumato.loops import products
 
         if products.there():
-            return products.Matrix(levels_OI, sums=means)
-    return _Plain(levels_OI)
+            return products.Matrix(levels, sums=means)
+    return _Plain(levels)
 
 
 class IntegerTable(nn.Module):

@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError
 from sfumato.models.layers import MLP
-from sfumato.models.operations import TORCH, Operations
-from sfumato.models.quantized import grouped_product
+from sfumato.models.operations import TORCH, Operations, Rounded
+from sfumato.models.quantized import grouped_product, rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,18 +123,24 @@ class Experts(nn.Module):
             experts_NK: int64, from a router.
             weights_NK: float32.
         """
-        num_positions, per_position = experts_NK.shape
         expert_M, order = experts_NK.flatten().sort(stable=True)
         every_X = torch.arange(len(self.gate_up_proj), device=order.device)
         end_X = torch.searchsorted(expert_M, every_X, right=True, out_int32=True)
-        gated_MI = grouped_product(x_ND[order // per_position], self.gate_up_proj, end_X, self.operations)
-        gate_MI, up_MI = gated_MI.chunk(2, dim=-1)
-        inner_MI = self.operations.gate(gate_MI, up_MI, self.activation)
-        outputs_MD = grouped_product(inner_MI, self.down_proj, end_X, self.operations)
-        outputs_MD = outputs_MD * weights_NK.flatten()[order, None].to(x_ND.dtype)
-        # Back in the order of positions, so that a position's sum does not depend on who else is in the batch.
-        unsorted_MD = torch.empty_like(outputs_MD).index_copy(0, order, outputs_MD)
-        return unsorted_MD.view(num_positions, per_position, -1).sum(1)
+        factor_D, here_M = rounding(self.gate_up_proj), order // experts_NK.shape[1]
+        x: Tensor | Rounded
+        if factor_D is None:
+            x = x_ND.index_select(0, here_M)
+        else:
+            # Each position once, whoever reads it.
+            x = Rounded(*(part.index_select(0, here_M) for part in self.operations.round_rows(x_ND, factor_D)))
+        halves = grouped_product(x, self.gate_up_proj, end_X, self.operations).chunk(2, dim=-1)
+        inner = self.operations.gated(halves, self.activation, rounding(self.down_proj))
+        outputs_MD = grouped_product(inner, self.down_proj, end_X, self.operations)
+        # In the order of a position's own experts, so that its sum does not depend on who else is in the batch.
+        place_M = torch.empty_like(order).index_copy_(0, order, torch.arange(len(order), device=order.device))
+        weights_NK = weights_NK.to(outputs_MD.dtype)
+        places_NK = place_M.view_as(experts_NK)
+        return functional.embedding_bag(places_NK, outputs_MD, mode="sum", per_sample_weights=weights_NK)
 
 
 class MixtureOfExperts(nn.Module):

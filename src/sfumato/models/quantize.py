@@ -3,11 +3,13 @@
 Embeddings, heads, routers and norms stay as they are.
 """
 
-# Q positions, I inputs
+# Q positions, I inputs of a linear or inside of an expert, D model, M rows sorted by expert, X experts
 
 from __future__ import annotations
 
+import itertools
 import logging
+from collections.abc import Callable
 from typing import cast
 
 import torch
@@ -17,10 +19,11 @@ from sfumato.models.attention import AttentionSpec
 from sfumato.models.integers import IntegerTable, multiplies_integers
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.operations import compiled, on_gpu, use
+from sfumato.models.operations import Operations, compiled, on_gpu, use
 from sfumato.models.quantized import (
     FLOAT8_SIDES,
     Float8Product,
+    IntegerExperts,
     IntegerProduct,
     Quantization,
     QuantizedLinear,
@@ -94,7 +97,7 @@ def finish(model: Model, quantization: Quantization | None) -> None:
     if quantization is not None and arithmetic == "int8":
         _multiply_integers(model, quantization.sample)
     elif arithmetic == "float8" and multiplies_float8(model.device):
-        for group, _ in _seen_inputs(model, (0,)):
+        for group, _ in _seen_inputs(model, (0,))[0]:
             _share(Float8Product(group))
     if model.device.type == "cuda":
         use(model, on_gpu(model.embedding_VD.dtype))
@@ -103,13 +106,42 @@ def finish(model: Model, quantization: Quantization | None) -> None:
 
 
 def _multiply_integers(model: Model, sample: tuple[int, ...]) -> None:
-    for group, peak_I in _seen_inputs(model, sample):
+    groups, experts = _seen_inputs(model, sample)
+    for group, peak_I in groups:
         weight_I = torch.stack([linear.weight.dequantized().abs().amax(0) for linear in group]).amax(0)
-        _share(IntegerProduct(group, (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()))
+        _share(IntegerProduct(group, _smoothing(peak_I, weight_I)))
+    # On a GPU they would be multiplied one by one.
+    for module in model.modules() if model.device.type == "cpu" else ():
+        if isinstance(module, Experts) and isinstance(module.down_proj, QuantizedWeight):
+            _multiply_experts(module, experts)
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
+
+
+def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:
+    """Smooth what all experts read, and what each has within, which the half of it bears that is not in the gate."""
+    outer, inner = (getattr(experts, name) for name in ("gate_up_proj", "down_proj"))
+    assert isinstance(outer, QuantizedWeight)
+    assert isinstance(inner, QuantizedWeight)
+    weight_D = torch.zeros_like(peaks[outer][0])
+    for i in range(len(outer)):
+        torch.maximum(weight_D, outer[i].abs().amax(0), out=weight_D)
+    smooth_D = _smoothing(peaks[outer].amax(0), weight_D)
+    for i, peak_I in enumerate(peaks[inner]):
+        outer.put((i,), outer[i] * smooth_D)
+        # Nobody knows what an expert has within that was not asked.
+        if peak_I.any():
+            smooth_I = _smoothing(peak_I, inner[i].abs().amax(0))
+            inner.put((i,), inner[i] * smooth_I)
+            outer.scales[i, -len(smooth_I) :] /= smooth_I.unsqueeze(-1)
+    outer.product = IntegerExperts(outer, 1.0 / smooth_D)
+    inner.product = IntegerExperts(inner, torch.ones_like(peaks[inner][0]))
+
+
+def _smoothing(peak_I: Tensor, weight_I: Tensor) -> Tensor:
+    return (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()
 
 
 def _share(product: SharedProduct) -> None:
@@ -118,9 +150,17 @@ def _share(product: SharedProduct) -> None:
 
 
 @torch.no_grad()
-def _seen_inputs(model: Model, sample: tuple[int, ...]) -> list[tuple[list[QuantizedLinear], Tensor]]:
-    """Linears by the input that they share, and the largest absolute value of each of its elements."""
+def _seen_inputs(
+    model: Model, sample: tuple[int, ...]
+) -> tuple[list[tuple[list[QuantizedLinear], Tensor]], dict[QuantizedWeight, Tensor]]:
+    """Largest absolute values of each element of inputs.
+
+    Returns:
+        groups: linears by the input that they share, and those of it.
+        experts: by weight, those [X, I] of what each expert was given.
+    """
     groups: list[tuple[list[QuantizedLinear], Tensor]] = []
+    experts: dict[QuantizedWeight, Tensor] = {}
     place: dict[nn.Module, int] = {}
     last: list[Tensor] = []
 
@@ -135,8 +175,17 @@ def _seen_inputs(model: Model, sample: tuple[int, ...]) -> list[tuple[list[Quant
         peak_I = groups[place[linear]][1]
         torch.maximum(peak_I, args[0].abs().flatten(0, -2).amax(0), out=peak_I)
 
+    def look_at_rows(weight: nn.Module, args: tuple[Tensor, Tensor, Operations]) -> None:
+        x_MI, end_X, _ = args
+        assert isinstance(weight, QuantizedWeight)
+        peak_XI = experts.setdefault(weight, x_MI.new_zeros(len(weight), x_MI.shape[1]))
+        for peak_I, (first, last) in zip(peak_XI, itertools.pairwise([0, *end_X.tolist()]), strict=True):
+            if first < last:
+                torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
+
+    looks: dict[type[nn.Module], Callable[..., None]] = {QuantizedLinear: look, QuantizedWeight: look_at_rows}
     handles = [
-        module.register_forward_pre_hook(look) for module in model.modules() if isinstance(module, QuantizedLinear)
+        module.register_forward_pre_hook(looks[type(module)]) for module in model.modules() if type(module) in looks
     ]
     num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)
     tokens_1Q = torch.tensor([sample[:num_positions]], device=model.device)
@@ -151,4 +200,4 @@ def _seen_inputs(model: Model, sample: tuple[int, ...]) -> list[tuple[list[Quant
     finally:
         for handle in handles:
             handle.remove()
-    return groups
+    return groups, experts

@@ -3,12 +3,13 @@
 One mechanism for linears and experts: rows are cut into groups along the input, each group has one scale, and the float
 weight is made again where it is used. Embeddings, heads, routers and norms stay as they are.
 
-Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears multiply what is held:
-integers on a CPU (`sfumato.models.integers`), or floats of 8 bits, which GPUs multiply twice as fast as those of 16,
-from half the memory.
+Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears and experts multiply what
+is held: integers on a CPU (`sfumato.models.integers`), or floats of 8 bits, which GPUs multiply twice as fast as those
+of 16, from half the memory.
 """
 
-# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions
+# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions, M rows sorted by expert, X
+# experts
 
 from __future__ import annotations
 
@@ -111,7 +112,9 @@ class QuantizedWeight(nn.Module):
         kind = torch.float8_e4m3fn if self.is_float else torch.int8 if self.bits == 8 else torch.uint8
         self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device=device))
         self.register_buffer("scales", torch.empty(*leading, num_inputs // self.group, device=device))
-        self._elsewhere: tuple[SharedProduct, slice] | None = None
+        self.product: IntegerExperts | None = None
+        """Multiplies what is held of experts, if that is how it is done."""
+        self._elsewhere: tuple[SharedProduct | IntegerExperts, slice] | None = None
 
     def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
         """Take in float values, all of them or those of some rows.
@@ -131,10 +134,32 @@ class QuantizedWeight(nn.Module):
             levels = shifted[..., 0::2] | (shifted[..., 1::2] << 4)
         self.levels[place], self.scales[place] = levels, scales
 
-    def hand_over(self, product: SharedProduct, first: int, last: int) -> None:
-        """Have rows of a matrix that others hold be the integers from now on."""
+    def hand_over(self, product: SharedProduct | IntegerExperts, first: int, last: int) -> None:
+        """Have a part of what somebody else holds be the integers from now on."""
         self.levels = self.levels.new_empty(0)
         self._elsewhere = product, slice(first, last)
+
+    def forward(self, x: Tensor | Rounded, end_X: Tensor, operations: Operations) -> Tensor:
+        """What each expert, each with a matrix of this weight, makes of its rows: see `grouped_product`."""
+        if self.product is not None:
+            return self.product(x, end_X, operations)  # type: ignore[no-any-return]
+        assert isinstance(x, Tensor), "`rounding` did not ask for anything else"
+        if not self.is_float or not multiplies_float8(x.device):
+            return _one_by_one(x, self, end_X, lambda here, i: functional.linear(x[here], self[i]))
+        levels_MI, scale_M = operations.round_floats(x)
+        levels_XOI, scales_XO = self.levels, self.scales.squeeze(-1)
+        # The product of all at once is one of Hopper's and Blackwell's.
+        if x.is_cuda and torch.cuda.get_device_capability(x.device)[0] in (9, 10):
+            rows = functional.ScalingType.RowWise
+            out_MO: Tensor = functional.scaled_grouped_mm(  # type: ignore[attr-defined]
+                *(levels_MI, levels_XOI.mT, scale_M, rows, scales_XO, rows), offs=end_X, output_dtype=torch.bfloat16
+            )
+            return out_MO.to(x.dtype)
+
+        def product(here: slice, i: int) -> Tensor:
+            return float8_product(levels_MI[here], scale_M[here], levels_XOI[i], scales_XO[i], x.dtype)
+
+        return _one_by_one(x, self, end_X, product).to(x.dtype)
 
     def __getitem__(self, index: int) -> Tensor:
         """The float weight at one index of the first dimension."""
@@ -148,7 +173,7 @@ class QuantizedWeight(nn.Module):
         if self._elsewhere is None:
             return self._float(self.levels, self.scales)
         product, rows = self._elsewhere
-        return self._float(product.levels_OI[rows], self.scales)
+        return self._float(product.levels[rows], self.scales)
 
     def _float(self, levels: Tensor, scales: Tensor) -> Tensor:
         if self.bits == 4:
@@ -212,8 +237,8 @@ class SharedProduct(nn.Module, abc.ABC):
 
     @property
     @abc.abstractmethod
-    def levels_OI(self) -> Tensor:
-        """The matrix."""
+    def levels(self) -> Tensor:
+        """The matrix [O, I]."""
 
     @abc.abstractmethod
     def hold(self, levels_OI: Tensor) -> None:
@@ -242,8 +267,8 @@ class IntegerProduct(SharedProduct):
         self.register_buffer("unsmooth_I", 1.0 / smooth_I, persistent=False)
 
     @property
-    def levels_OI(self) -> Tensor:
-        return self._matrix.levels_OI
+    def levels(self) -> Tensor:
+        return self._matrix.levels
 
     def hold(self, levels_OI: Tensor) -> None:
         self._matrix = integer_matrix(levels_OI)
@@ -264,7 +289,7 @@ class Float8Product(SharedProduct):
     _levels_OI: Tensor
 
     @property
-    def levels_OI(self) -> Tensor:
+    def levels(self) -> Tensor:
         return self._levels_OI
 
     def hold(self, levels_OI: Tensor) -> None:
@@ -272,8 +297,38 @@ class Float8Product(SharedProduct):
 
     def multiply(self, x_NI: Tensor) -> Tensor:
         levels_NI, scale_N = self.operations.round_floats(x_NI)
-        out_NO = float8_product(levels_NI, scale_N, self.levels_OI, self.scales_O, x_NI.dtype)
+        out_NO = float8_product(levels_NI, scale_N, self._levels_OI, self.scales_O, x_NI.dtype)
         return out_NO + self.bias_O if self.has_bias else out_NO
+
+
+class IntegerExperts(nn.Module):
+    """Products of integers with a matrix each for rows of many experts; only what experts with rows hold is read.
+
+    Args:
+        weight: of all experts, in 8 bits and whole rows, smoothed; what it holds is held here from now on.
+        unsmooth_I: what inputs are multiplied by.
+    """
+
+    unsmooth_I: Tensor
+    scales_XO: Tensor
+
+    def __init__(self, weight: QuantizedWeight, unsmooth_I: Tensor) -> None:
+        super().__init__()
+        self.dtype = weight.dtype
+        self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
+        self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
+        self._matrices = integer_matrix(weight.levels)
+        weight.hand_over(self, 0, len(weight))
+
+    @property
+    def levels(self) -> Tensor:
+        """The matrices [X, O, I]."""
+        return self._matrices.levels
+
+    def forward(self, x: Tensor | Rounded, end_X: Tensor, operations: Operations) -> Tensor:
+        if isinstance(x, Tensor):
+            x = operations.round_rows(x, self.unsmooth_I)
+        return self._matrices.multiply_each(x.levels_NI, x.scale_N, self.scales_XO, end_X).to(self.dtype)
 
 
 def multiplies_float8(device: torch.device) -> bool:
@@ -300,15 +355,22 @@ def float8_product(
     )
 
 
-def _shared(linears: tuple[nn.Module, ...]) -> SharedProduct | None:
+def _shared(linears: tuple[nn.Module | Tensor, ...]) -> SharedProduct | None:
     """The product that linears have in common, and nobody else."""
     product = getattr(linears[0], "product", None) if linears else None
     return product if isinstance(product, SharedProduct) and product.linears == linears else None
 
 
-def rounding(*linears: nn.Module) -> Tensor | None:
-    """What linears want their input to be rounded with (`Operations.round_rows`), if they multiply integers."""
-    product = _shared(linears)
+def rounding(*readers: nn.Module | Tensor) -> Tensor | None:
+    """What readers of an input want it to be rounded with (`Operations.round_rows`), if they multiply integers.
+
+    Args:
+        readers: linears, or the weight of experts.
+    """
+    held = readers[0] if len(readers) == 1 else None
+    if isinstance(held, QuantizedWeight):
+        return None if held.product is None else held.product.unsmooth_I
+    product = _shared(readers)
     return product.unsmooth_I if isinstance(product, IntegerProduct) else None
 
 
@@ -333,34 +395,22 @@ def project_one(x: Tensor | Rounded, linear: nn.Module) -> Tensor | Unscaled:
 
 
 def grouped_product(
-    x_MI: Tensor, weight_XOI: Tensor | QuantizedWeight, end_X: Tensor, operations: Operations = TORCH
+    x: Tensor | Rounded, weight_XOI: Tensor | QuantizedWeight, end_X: Tensor, operations: Operations = TORCH
 ) -> Tensor:
     """Products of neighbouring rows with a matrix each, [M, O].
 
     Args:
-        x_MI: rows of the first matrix, then of the second, and so on; a matrix may have none.
+        x: rows [M, I] of the first matrix, then of the second, and so on; a matrix may have none. Or what they were
+            rounded to, if `rounding` asks for that.
         weight_XOI: the matrices.
         end_X: int32; the row that those of each matrix end before, M of the last.
         operations: round the rows, where floats of 8 bits are multiplied.
     """
     if isinstance(weight_XOI, Tensor):
-        return functional.grouped_mm(x_MI, weight_XOI.mT, offs=end_X)
-    if not weight_XOI.is_float or not multiplies_float8(x_MI.device):
-        return _one_by_one(x_MI, weight_XOI, end_X, lambda here, i: functional.linear(x_MI[here], weight_XOI[i]))
-    levels_MI, scale_M = operations.round_floats(x_MI)
-    levels_XOI, scales_XO = weight_XOI.levels, weight_XOI.scales.squeeze(-1)
-    # The product of all at once is one of Hopper's and Blackwell's.
-    if x_MI.is_cuda and torch.cuda.get_device_capability(x_MI.device)[0] in (9, 10):
-        rows = functional.ScalingType.RowWise
-        out_MO: Tensor = functional.scaled_grouped_mm(  # type: ignore[attr-defined]
-            *(levels_MI, levels_XOI.mT, scale_M, rows, scales_XO, rows), offs=end_X, output_dtype=torch.bfloat16
-        )
-        return out_MO.to(x_MI.dtype)
-
-    def product(here: slice, i: int) -> Tensor:
-        return float8_product(levels_MI[here], scale_M[here], levels_XOI[i], scales_XO[i], x_MI.dtype)
-
-    return _one_by_one(x_MI, weight_XOI, end_X, product).to(x_MI.dtype)
+        assert isinstance(x, Tensor), "`rounding` did not ask for anything else"
+        return functional.grouped_mm(x, weight_XOI.mT, offs=end_X)
+    out_MO: Tensor = weight_XOI(x, end_X, operations)
+    return out_MO
 
 
 def _one_by_one(
