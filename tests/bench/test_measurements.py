@@ -33,7 +33,8 @@ from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.gemma import AttentionShape
-from sfumato.models.quantized import QUANTIZATIONS, QuantizedLinear
+from sfumato.models.moe import MoEConfig
+from sfumato.models.quantized import QUANTIZATIONS, QuantizedLinear, QuantizedWeight
 from sfumato.spec import GenerationSpec
 
 Make = Callable[..., Decoder]
@@ -131,6 +132,18 @@ def test_large_shapes_are_drawn_where_they_are_to_be():
         assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
         request = subject.request([1, 2, 3], new_tokens=8, steps=2, canvas_length=8)
         assert subject.run(request).usage.denoising_steps == 2
+
+
+def test_large_shapes_are_drawn_in_few_bits():
+    mixture = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8)
+    sizes: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 16, "num_hidden_layers": 2, "head_dim": 8}
+    sizes |= {"num_attention_heads": 4, "moe": mixture}
+    subject = Subject.load("llada2-mini", quantize="w8a8", **sizes)
+    experts, last = (layer.mlp.experts for layer in subject.model.decoder.model.layers)
+    assert isinstance(experts.down_proj, QuantizedWeight)
+    assert isinstance(last.down_proj, torch.nn.Parameter)
+    request = subject.request([1, 2, 3], new_tokens=8, steps=2, canvas_length=8)
+    assert subject.run(request).usage.denoising_steps == 2
 
 
 def test_the_sum_of_a_simulated_answer(subject: Subject):

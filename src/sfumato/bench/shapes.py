@@ -15,8 +15,9 @@ from sfumato.models.checkpoint import Checkpoint, load_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
 from sfumato.models.model import Model
-from sfumato.models.quantize import finish, quantize_model
-from sfumato.models.quantized import Quantization
+from sfumato.models.moe import MoEConfig
+from sfumato.models.quantize import finish, install, quantizable, quantize_model
+from sfumato.models.quantized import Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
 
 # Six layers of DiffusionGemma, narrow enough for a CPU.
@@ -110,21 +111,62 @@ _LLADA: dict[str, Any] = {
     "rope_theta": 500000.0,
     "tie_word_embeddings": False,
 }
+# LLaDA2.0-mini, from its published config.
+_LLADA2_MINI: dict[str, Any] = {
+    "vocab_size": 157184,
+    "hidden_size": 2048,
+    "intermediate_size": 5120,
+    "num_hidden_layers": 20,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "max_position_embeddings": 32768,
+    "rope_theta": 600000.0,
+    "partial_rotary_factor": 0.5,
+    "qk_norm": True,
+    "tie_word_embeddings": False,
+    "moe": MoEConfig(
+        num_experts=256,
+        num_experts_per_tok=8,
+        moe_intermediate_size=512,
+        num_shared_experts=1,
+        first_k_dense_replace=1,
+        score_function="sigmoid",
+        n_group=8,
+        topk_group=4,
+        routed_scaling_factor=2.5,
+    ),
+}
+_LLADA2_SPEC = GenerationSpec(noise="mask", mask_id=156895, canvas_length=32)
 _LLADA_SPEC = GenerationSpec(noise="mask", mask_id=126336, canvas_length=256, prefix_attention="full")
 _GEMMA_SPEC = GenerationSpec(canvas_length=256, self_conditioning=True)
 
 
-def _drawn(build: Callable[[], Model], spec: GenerationSpec, dtype: torch.dtype, device: str) -> Checkpoint:
-    """A model whose weights are drawn where they are to be, in their own type: no second copy is made of them."""
+def _drawn(
+    build: Callable[[], Model],
+    spec: GenerationSpec,
+    dtype: torch.dtype,
+    device: str,
+    quantization: Quantization | None = None,
+) -> Checkpoint:
+    """A model whose weights are drawn where they are to be, in their own type, or few bits: no second copy is made of
+    them, and none of all in many bits."""
     with torch.device("meta"):
         model = build()
     generator = torch.Generator(device).manual_seed(0)
-    for module in model.modules():
-        for name, weight in module._parameters.items():
-            if weight is not None:
-                drawn = torch.ones(weight.shape, dtype=dtype, device=device)
-                if weight.dim() > 1:
-                    drawn.normal_(0.0, min(0.02, weight.shape[-1] ** -0.5), generator=generator)
+    held = set() if quantization is None else quantizable(model, quantization)
+    for path, module in list(model.named_modules()):
+        for name, weight in list(module._parameters.items()):
+            if weight is None:
+                continue
+            drawn = torch.ones(weight.shape, dtype=dtype, device=device)
+            if weight.dim() > 1:
+                drawn.normal_(0.0, min(0.02, weight.shape[-1] ** -0.5), generator=generator)
+            if quantization is not None and f"{path}.{name}" in held:
+                few = QuantizedWeight(weight.shape, quantization, dtype, device)
+                few.put((), drawn)
+                install(model, f"{path}.{name}", few)
+            else:
                 module._parameters[name] = nn.Parameter(drawn, requires_grad=False)
         for name, buffer in module._buffers.items():
             if buffer is not None and buffer.is_meta:
@@ -154,6 +196,7 @@ _LARGE: dict[str, tuple[Callable[[dict[str, Any]], Model], GenerationSpec]] = {
         lambda changes: Gemma(GemmaConfig(**{**_DIFFUSION_GEMMA, **changes})),
         _GEMMA_SPEC,
     ),
+    "llada2-mini": (lambda changes: Decoder(DecoderConfig(**{**_LLADA2_MINI, **changes})), _LLADA2_SPEC),
     "llada-8b": (lambda changes: Decoder(DecoderConfig(**{**_LLADA, **changes})), _LLADA_SPEC),
 }
 SHAPES = (*_SHAPES, *_LARGE)
@@ -181,12 +224,13 @@ def random_checkpoint(
     """
     if shape in _LARGE:
         build, spec = _LARGE[shape]
-        checkpoint = _drawn(lambda: build(changes), spec, dtype, device)
-    elif shape in _SHAPES:
-        checkpoint = _SHAPES[shape](changes)
-        checkpoint.model.to(device, dtype)
-    else:
+        checkpoint = _drawn(lambda: build(changes), spec, dtype, device, quantization)
+        finish(checkpoint.model, quantization)
+        return checkpoint
+    if shape not in _SHAPES:
         raise ConfigError(unknown("shape", shape, SHAPES))
+    checkpoint = _SHAPES[shape](changes)
+    checkpoint.model.to(device, dtype)
     if quantization is None:
         finish(checkpoint.model, None)
     else:

@@ -441,8 +441,9 @@ class Matrix:
         whole = functional.pad(levels, more) if any(more) else levels
         parts = whole.reshape(-1, _PANEL, num_chunks, self._depth // 4, 4)
         self._panels = parts.permute(2, 0, 3, 1, 4).contiguous()
-        # What sums start from, also where rows are flipped.
-        self._flipped_start = whole.sum(-1, dtype=torch.int32).mul_(-_FLIP).flatten()
+        # What sums start from, also where rows are flipped. A few at a time, as they are made wide first.
+        few = torch.split(whole.reshape(-1, whole.shape[-1]), 1024)
+        self._flipped_start = torch.cat([part.sum(-1, dtype=torch.int32) for part in few]).mul_(-_FLIP)
         self._start = torch.zeros_like(self._flipped_start)
 
     @property

@@ -123,6 +123,11 @@ class QuantizedWeight(nn.Module):
             place: index of the leading dimensions; () is everything.
             weight: [..., I], whole rows.
         """
+        if not place and weight.dim() > 2:
+            # An expert at a time: memory that is taken and given back for all of them costs more than the rest.
+            for i, each in enumerate(weight):
+                self.put((i,), each)
+            return
         grouped = torch.unflatten(weight.to(self.levels.device).float(), -1, (-1, self.group))
         most = LARGEST_FLOAT8 if self.is_float else 2 ** (self.bits - 1) - 1
         scales = grouped.abs().amax(-1) / most
