@@ -244,29 +244,12 @@ def float_of(typing_context: Any, bits: Any) -> Any:
     return types.float32(types.int32), generate
 
 
-@njit(inline="always", cache=True)
-def exp(x: Any) -> Any:
-    """exp(x) to two units in the last place; 0 for what is below -87, exp(87) for what is above, and NaN for NaN.
+def exp_of(builder: Any, x: Any) -> Any:
+    """Instructions of exp(x), of a float or of lanes of them, to two units in the last place; 0 for what is below -87,
+    exp(87) for what is above, and NaN for NaN.
 
     Source: 2^n exp(r) with |r| <= log(2) / 2, as in Cephes' expf, whose polynomial it is.
     """
-    held = F(FAINT) if x < F(FAINT) else x
-    held = F(-FAINT) if held > F(-FAINT) else held
-    n = np.rint(held * F(1.44269504))
-    r = held - n * F(0.693359375)
-    r = r + n * F(2.12194440e-4)
-    p = F(_EXP[0])
-    p = p * r + F(_EXP[1])
-    p = p * r + F(_EXP[2])
-    p = p * r + F(_EXP[3])
-    p = p * r + F(_EXP[4])
-    p = p * r + F(_EXP[5])
-    y = (p * r * r + r + F(1.0)) * float_of(Z((Z(n) + Z(127)) << Z(23)))
-    return F(0.0) if x < F(FAINT) else y
-
-
-def exp_of(builder: Any, x: Any) -> Any:
-    """The same as instructions, of a float or of lanes of them."""
     kind, lanes = x.type, getattr(x.type, "count", None)
     whole = ir.IntType(32) if lanes is None else ir.VectorType(ir.IntType(32), lanes)
     suffix = "f32" if lanes is None else f"v{lanes}f32"
@@ -288,6 +271,16 @@ def exp_of(builder: Any, x: Any) -> Any:
     y = builder.fadd(fused(builder.fmul(p, r), r, r), all_of(1.0))
     power = builder.shl(builder.add(builder.fptosi(n, whole), all_of(127, whole)), all_of(23, whole))
     return builder.select(faint, all_of(0.0), builder.fmul(y, builder.bitcast(power, kind)))
+
+
+@code
+def exp(typing_context: Any, x: Any) -> Any:
+    """The same as a function."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return exp_of(builder, arguments[0])
+
+    return types.float32(types.float32), generate
 
 
 @njit(inline="always", cache=True)
