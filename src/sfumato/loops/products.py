@@ -307,17 +307,17 @@ def _scale_panel(product_MP: Array, scale_M: Array, scales_P: Array, out_MP: Arr
 
 
 def _multiply(job: Any) -> None:
-    head = carray(job, (22,), np.int64)
+    head = carray(job, (21,), np.int64)
     num_rows, num_inputs, depth, num_panels, num_outputs = head[4], head[5], head[6], head[7], head[8]
     kind, panels, signed_start, flipped_start, out = head[9], head[11], head[12], head[13], head[14]
     x_MI = carray(at(head[10]), (num_rows, num_inputs), np.int8)
     out_MO = carray(at(out), (num_rows, num_outputs), Z)
     floats_MO = carray(at(out), (num_rows, num_outputs), F)
     joined_NO = carray(at(out), (num_rows // 2, num_outputs), F)
-    scale_M, scales = carray(at(head[15]), (num_rows,), F), carray(at(head[16]), (num_outputs,), F)
     share, least_tiled, num_matrices = float_of(Z(head[17])), head[18], head[19]
+    scale_M = carray(at(head[15]), (num_rows,), F)
+    scales_XO = carray(at(head[16]), (num_matrices, num_outputs), F)
     end_X = carray(at(head[20]), (num_matrices,), np.int32)
-    scales_XO = carray(at(head[21]), (num_matrices, num_outputs), F)
     most_rows = num_rows
     if kind == _SCALED:
         most_rows = end_X[0]
@@ -331,7 +331,7 @@ def _multiply(job: Any) -> None:
     if kind == _SUMMED:
         out += claim_seat(job) * num_rows * stride
         carray(at(out), (num_rows, num_panels * _PANEL), Z)[:] = 0
-    taken, row, rows, flip, by_tiles, takes = -1, 0, num_rows, 0, False, False
+    taken, row, rows, flip, by_tiles, takes, leaves = -1, 0, num_rows, 0, False, False, False
     for first, last in parts(job):
         for part in range(first, last):
             chunk = part if kind == _SUMMED else 0
@@ -347,6 +347,7 @@ def _multiply(job: Any) -> None:
                 takes = flip != 0 or depth != num_inputs
                 if by_tiles:
                     _fill_shapes(rows, shapes_2B)
+                    leaves = True
                 if takes:
                     _take(x_MI[row : row + rows], chunk * depth, flip, own_MD)
             if rows == 0:
@@ -370,13 +371,15 @@ def _multiply(job: Any) -> None:
                 else:
                     _by_lanes(rows, product, place_of(shapes_2B))
                 if kind == _JOINED:
-                    _join_panel(product_MP, scale_M[: num_rows // 2], scales, share, column, column + size, joined_NO)
+                    _join_panel(product_MP, scale_M[: rows // 2], scales_XO[0], share, column, column + size, joined_NO)
                 elif kind == _SCALED:
                     out_MP = floats_MO[row : row + rows, column : column + size]
                     _scale_panel(product_MP, scale_M[row:], scales_XO[matrix, column:], out_MP)
                 elif kind == _INTEGERS and size < _PANEL:
                     out_MO[:, column : column + size] = product_MP[:, :size]
-    _leave()
+    # Who has no leave to use tiles may not even do this.
+    if leaves:
+        _leave()
 
 
 @njit(error_model="numpy", cache=True)
@@ -476,7 +479,7 @@ class Matrix:
         out_MO = torch.empty(len(levels_MI), self.shape[1])
         tensors = (scale_M.contiguous(), scales_XO.contiguous(), end_X.contiguous())
         scale, scales, ends = (one.data_ptr() for one in tensors)
-        self._run(levels_MI, out_MO, _SCALED, len(end_X) * self._num_panels, scale=scale, ends=ends, each=scales)
+        self._run(levels_MI, out_MO, _SCALED, len(end_X) * self._num_panels, scale=scale, scales=scales, ends=ends)
         return out_MO
 
     def join(self, digits_MI: Tensor, base: float, scale_N: Tensor, scales_O: Tensor, out_NO: Tensor) -> None:
@@ -519,7 +522,6 @@ class Matrix:
         scales: int = 0,
         share: int = 0,
         ends: int = 0,
-        each: int = 0,
     ) -> Any:
         x_MI = x_MI.contiguous()
         assert _MULTIPLY is not None, "somebody asked whether it is there"
@@ -527,7 +529,7 @@ class Matrix:
         sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, kind)
         tensors = (x_MI, self._panels, self._start, self._flipped_start, out)
         least_tiled = _LEAST_TILED if _has_tiles() else sys.maxsize
-        more = (scale, scales, share, least_tiled, self._num_matrices, ends, each)
+        more = (scale, scales, share, least_tiled, self._num_matrices, ends)
         # Of few rows it is reading the matrix that takes the time.
         work = max(len(x_MI), _LEAST_TILED) * self._panels.numel() // self._num_matrices // 16
         return _MULTIPLY(num_parts, work, *sizes, *(one.data_ptr() for one in tensors), *more)
