@@ -244,14 +244,16 @@ def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], 
 @needs_integers
 @pytest.mark.usefixtures("matrices")
 def test_experts_multiply_integers(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
-    """One was asked for nothing by the sample, and the last layer stays as it is."""
+    """One was asked for nothing by the sample; and of the last layer, only linears stay as they are."""
     moe = dataclasses.replace(MOE["moe"], score_function="sigmoid")
     model = make_decoder(hidden_size=32, head_dim=8, moe=moe)
     experts = model.model.layers[0].mlp.experts
     model.model.layers[0].mlp.gate.expert_bias.data[3] = -10.0
     exact = copy.deepcopy(experts)
     quantize_model(model, Quantization(arithmetic="int8", sample=tuple(draw(40, seed=1))))
-    assert isinstance(model.model.layers[-1].mlp.experts.down_proj, torch.nn.Parameter)
+    last = model.model.layers[-1].mlp
+    assert isinstance(last.experts.down_proj.product, IntegerExperts)
+    assert isinstance(last.shared_experts.down_proj, torch.nn.Linear)
     assert isinstance(experts.down_proj.product, IntegerExperts)
     assert not experts.down_proj.levels.numel()
     generator = torch.Generator().manual_seed(0)

@@ -51,16 +51,17 @@ def quantize_model(model: Model, quantization: Quantization) -> None:
 def quantizable(model: Model, quantization: Quantization) -> set[str]:
     """Names of the parameters that can be held in few bits: linears inside the layers, and experts.
 
-    Where inputs are rounded to integers as well, the last layer is left out: what it rounds comes into the logits as it
-    is. Of floats of 8 bits, matrices with sides that GPUs multiply.
+    Where inputs are rounded to integers as well, the last layer's linears are left out: what they round comes into the
+    logits as it is. Its experts are not: as floats they would take as long as those of a dozen other layers. Of floats
+    of 8 bits, matrices with sides that GPUs multiply.
     """
     last = f".layers.{model.num_layers - 1}." if quantization.arithmetic == "int8" else None
     names: set[str] = set()
     for path, module in model.named_modules():
-        if last is not None and last in f".{path}.":
-            continue
         if isinstance(module, Experts):
             names |= {f"{path}.gate_up_proj", f"{path}.down_proj"}
+        elif last is not None and last in f".{path}.":
+            continue
         elif isinstance(module, nn.Linear) and ".layers." in f".{path}" and not path.endswith("router.proj"):
             names.add(f"{path}.weight")
     if quantization.arithmetic == "float8":
