@@ -8,6 +8,8 @@ import platform
 import torch
 from safetensors.torch import load_file
 
+from sfumato.models.integers import multiplies_integers
+
 
 def test_json(sfumato):
     done = sfumato("doctor", "--json")
@@ -48,7 +50,9 @@ def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
     assert values["parameters"] == values["active_parameters"] == sum(tensor.numel() for tensor in weights.values())
     assert values["weights_bytes"]["bfloat16"] == 2 * values["parameters"]
     assert values["cache_bytes_per_token"]["float32"] == 4 * 2 * 1 * 8
+    assert values["weights_bytes"]["int4"] < values["weights_bytes"]["int8"] < values["weights_bytes"]["float32"]
     assert values["step"]["least_seconds_float32"] > 0
+    assert ("least_seconds_w8a8" in values["step"]) == multiplies_integers(torch.device("cpu"))
     shown = sfumato("doctor", tmp_path)
     assert shown.exit_code == 0
     for text in ("uniform noise, canvas 16", "fits in the", "bytes a token in bfloat16", "GFLOP/s", "at least"):

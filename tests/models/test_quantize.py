@@ -19,7 +19,7 @@ from sfumato.models.decoder import Decoder
 from sfumato.models.integers import IntegerTable, multiplies_integers
 from sfumato.models.moe import MoEConfig
 from sfumato.models.operations import TORCH, compiled, use
-from sfumato.models.quantize import quantize_model
+from sfumato.models.quantize import quantize_model, weight_bytes
 from sfumato.models.quantized import (
     QUANTIZATIONS,
     Float8Product,
@@ -106,6 +106,31 @@ def test_a_model_in_few_bits_stays_close(
     if "moe" in changes:
         assert isinstance(layer.mlp.experts.down_proj, QuantizedWeight)
         assert torch.equal(layer.mlp.gate.weight, model.model.layers[1].mlp.gate.weight)
+
+
+@pytest.mark.parametrize("changes", [{}, {"tie_word_embeddings": False}, MOE], ids=["plain", "untied", "experts"])
+@pytest.mark.parametrize("way", [None, "int8", "int4"])
+def test_the_memory_of_weights_is_foreseen(make_decoder: Callable[..., Decoder], way: str | None, changes: Any):
+    """By a model that has none yet."""
+    sizes = {"hidden_size": 32, "head_dim": 8, "intermediate_size": 64, **changes}
+    quantization = None if way is None else QUANTIZATIONS[way]
+    with torch.device("meta"):
+        foreseen = weight_bytes(Decoder(make_decoder(**sizes).config), quantization, 4)
+    model = make_decoder(**sizes)
+    if quantization is not None:
+        quantize_model(model, quantization)
+    held = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
+    tensors = [*model.parameters(), *(tensor for weight in held for tensor in (weight.levels, weight.scales))]
+    assert foreseen == sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def test_tables_of_integers_are_memory_too(make_decoder: Callable[..., Decoder]):
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True)
+    table = model.embedding_VD.numel()
+    in_w8a8, in_int8 = (weight_bytes(model, QUANTIZATIONS[way], 4) for way in ("w8a8", "int8"))
+    last = [weight for name, weight in model.named_parameters() if ".layers.1." in name and weight.dim() == 2]
+    as_floats = sum(3 * weight.numel() - 4 * len(weight) for weight in last)
+    assert in_w8a8 == in_int8 + as_floats + 2 * table
 
 
 @pytest.mark.parametrize(

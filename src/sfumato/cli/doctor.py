@@ -35,14 +35,22 @@ def doctor(
 
 def _model_report(name: str) -> dict[str, Any]:
     """What a model is and needs; nothing but its config is read."""
+    import torch
+
     from sfumato.bench.roofline import measure_machine, model_size, step_cost
     from sfumato.engine.kvcache import free_bytes
     from sfumato.engine.model import find
     from sfumato.models.checkpoint import build
+    from sfumato.models.integers import multiplies_integers
+    from sfumato.models.quantize import weight_bytes
+    from sfumato.models.quantized import QUANTIZATIONS
 
     model, spec, family = build(find(name))
     size, cost = model_size(model), step_cost(model, CANVAS, PREFIX, soft_embedding=spec.self_conditioning)
     machine = measure_machine()
+    least_s = {"float32": machine.seconds(cost, 4)}
+    if multiplies_integers(torch.device("cpu")):
+        least_s["w8a8"] = measure_machine(integers=True).seconds(cost, 1)
     width = model.embedding_VD.shape[1]
     return {
         "model": name,
@@ -51,8 +59,8 @@ def _model_report(name: str) -> dict[str, Any]:
         "parameters": size.num_parameters,
         "active_parameters": size.num_active_parameters,
         "weights_bytes": {
-            kind: round(size.num_parameters * each)
-            for kind, each in (("float32", 4), ("bfloat16", 2), ("int8", 1), ("int4", 0.5 + 4 / 32))
+            **{kind: weight_bytes(model, None, each) for kind, each in (("float32", 4), ("bfloat16", 2))},
+            **{kind: weight_bytes(model, QUANTIZATIONS[kind], 4) for kind in ("int8", "int4", "w8a8")},
         },
         "cache_bytes_per_token": {"float32": 4 * size.num_cached, "bfloat16": 2 * size.num_cached},
         "cache_bytes_per_token_beyond_windows": {
@@ -68,7 +76,7 @@ def _model_report(name: str) -> dict[str, Any]:
             "prefix": PREFIX,
             "operations": cost.operations,
             "bytes_float32": cost.bytes(4),
-            "least_seconds_float32": machine.seconds(cost, 4),
+            **{f"least_seconds_{kind}": seconds for kind, seconds in least_s.items()},
         },
     }
 
@@ -109,7 +117,8 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "one step",
             f"canvas {step['canvas']} after {step['prefix']} tokens: {step['operations'] / 1e9:.2f} GFLOP, "
-            f"{step['bytes_float32'] / 1e6:.0f} MB: at least {1e3 * step['least_seconds_float32']:.1f} ms in float32",
+            f"{step['bytes_float32'] / 1e6:.0f} MB: at least {1e3 * step['least_seconds_float32']:.1f} ms in float32"
+            + (f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8" if "least_seconds_w8a8" in step else ""),
         )
     )
     return rows

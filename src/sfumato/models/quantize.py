@@ -70,6 +70,27 @@ def quantizable(model: Model, quantization: Quantization) -> set[str]:
     return names
 
 
+def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: int) -> int:
+    """Memory that a model's weights take, tables included; the model may be on the meta device.
+
+    Args:
+        model: of float weights.
+        quantization: how those are held that can be.
+        float_bytes: of each of the others.
+    """
+    held = set() if quantization is None else quantizable(model, quantization)
+    total = 0
+    for name, weight in model.named_parameters():
+        if quantization is not None and name in held:
+            scales = weight.numel() // quantization.group_of(weight.shape[-1])
+            total += weight.numel() * quantization.bits // 8 + 4 * scales
+        else:
+            total += weight.numel() * float_bytes
+    if quantization is not None and quantization.arithmetic == "int8":
+        total += model.head_VD.numel() + model.embedding_VD.numel() * model.self_conditions
+    return total
+
+
 def install(model: Model, name: str, weight: QuantizedWeight) -> None:
     """Put a quantized weight where a parameter was."""
     path, _, own = name.rpartition(".")
@@ -134,8 +155,9 @@ def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) ->
         outer.put((i,), outer[i] * smooth_D)
         # Nobody knows what an expert has within that was not asked.
         if peak_I.any():
-            smooth_I = _smoothing(peak_I, inner[i].abs().amax(0))
-            inner.put((i,), inner[i] * smooth_I)
+            weight_DI = inner[i]
+            smooth_I = _smoothing(peak_I, weight_DI.abs().amax(0))
+            inner.put((i,), weight_DI * smooth_I)
             outer.scales[i, -len(smooth_I) :] /= smooth_I.unsqueeze(-1)
     outer.product = IntegerExperts(outer, 1.0 / smooth_D)
     inner.product = IntegerExperts(inner, torch.ones_like(peaks[inner][0]))
