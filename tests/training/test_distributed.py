@@ -227,8 +227,9 @@ def assert_same_run(first: Path, second: Path, *, steps: int, tolerance: float =
     weights = [load_file(place / "checkpoint" / "model.safetensors") for place in (first, second)]
     assert weights[0].keys() == weights[1].keys()
     for name, tensor in weights[0].items():
-        # As a whole: where a gradient is nearly nothing, AdamW takes its last bits for a direction.
         assert (weights[1][name] - tensor).norm() <= tolerance * tensor.norm(), name
+        # Where a gradient is nearly nothing, AdamW takes its last bits for a direction: a fiftieth of a step, not more.
+        torch.testing.assert_close(weights[1][name], tensor, atol=2e-5, rtol=1e-4)
 
 
 def wait_for_step(directory: Path, step: int) -> None:

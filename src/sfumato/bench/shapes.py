@@ -16,8 +16,8 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
 from sfumato.models.model import Model
 from sfumato.models.moe import MoEConfig
-from sfumato.models.quantize import finish, install, quantizable, quantize_model
-from sfumato.models.quantized import Quantization, QuantizedWeight
+from sfumato.models.quantize import finish, hold, quantizable, quantize_model
+from sfumato.models.quantized import Quantization
 from sfumato.spec import GenerationSpec
 
 # Six layers of DiffusionGemma, narrow enough for a CPU.
@@ -163,9 +163,7 @@ def _drawn(
             if weight.dim() > 1:
                 drawn.normal_(0.0, min(0.02, weight.shape[-1] ** -0.5), generator=generator)
             if quantization is not None and f"{path}.{name}" in held:
-                few = QuantizedWeight(weight.shape, quantization, dtype, device)
-                few.put((), drawn)
-                install(model, f"{path}.{name}", few)
+                hold(model, f"{path}.{name}", drawn, quantization)
             else:
                 module._parameters[name] = nn.Parameter(drawn, requires_grad=False)
         for name, buffer in module._buffers.items():
@@ -225,12 +223,11 @@ def random_checkpoint(
     if shape in _LARGE:
         build, spec = _LARGE[shape]
         checkpoint = _drawn(lambda: build(changes), spec, dtype, device, quantization)
-        finish(checkpoint.model, quantization)
-        return checkpoint
-    if shape not in _SHAPES:
+    elif shape in _SHAPES:
+        checkpoint = _SHAPES[shape](changes)
+        checkpoint.model.to(device, dtype)
+    else:
         raise ConfigError(unknown("shape", shape, SHAPES))
-    checkpoint = _SHAPES[shape](changes)
-    checkpoint.model.to(device, dtype)
     if quantization is None:
         finish(checkpoint.model, None)
     else:

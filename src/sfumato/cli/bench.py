@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 bench = typer.Typer(help="Measure speed, ours and of others, on this machine.", no_args_is_help=True)
 
 Model = Annotated[
-    str, typer.Argument(help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar, wide.")
+    str,
+    typer.Argument(
+        help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar, llada2-mini, wide."
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; as it chooses if not given.")]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON line for each measurement.")]

@@ -37,7 +37,7 @@ def _model_report(name: str) -> dict[str, Any]:
     """What a model is and needs; nothing but its config is read."""
     import torch
 
-    from sfumato.bench.roofline import measure_machine, model_size, step_cost
+    from sfumato.bench.roofline import in_integers, measure_machine, model_size, step_cost
     from sfumato.engine.kvcache import free_bytes
     from sfumato.engine.model import find
     from sfumato.models.checkpoint import build
@@ -50,7 +50,7 @@ def _model_report(name: str) -> dict[str, Any]:
     machine = measure_machine()
     least_s = {"float32": machine.seconds(cost, 4)}
     if multiplies_integers(torch.device("cpu")):
-        least_s["w8a8"] = measure_machine(integers=True).seconds(cost, 1)
+        least_s["w8a8"] = in_integers(machine).seconds(cost, 1)
     width = model.embedding_VD.shape[1]
     return {
         "model": name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -41,15 +41,19 @@ _SMALLEST = 1e-5
 def quantize_model(model: Model, quantization: Quantization) -> None:
     """Quantize a model's linears and experts where they are, and `finish` it."""
     for name in quantizable(model, quantization):
-        value = model.get_parameter(name).detach()
-        weight = QuantizedWeight(value.shape, quantization, value.dtype, value.device)
-        weight.put((), value)
-        install(model, name, weight)
+        hold(model, name, model.get_parameter(name).detach(), quantization)
     finish(model, quantization)
 
 
+def hold(model: Model, name: str, value: Tensor, quantization: Quantization) -> None:
+    """Put a float value in few bits where a parameter was."""
+    weight = QuantizedWeight(value.shape, quantization, value.dtype, value.device)
+    weight.put((), value)
+    install(model, name, weight)
+
+
 def quantizable(model: Model, quantization: Quantization) -> set[str]:
-    """Names of the parameters that can be held in few bits: linears inside the layers, and experts.
+    """Names of the parameters that can be held in few bits, and are not yet: linears inside the layers, and experts.
 
     Where inputs are rounded to integers as well, the last layer's linears are left out: what they round comes into the
     logits as it is. Its experts are not: as floats they would take as long as those of a dozen other layers. Of floats
@@ -59,7 +63,7 @@ def quantizable(model: Model, quantization: Quantization) -> set[str]:
     names: set[str] = set()
     for path, module in model.named_modules():
         if isinstance(module, Experts):
-            names |= {f"{path}.gate_up_proj", f"{path}.down_proj"}
+            names |= {f"{path}.{name}" for name in module._parameters}
         elif last is not None and last in f".{path}.":
             continue
         elif isinstance(module, nn.Linear) and ".layers." in f".{path}" and not path.endswith("router.proj"):
@@ -128,14 +132,14 @@ def finish(model: Model, quantization: Quantization | None) -> None:
 
 
 def _multiply_integers(model: Model, sample: tuple[int, ...]) -> None:
-    groups, experts = _seen_inputs(model, sample)
+    # On a GPU they would be multiplied one by one.
+    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    groups, peaks = _seen_inputs(model, sample, mixtures)
     for group, peak_I in groups:
         weight_I = torch.stack([linear.weight.dequantized().abs().amax(0) for linear in group]).amax(0)
         _share(IntegerProduct(group, _smoothing(peak_I, weight_I)))
-    # On a GPU they would be multiplied one by one.
-    for module in model.modules() if model.device.type == "cpu" else ():
-        if isinstance(module, Experts) and isinstance(module.down_proj, QuantizedWeight):
-            _multiply_experts(module, experts)
+    for experts in mixtures:
+        _multiply_experts(experts, peaks)
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
@@ -174,9 +178,9 @@ def _share(product: SharedProduct) -> None:
 
 @torch.no_grad()
 def _seen_inputs(
-    model: Model, sample: tuple[int, ...]
+    model: Model, sample: tuple[int, ...], mixtures: Sequence[Experts] = ()
 ) -> tuple[list[tuple[list[QuantizedLinear], Tensor]], dict[QuantizedWeight, Tensor]]:
-    """Largest absolute values of each element of inputs.
+    """Largest absolute values of each element of inputs: of all linears, and of experts that are asked for.
 
     Returns:
         groups: linears by the input that they share, and those of it.
@@ -206,10 +210,11 @@ def _seen_inputs(
             if first < last:
                 torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
 
-    looks: dict[type[nn.Module], Callable[..., None]] = {QuantizedLinear: look, QuantizedWeight: look_at_rows}
     handles = [
-        module.register_forward_pre_hook(looks[type(module)]) for module in model.modules() if type(module) in looks
+        module.register_forward_pre_hook(look) for module in model.modules() if isinstance(module, QuantizedLinear)
     ]
+    weights = [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+    handles += [weight.register_forward_pre_hook(look_at_rows) for weight in weights]
     num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)
     tokens_1Q = torch.tensor([sample[:num_positions]], device=model.device)
     if not sample:
