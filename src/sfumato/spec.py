@@ -73,3 +73,7 @@ class GenerationSpec:
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for config.json."""
         return dataclasses.asdict(self)
+
+
+DEFAULT = GenerationSpec()
+"""Random tokens on a canvas of 64, behind a prefix that is read causally."""

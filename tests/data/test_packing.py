@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from sfumato.data.packing import GAP_BLANKS, IGNORED, Document, PackedBatch, PackingConfig, pack
 from sfumato.data.shards import Targets
 from sfumato.errors import ConfigError
+from sfumato.spec import DEFAULT, GenerationSpec
 
 END = 1
 
@@ -27,8 +29,10 @@ class Listed:
         return self.documents[seed % len(self.documents)]
 
 
-def packed(*documents: Document, seed: int = 0, step: int = 0, **config: Any) -> PackedBatch:
-    return pack(Listed(*documents), PackingConfig(**config), seed=seed, step=step, end_id=END)
+def packed(
+    *documents: Document, seed: int = 0, step: int = 0, spec: GenerationSpec = DEFAULT, **config: Any
+) -> PackedBatch:
+    return pack(Listed(*documents), PackingConfig(**config), seed=seed, step=step, end_id=END, spec=spec)
 
 
 def rows_of(batch: PackedBatch) -> list[list[list[int]]]:
@@ -58,12 +62,73 @@ def test_a_row_by_hand():
 
 def test_a_row_that_is_read_one_position_to_the_left():
     """The canvas stands behind the last token of the prompt, which only the clean half and the canvas's head hold."""
-    batch = packed(ONE, rows=1, row_length=9, canvas_lengths=(4,))
-    tokens, positions, reads = batch.inputs(batch.tokens_BT, logit_shift=True)
+    batch = packed(ONE, spec=GenerationSpec(logit_shift=True), rows=1, row_length=9, canvas_lengths=(4,))
+    tokens, positions, reads = batch.inputs(batch.tokens_BT)
     mask = reads.mask(tokens.device)
     assert tokens.tolist() == [[5, 6, 7, 8, END, 6, 7, 8, END]]
     assert positions.tolist() == [[0, 1, 2, 3, 4, 1, 2, 3, 4]]
     assert mask[0, 0, 5].tolist() == [True, False, False, False, False, True, True, True, True]
+
+
+FULL = GenerationSpec(noise="mask", mask_id=4, prefix_attention="full")
+BLOCK = GenerationSpec(noise="mask", mask_id=4, canvas_length=4, prefix_attention="block")
+
+
+def test_where_text_reads_the_canvas_each_canvas_has_a_copy_of_it():
+    """A prompt of 2 and a response of 3 on canvases of 2: the second canvas stands behind the first as it should be."""
+    batch = packed(ONE, spec=FULL, rows=1, row_length=10, canvas_lengths=(2,), ar_share=0.0)
+    owners, tokens = batch.documents_BT[0], batch.tokens_BT[0]
+    texts = [tokens[owners == owner].tolist() for owner in range(2)]
+    assert sorted(texts) == [[5, 6, 7, 8], [5, 6, 7, 8, END, END]]
+    places = [batch.positions_BT[0][owners == owner].tolist() for owner in range(2)]
+    assert sorted(places) == [[0, 1, 2, 3], [0, 1, 2, 3, 4, 5]]
+    assert (batch.targets_BT[0] != IGNORED).sum() == 4
+    assert torch.equal(batch.targets_BT[0] != IGNORED, batch.canvases_BT[0] > 0)
+    mask = batch.inputs(batch.tokens_BT)[2].mask(tokens.device)[0, 0]
+    assert torch.equal(mask, owners[:, None] == owners[None])
+
+
+def test_where_prefixes_are_read_in_blocks_the_end_of_a_prompt_stands_on_the_first():
+    """Blocks of 4: of a prompt of 6 two tokens are given on the first canvas; the clean half is the whole blocks before
+    the last canvas, each read by itself and by what follows."""
+    document = Document([5, 6, 7, 8, 9, 10], [11, 12, 13, END])
+    batch = packed(document, spec=BLOCK, rows=1, row_length=16, canvas_lengths=(4,), ar_share=0.0)
+    assert [column[:16] for column in rows_of(batch)[0][:1]] == [
+        [5, 6, 7, 8, 9, 10, 11, 12, 9, 10, 11, 12, 13, END, END, END]
+    ]
+    assert batch.given_BT.tolist() == [[0] * 8 + [1, 1] + [0] * 6]
+    assert batch.targets_BT.tolist() == [[IGNORED] * 10 + [11, 12, 13, END, END, END]]
+    assert batch.answers_BT.tolist() == [[-1] * 10 + [0, 1, 2, 3, -1, -1]]
+    assert batch.lengths_BT.sum() == 0
+    mask = batch.inputs(batch.tokens_BT)[2].mask(batch.tokens_BT.device)[0, 0]
+    firsts, seconds = torch.arange(16) < 4, torch.arange(16) < 8
+    for place, expected in (
+        (0, firsts),
+        (3, firsts),
+        (4, seconds),
+        (8, firsts | (torch.arange(16) // 4 == 2)),
+        (15, seconds | (torch.arange(16) // 4 == 3)),
+    ):
+        assert torch.equal(mask[place], expected), place
+
+
+@pytest.mark.parametrize(
+    ("spec", "config", "message"),
+    [
+        (FULL, {"ar_share": 0.5}, "ar_share is 0.5 and prefix_attention is 'full'; allowed: 0"),
+        (BLOCK, {"canvas_lengths": (4,)}, "ar_share is 1.0 and prefix_attention is 'block'; allowed: 0"),
+        (BLOCK, {"ar_share": 0.0, "canvas_lengths": (4, 8)}, r"canvas_lengths is \[4, 8\] .* allowed: \[4\]"),
+        (BLOCK, {"ar_share": 0.0, "canvas_lengths": (4,), "gap_share": 0.1}, "gap_share is 0.1 .* allowed: 0"),
+        (
+            dataclasses.replace(BLOCK, logit_shift=True),
+            {"ar_share": 0.0, "canvas_lengths": (4,)},
+            "logit_shift is true .* allowed in training: false",
+        ),
+    ],
+)
+def test_what_no_such_model_learns_from_is_refused(spec: GenerationSpec, config: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        packed(ONE, spec=spec, **config)
 
 
 def test_a_row_without_the_autoregressive_loss_stops_where_the_last_canvas_starts():

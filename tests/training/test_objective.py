@@ -15,6 +15,7 @@ from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, Unifo
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.spec import GenerationSpec
 from sfumato.synthesis.teacher import teacher_shard
 from sfumato.training.objective import (
     ObjectiveConfig,
@@ -49,9 +50,10 @@ class Long:
         return Document(tokens[:4], [*tokens[4:], END])
 
 
-def rows(length: int = 50, num: int = 4, **config: Any) -> PackedBatch:
+def rows(length: int = 50, num: int = 4, logit_shift: bool = False, **config: Any) -> PackedBatch:
     sizes = {"rows": num, "row_length": 6 * length, "canvas_lengths": (length,), "ar_share": 0.5}
-    return pack(Long(length), PackingConfig(**sizes | config), seed=0, step=0, end_id=END)
+    spec = GenerationSpec(logit_shift=logit_shift)
+    return pack(Long(length), PackingConfig(**sizes | config), seed=0, step=0, end_id=END, spec=spec)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -293,16 +295,8 @@ def test_what_a_first_pass_writes_is_read_by_the_second(
 ):
     """Each taken position holds the token at which the running sum of its probabilities passes its uniform."""
     model = make_decoder(canvas_embedding=True, self_conditioning=self_conditioning)
-    packed = rows(length=9, num=2)
-    batch = prepare(
-        packed,
-        PROCESSES["uniform"],
-        ObjectiveConfig(**UNROLLED),
-        share_done=0.5,
-        generator=seeded(),
-        device=torch.device("cpu"),
-        logit_shift=logit_shift,
-    )
+    packed = rows(length=9, num=2, logit_shift=logit_shift)
+    batch = prepared(packed, PROCESSES["uniform"], share_done=0.5, **UNROLLED)
     unroll = batch.unroll
     assert unroll is not None
     assert unroll.taken_BT.any()
@@ -313,7 +307,7 @@ def test_what_a_first_pass_writes_is_read_by_the_second(
     for row, place in unroll.taken_BT.nonzero().tolist():
         running = probs[row, place].cumsum(0)
         written[row, place] = int((running <= unroll.uniforms_BT[row, place] * running[-1]).sum())
-    second = dataclasses.replace(batch, tokens_BT=packed.inputs(written, logit_shift=logit_shift)[0])
+    second = dataclasses.replace(batch, tokens_BT=packed.inputs(written)[0])
     soft = probs @ model.embedding_VD * batch.canvas_BT[:, :, None] if self_conditioning else None
     torch.testing.assert_close(sums(model, batch), by_hand(model, second, soft))
     assert not torch.isclose(sums(model, batch)[0], by_hand(model, batch, soft)[0])
@@ -324,10 +318,8 @@ def test_what_is_given_is_marked_where_it_is_read(make_decoder: Callable[..., De
     """A shifted canvas reads each token one place on; the token before the canvas is not marked. Where a given token is
     decided, the model reads that token's embedding in place of its own prediction."""
     model = make_decoder(canvas_embedding=True, self_conditioning=True, given_embedding=True)
-    packed = rows(length=30, num=4, canvas_lengths=(30,), gap_share=1.0)
-    config = ObjectiveConfig(self_conditioning_share=1.0)
-    given = {"share_done": 0.5, "generator": seeded(), "device": torch.device("cpu"), "logit_shift": logit_shift}
-    batch = prepare(packed, PROCESSES["uniform"], config, **given)
+    packed = rows(length=30, num=4, logit_shift=logit_shift, canvas_lengths=(30,), gap_share=1.0)
+    batch = prepared(packed, PROCESSES["uniform"], share_done=0.5, self_conditioning_share=1.0)
     assert batch.given_BT.any()
     for row, place in (packed.canvases_BT > 0).nonzero().tolist():
         read = place - logit_shift
@@ -350,9 +342,8 @@ def test_what_is_given_is_marked_where_it_is_read(make_decoder: Callable[..., De
 def test_a_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., Decoder], logit_shift: bool):
     """By hand: the cross-entropy of the bucket of each response, where the last position ahead of its canvas is."""
     model = make_decoder(length_buckets=(2, 4))
-    packed = rows(length=9, num=3)
-    ready = {"share_done": 0.5, "generator": seeded(), "device": torch.device("cpu"), "logit_shift": logit_shift}
-    batch = prepare(packed, PROCESSES["uniform"], ObjectiveConfig(self_conditioning_share=0.0), **ready)
+    packed = rows(length=9, num=3, logit_shift=logit_shift)
+    batch = prepared(packed, PROCESSES["uniform"], share_done=0.5, self_conditioning_share=0.0)
     hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)
     expected, num = torch.zeros(()), 0
     for row, last in (packed.lengths_BT > 0).nonzero().tolist():
@@ -455,12 +446,12 @@ def test_what_was_stored_is_what_a_teacher_reads(
     """Of the documents that bring it; a gap's blanks, which end nothing, are not taught by either."""
     model, teacher = make_decoder(canvas_embedding=True), make_decoder(seed=7)
     config = PackingConfig(rows=3, row_length=90, canvas_lengths=(4, 8), gap_share=gap_share, ar_share=1.0)
-    packed = pack(Taught(teacher, VOCAB), config, seed=0, step=0, end_id=END)
+    spec = GenerationSpec(logit_shift=logit_shift)
+    packed = pack(Taught(teacher, VOCAB), config, seed=0, step=0, end_id=END, spec=spec)
 
     def batch_of(kind: str) -> TrainingBatch:
-        objective = ObjectiveConfig(teacher_weight=1.0, teacher=kind, self_conditioning_share=0.0)
-        ready = {"share_done": 0.0, "generator": seeded(), "device": torch.device("cpu")}
-        return prepare(packed, PROCESSES["uniform"], objective, **ready, logit_shift=logit_shift)
+        objective = {"teacher_weight": 1.0, "teacher": kind, "self_conditioning_share": 0.0}
+        return prepared(packed, PROCESSES["uniform"], **objective)
 
     stored, read = batch_of("stored"), batch_of("ar")
     assert isinstance(stored.lesson, StoredLesson)

@@ -132,7 +132,7 @@ def test_a_run_ends_in_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
     run.save_checkpoint()
     loaded = load_checkpoint(tmp_path / "run" / "checkpoint")
     assert loaded.generation == {"steps": 7}
-    assert loaded.spec == run.recipe.generation_spec
+    assert loaded.spec == run.spec == run.recipe.generation_spec
     weights = loaded.model.state_dict()
     assert all(torch.equal(weights[name], tensor) for name, tensor in run.trainer.average.items())
     assert not torch.equal(weights["model.norm.weight"], run.trainer.model.state_dict()["model.norm.weight"])

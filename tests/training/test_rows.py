@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from plain import Uncached
 from sfumato.data.packing import Document, PackedBatch, PackingConfig, pack
+from sfumato.diffusion.process import make_process
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.spec import GenerationSpec
+from sfumato.training.objective import ObjectiveConfig, corrupt, losses, prepare
 from texts import Texts
 
 # B rows, T positions of a row, V vocabulary
@@ -49,7 +55,8 @@ def noised(batch: PackedBatch) -> Tensor:
 
 
 def packed_logits(model: Decoder, batch: PackedBatch, noisy_BT: Tensor, logit_shift: bool = False) -> Tensor:
-    tokens_BT, positions_BT, reads = batch.inputs(noisy_BT, logit_shift=logit_shift)
+    batch = dataclasses.replace(batch, spec=GenerationSpec(logit_shift=logit_shift))
+    tokens_BT, positions_BT, reads = batch.inputs(noisy_BT)
     mask_B1TT = reads.mask(noisy_BT.device)
     attention = AttentionSpec(mask=mask_B1TT)
     return model.logits(model(tokens_BT, positions_BT, attention, canvas_RQ=batch.canvases_BT > 0))
@@ -115,3 +122,70 @@ def test_a_changed_token_reaches_who_may_read_it_and_nobody_else(
             # The head of a shifted canvas is a copy of the token before it, which stays as it was.
             later = same & torch.where(canvases == 0, positions >= at, starts - int(logit_shift) > at)
             assert torch.equal(moved, later), changed
+
+
+MASKED: dict[str, Any] = {"noise": "mask", "mask_id": 4}
+SPECS = {
+    "causal": GenerationSpec(canvas_length=4),
+    "shifted": GenerationSpec(canvas_length=4, logit_shift=True),
+    "mask": GenerationSpec(canvas_length=4, **MASKED),
+    "full": GenerationSpec(canvas_length=4, prefix_attention="full", **MASKED),
+    "full, uniform": GenerationSpec(canvas_length=4, prefix_attention="full"),
+    "full, shifted": GenerationSpec(canvas_length=4, prefix_attention="full", logit_shift=True, **MASKED),
+    "block": GenerationSpec(canvas_length=4, prefix_attention="block", **MASKED),
+    "block, uniform": GenerationSpec(canvas_length=4, prefix_attention="block"),
+}
+
+
+@pytest.mark.parametrize("self_conditioning", [False, True], ids=["", "self-conditioned"])
+@pytest.mark.parametrize("gap_share", [0.0, 1.0], ids=["", "gaps"])
+@pytest.mark.parametrize("name", SPECS)
+def test_the_loss_is_that_of_canvases_as_generation_reads_them(
+    make_decoder: Callable[..., Decoder], name: str, gap_share: float, self_conditioning: bool
+):
+    """Each canvas behind its text by the denoiser of the plain loop, which the engine is held to."""
+    spec = SPECS[name]
+    if gap_share and spec.prefix_attention == "block":
+        return
+    marks = {"canvas_embedding": True, "given_embedding": True, "self_conditioning": self_conditioning}
+    model = make_decoder(**marks)
+    sizes: dict[str, Any] = {"rows": 2, "row_length": 60, "canvas_lengths": (4,), "canvas_copies": 2}
+    config = PackingConfig(ar_share=0.0, gap_share=gap_share, **sizes)
+    packed = pack(Random(), config, seed=0, step=0, end_id=END, spec=spec)
+    process = make_process(spec.noise, 23, spec.mask_id)
+    objective = ObjectiveConfig(self_conditioning_share=1.0)
+    seeded = torch.Generator().manual_seed(3)
+    noisy_BT, _ = corrupt(packed, process, objective, 0.5, seeded)
+    batch = prepare(
+        packed,
+        process,
+        objective,
+        share_done=0.5,
+        generator=torch.Generator().manual_seed(3),
+        device=torch.device("cpu"),
+    )
+    expected, count = torch.zeros(()), 0
+    for row in range(2):
+        owners, canvases = packed.documents_BT[row], packed.canvases_BT[row]
+        for canvas in range(1, int(canvases.max()) + 1):
+            places = (canvases == canvas).nonzero().flatten()
+            mine = (owners == owners[places[0]]) & (canvases == 0)
+            text = packed.tokens_BT[row][mine & (packed.positions_BT[row] < packed.starts_BT[row, places[0]])]
+            given = packed.given_BT[row, places] > 0
+            generator: Any = SimpleNamespace(spec=spec, model=model)
+            denoiser = Uncached(generator, text.tolist(), given.tolist())
+            index, noisy = torch.arange(len(places)), noisy_BT[row, places]
+            whole = (torch.zeros(1), torch.ones(1, len(places), dtype=torch.bool), index)
+            logits = denoiser(noisy[None], None, *whole)
+            if self_conditioning:
+                soft = model.soft_embedding(logits.softmax(-1)[None])
+                known = given
+                if not process.has_uniform:
+                    known = given | (noisy != spec.mask_id)
+                soft = torch.where(known[None, :, None], model.token_embedding(noisy)[None], soft)
+                logits = denoiser(noisy[None], soft, *whole)
+            scores = logits.log_softmax(-1)[index, packed.tokens_BT[row, places]]
+            expected = expected - scores[~given].sum()
+            count += int((~given).sum())
+    assert batch.counts()["canvas"] == count > 20
+    torch.testing.assert_close(losses(model, batch)["canvas"], expected, atol=1e-4, rtol=1e-5)

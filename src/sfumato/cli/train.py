@@ -187,14 +187,14 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
     from sfumato.models.checkpoint import Checkpoint
 
     recipe, wanted = run.recipe, run.recipe.evaluation
-    checkpoint = Checkpoint(decoder, recipe.generation_spec, dict(recipe.generation))
+    checkpoint = Checkpoint(decoder, run.spec, dict(run.generation))
     model = TextModel(run.directory.name, checkpoint, run.tokenizer)
     numbers: dict[str, float] = {}
     for task in wanted.tasks:
         score = evaluate_task(model, task, n=wanted.n, steps=wanted.steps or None)
         numbers |= {f"score/{task}": score.score, f"mean_steps/{task}": score.mean_steps}
     if wanted.bound_batches:
-        spec, end_id = recipe.generation_spec, run.tokenizer.eos_ids[0]
+        spec, end_id = run.spec, run.tokenizer.eos_ids[0]
         window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
         source = (
             make_source({}, wanted.files, run.tokenizer, window)
@@ -209,12 +209,15 @@ def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
                 source,
                 packing=recipe.packing,
                 end_id=end_id,
-                logit_shift=spec.logit_shift,
+                spec=spec,
                 num_batches=wanted.bound_batches,
             )
             numbers["canvas_nelbo"] = bound.nats_per_token
-        exact = response_nll(decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches)
-        numbers["response_nll"] = exact.nats_per_token
+        if spec.prefix_attention == "causal":
+            exact = response_nll(
+                decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches
+            )
+            numbers["response_nll"] = exact.nats_per_token
     if wanted.prompts:
         prompts, judge = _asked(recipe)
         steps: dict[str, Any] = {"steps": wanted.steps} if wanted.steps else {}

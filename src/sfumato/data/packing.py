@@ -1,8 +1,11 @@
 """From documents to training rows.
 
-A row packs several documents. Each document is a clean half, read causally, and noisy canvases, each of which reads
-itself in both directions and the clean tokens before it. A document's clean half stops where its last canvas
-starts, unless the autoregressive loss wants the rest; with no canvases a row is plain autoregressive training data.
+A row packs several documents. Each document is a clean half and noisy canvases, each of which reads itself in both
+directions and the clean tokens before it; the clean half is read as the model will read its prefixes. Where that is
+causally, it stops where the last canvas starts, unless the autoregressive loss wants the rest; with no canvases a row
+is plain autoregressive training data. Where it is in blocks, canvases are blocks, and the end of a prompt that fills
+none stands on the first of them, given. Where text reads the canvas that follows it, each canvas has a copy of its own
+of all that is before it.
 
 A batch depends only on (source, seed, step), so a run resumes by knowing its step.
 """
@@ -22,6 +25,7 @@ from torch import Tensor
 
 from sfumato.data.shards import Targets
 from sfumato.errors import ConfigError
+from sfumato.spec import DEFAULT, GenerationSpec
 
 IGNORED = -100
 """Target of a position that is not supervised (the value torch's cross_entropy ignores)."""
@@ -31,6 +35,7 @@ task of short documents loses a quarter of its weight."""
 
 GAP_BLANKS = 24
 """Most end tokens in a gap that stand for nothing."""
+_NOWHERE = torch.iinfo(torch.int32).max
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,32 @@ class PackingConfig:
         if not self.canvas_lengths and self.ar_share < 1.0:
             raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
 
+    def check_for(self, spec: GenerationSpec) -> None:
+        """Hold it against how the model will read.
+
+        Raises:
+            ConfigError: if such a model is not trained that way.
+        """
+        if spec.prefix_attention == "causal":
+            return
+        read = f"prefix_attention is {spec.prefix_attention!r}"
+        if self.ar_share > 0.0:
+            raise ConfigError(
+                f"ar_share is {self.ar_share} and {read}; allowed: 0, as text that is read in both directions predicts "
+                "nothing"
+            )
+        if spec.prefix_attention == "full":
+            return
+        if self.canvas_lengths != (spec.canvas_length,):
+            raise ConfigError(
+                f"canvas_lengths is {list(self.canvas_lengths)} and {read}; allowed: [{spec.canvas_length}], the "
+                "length of a block"
+            )
+        if self.gap_share > 0.0:
+            raise ConfigError(f"gap_share is {self.gap_share} and {read}; allowed: 0")
+        if spec.logit_shift:
+            raise ConfigError(f"logit_shift is true and {read}; allowed in training: false")
+
     def at(self, share_done: float) -> PackingConfig:
         """What is trained when so much of the run is done."""
         if not self.canvas_from:
@@ -131,27 +162,46 @@ class PackedBatch:
     before_BT: Tensor
     """At the first position of a canvas, the clean token before it; -1 elsewhere."""
     given_BT: Tensor
-    """1 at the positions of a canvas that are given, where the rest is a gap; 0 elsewhere."""
+    """1 at the positions of a canvas that are given, as those around a gap are; 0 elsewhere."""
     lengths_BT: Tensor
-    """At the last token of a prompt, the number of tokens of its response; 0 elsewhere."""
+    """At the last token of a prompt that is read causally, the number of tokens of its response; 0 elsewhere."""
     answers_BT: Tensor
     """On a canvas, which token of its document's response is to stand there, from 0; -1 elsewhere, and where the end
     token only fills a canvas or a gap."""
     teachers: tuple[tuple[Targets | None, ...], ...] = field(default=(), kw_only=True)
     """Of each row, `Document.teacher` of its documents."""
+    spec: GenerationSpec = field(default=DEFAULT, kw_only=True)
+    """How the model will read: its prefixes, and whether its logits are shifted."""
 
     @property
     def num_tokens(self) -> int:
         """Positions that are not padding."""
         return int((self.documents_BT >= 0).sum())
 
-    def inputs(self, tokens_BT: Tensor, *, logit_shift: bool = False) -> tuple[Tensor, Tensor, Reads]:
+    @property
+    def moved(self) -> bool:
+        """True if canvases are read one position to the left, behind the last clean token before them, and without
+        their own last token: where a position predicts the token after it, and text is not read with the canvas."""
+        return self.spec.logit_shift and self.spec.prefix_attention != "full"
+
+    @property
+    def shift(self) -> int:
+        """What predicts a canvas position stands so many positions before it in a row: 1 where logits are shifted and
+        canvases are not moved."""
+        return int(self.spec.logit_shift and not self.moved)
+
+    @property
+    def read_given_BT(self) -> Tensor:
+        """int64; 1 where the token that is read is given."""
+        if not self.moved:
+            return self.given_BT
+        return torch.where(self.canvases_BT > 0, shift_right(self.given_BT, self.before_BT.clamp_max(0)), 0)
+
+    def inputs(self, tokens_BT: Tensor) -> tuple[Tensor, Tensor, Reads]:
         """What the model reads: tokens, rotary positions, and which position reads which.
 
         Args:
             tokens_BT: int64; the clean tokens, or with noise on the canvases.
-            logit_shift: a position predicts the token after it: each canvas is read one position to the left, behind
-                the last clean token before it, and without its own last token.
 
         Returns:
             tokens_BT, positions_BT: int64.
@@ -159,24 +209,33 @@ class PackedBatch:
         """
         canvas_BT = self.canvases_BT > 0
         positions_BT, starts_BT = self.positions_BT, self.starts_BT
-        if logit_shift:
+        if self.moved:
             tokens_BT = torch.where(canvas_BT, shift_right(tokens_BT, self.before_BT), tokens_BT)
             positions_BT, starts_BT = positions_BT - canvas_BT.long(), starts_BT - canvas_BT.long()
-        reads = Reads(*(one.int() for one in (self.documents_BT, self.canvases_BT, positions_BT, starts_BT)))
+        if self.spec.prefix_attention == "full":
+            places_BT, ends_BT = positions_BT, torch.full_like(positions_BT, _NOWHERE)
+        else:
+            block = self.spec.block
+            places_BT = torch.where(canvas_BT, _NOWHERE, positions_BT)
+            ends_BT = torch.where(canvas_BT, starts_BT, (positions_BT // block + 1) * block)
+        reads = Reads(*(one.int() for one in (self.documents_BT, self.canvases_BT, places_BT, ends_BT)))
         return tokens_BT, positions_BT, reads
 
 
 class Reads(NamedTuple):
     """Which position of a row reads which, by what is known of each; all int32 [B, T].
 
-    A clean position reads clean positions up to itself. A canvas position reads its whole canvas and the clean
-    positions strictly before the canvas. Nothing reads across documents. Padding reads padding.
+    A position reads those of its document whose place is before its end, and a canvas all of itself. Padding reads
+    padding.
     """
 
     documents_BT: Tensor
     canvases_BT: Tensor
-    positions_BT: Tensor
-    starts_BT: Tensor
+    """As in `PackedBatch`."""
+    places_BT: Tensor
+    """Where a position stands in its document, for others to read it; _NOWHERE if those of its canvas alone do."""
+    ends_BT: Tensor
+    """Up to where it reads."""
 
     def at(self, index_BS: Tensor) -> Reads:
         """Those of some positions, by their places."""
@@ -187,14 +246,10 @@ class Reads(NamedTuple):
 
         It is made where it is read: of 32 rows of 2,048 it has 134 MB, and takes a core of a CPU half a second.
         """
-        documents, canvases, positions, starts = (one.to(device) for one in self)
-        clean = canvases == 0
-        # Clean keys are read up to here, others not at all; and a canvas, by its number, is read by itself.
-        end_BT = torch.where(clean, positions + 1, starts)
-        place_BT = torch.where(clean, positions, torch.iinfo(torch.int32).max)
-        number_BT = torch.where(clean, -1, canvases)
+        documents, canvases, places, ends = (one.to(device) for one in self)
+        number_BT = torch.where(canvases == 0, -1, canvases)
         mask_BTT = documents[:, :, None] == documents[:, None, :]
-        mask_BTT &= place_BT[:, None, :] < end_BT[:, :, None]
+        mask_BTT &= places[:, None, :] < ends[:, :, None]
         mask_BTT |= number_BT[:, None, :] == canvases[:, :, None]
         return mask_BTT[:, None]
 
@@ -213,11 +268,11 @@ class _Piece:
     first: int
     """Where in the document it stands."""
     canvas: bool = False
-    given: int = 0
-    """How many of its last tokens are given."""
-    answers: range = range(0)
-    """Which tokens of the response its first ones are; what is behind them fills it, or is given."""
-    length: tuple[int, int] = (0, 0)
+    given: tuple[int, int] = (0, 0)
+    """How many of its first tokens and of its last ones are given."""
+    answers: Sequence[int] = ()
+    """Of a canvas: which token of the response each is, or -1."""
+    length: tuple[int, int] | None = None
     """A place in it, and the number of tokens that follow there."""
 
 
@@ -238,21 +293,32 @@ class _Row:
         for piece in pieces:
             self.num_canvases += piece.canvas
             count, first = len(piece.tokens), piece.first
-            before = [clean[first - 1] if piece.canvas else -1] + [-1] * (count - 1)
+            before, lengths = [-1] * count, [0] * count
+            if piece.canvas and first:
+                before[0] = clean[first - 1]
+            if piece.length is not None:
+                lengths[piece.length[0]] = piece.length[1]
             constant = (len(self.teachers), piece.canvas * self.num_canvases, piece.canvas * first)
-            given = [0] * (count - piece.given) + [1] * piece.given
-            lengths = [0] * count
-            lengths[piece.length[0]] = piece.length[1]
+            head, tail = piece.given
+            given = [1] * head + [0] * (count - head - tail) + [1] * tail
             places = range(first, first + count)
             repeated = ([one] * count for one in constant)
-            answers = [*piece.answers, *[-1] * (count - len(piece.answers))]
+            answers = piece.answers or [-1] * count
             values = (piece.tokens, piece.targets, places, *repeated, before, given, lengths, answers)
             for column, part in zip(self.columns, values, strict=True):
                 column.extend(part)
         self.teachers.append(teacher)
 
 
-def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int) -> PackedBatch:
+def pack(
+    source: Source,
+    config: PackingConfig,
+    *,
+    seed: int,
+    step: int,
+    end_id: int,
+    spec: GenerationSpec = DEFAULT,
+) -> PackedBatch:
     """Draw documents and pack them into one batch.
 
     Args:
@@ -261,22 +327,26 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
         seed: of the run.
         step: of the batch; with `seed` it decides everything.
         end_id: the end token, which fills what a response leaves free of its last canvas.
+        spec: how the model will read.
 
     Raises:
-        ConfigError: if a document cannot fit into an empty row.
+        ConfigError: if a document cannot fit into an empty row, or `PackingConfig.check_for` refuses.
     """
+    config.check_for(spec)
     rng = random.Random(f"pack {seed} {step}")
     rows = [_Row(config.row_length) for _ in range(config.rows)]
     drawn: list[tuple[int, list[_Piece], Targets | None]] = []
     room = FILL * config.rows * config.row_length
     while room > 0:
         document = source.document(rng.getrandbits(62))
-        pieces = _layout(document, config, rng, end_id)
-        size = sum(len(piece.tokens) for piece in pieces)
-        if size > config.row_length:
-            raise ConfigError(f"a document needs {size} positions; row_length is {config.row_length}, make it larger")
-        room -= size
-        drawn.append((size, pieces, document.teacher))
+        for pieces in _layout(document, config, spec, rng, end_id):
+            size = sum(len(piece.tokens) for piece in pieces)
+            if size > config.row_length:
+                raise ConfigError(
+                    f"a document needs {size} positions; row_length is {config.row_length}, make it larger"
+                )
+            room -= size
+            drawn.append((size, pieces, document.teacher))
     # Best fit, the largest first. What finds no row is dropped; the next batch draws afresh.
     for size, pieces, teacher in sorted(drawn, key=lambda entry: -entry[0]):
         row = min((row for row in rows if row.room >= size), key=lambda row: row.room, default=None)
@@ -284,46 +354,59 @@ def pack(source: Source, config: PackingConfig, *, seed: int, step: int, end_id:
             row.add(pieces, teacher)
     fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0, 0, -1)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
-    return PackedBatch(*columns, teachers=tuple(tuple(row.teachers) for row in rows))
+    return PackedBatch(*columns, teachers=tuple(tuple(row.teachers) for row in rows), spec=spec)
 
 
 def _round_up(count: int, length: int) -> int:
     return -(-count // length) * length
 
 
-def _layout(document: Document, config: PackingConfig, rng: random.Random, end_id: int) -> list[_Piece]:
-    """The clean half, then every copy of every canvas."""
+def _layout(
+    document: Document, config: PackingConfig, spec: GenerationSpec, rng: random.Random, end_id: int
+) -> list[list[_Piece]]:
+    """Pieces that read each other: the clean half, then every copy of every canvas; where text reads the canvas behind
+    it, each copy of each canvas behind a clean half of its own."""
     prompt, response = list(document.prompt), list(document.response)
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
-    given, first, own = 0, len(prompt), len(response)
+    head, tail, first, own = 0, 0, len(prompt), len(response)
     if config.gap_share and rng.random() < config.gap_share:
-        before, own, canvas, given = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
+        before, own, canvas, tail = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
         canvases, first = [canvas], first + before
     elif config.canvas_lengths:
-        enough = [n for n in sorted(config.canvas_lengths) if n >= len(response)] or [max(config.canvas_lengths)]
+        head = len(prompt) % spec.block
+        first -= head
+        waiting = prompt[first:] + response
+        enough = [n for n in sorted(config.canvas_lengths) if n >= len(waiting)] or [max(config.canvas_lengths)]
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
         if rng.random() < config.cut_share:
             room = config.row_length - len(prompt) - len(response)
             fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(response), n) <= room]
             length = rng.choice(fitting or [length])
-        filled = response + [end_id] * (_round_up(len(response), length) - len(response))
+        filled = waiting + [end_id] * (_round_up(len(waiting), length) - len(waiting))
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
-    clean = prompt + response[: first - len(prompt)] + [token for canvas in canvases[:-1] for token in canvas]
+    text = (prompt + response)[:first] + [token for canvas in canvases for token in canvas]
+    copies: list[_Piece] = []
+    for _ in range(config.canvas_copies):
+        place = first
+        for canvas in canvases:
+            # What is given of the first.
+            known = head if place == first else 0
+            wanted = [IGNORED] * known + canvas[known : len(canvas) - tail] + [IGNORED] * tail
+            ahead = place - len(prompt)
+            answers = [i if 0 <= i < own else -1 for i in range(ahead, ahead + len(canvas))]
+            copies.append(_Piece(canvas, wanted, place, canvas=True, given=(known, tail), answers=answers))
+            place += len(canvas)
+    if spec.prefix_attention == "full":
+        return [[_Piece(text[: copy.first], [IGNORED] * copy.first, 0), copy] for copy in copies]
+    clean = text[: copies[-1].first] if copies else []
     if with_response:
         clean = prompt + response
     targets = [IGNORED] * len(clean)
     if with_response:
         targets[len(prompt) - 1 : -1] = response
-    pieces = [_Piece(clean, targets, 0, length=(len(prompt) - 1, len(response)))]
-    for _ in range(config.canvas_copies):
-        place = first
-        for canvas in canvases:
-            wanted = canvas[: len(canvas) - given] + [IGNORED] * given
-            answers = range(place - len(prompt), min(own, place - len(prompt) + len(canvas)))
-            pieces.append(_Piece(canvas, wanted, place, canvas=True, given=given, answers=answers))
-            place += len(canvas)
-    return pieces
+    length_read = (len(prompt) - 1, len(response)) if spec.prefix_attention == "causal" else None
+    return [[_Piece(clean, targets, 0, length=length_read), *copies]]
 
 
 def _with_gap(

@@ -15,6 +15,7 @@ from sfumato.diffusion.schedule import sample_t
 from sfumato.errors import ConfigError
 from sfumato.models.attention import masked
 from sfumato.models.model import Model
+from sfumato.spec import DEFAULT, GenerationSpec
 
 T_MIN = 1e-5
 
@@ -39,7 +40,7 @@ def canvas_nelbo(
     *,
     packing: PackingConfig,
     end_id: int,
-    logit_shift: bool = False,
+    spec: GenerationSpec = DEFAULT,
     num_batches: int = 4,
     seed: int = 0,
 ) -> Likelihood:
@@ -54,7 +55,7 @@ def canvas_nelbo(
         source: held-out documents.
         packing: rows and canvas lengths.
         end_id: fills canvases.
-        logit_shift: whether the logits of a position predict the token after it.
+        spec: how the model reads.
         num_batches: packed batches to draw.
         seed: of documents, levels and noise.
 
@@ -66,23 +67,25 @@ def canvas_nelbo(
     generator = torch.Generator().manual_seed(seed)
     total, count = 0.0, 0
     for step in range(num_batches):
-        batch = pack(source, packing, seed=seed, step=step, end_id=end_id)
+        batch = pack(source, packing, seed=seed, step=step, end_id=end_id, spec=spec)
         canvas_BT = batch.canvases_BT > 0
+        open_BT = canvas_BT & (batch.given_BT == 0)
         num_rows, most = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
         levels = sample_t(num_rows * most, generator, T_MIN).view(num_rows, most)
         t_BT = torch.cat((torch.ones(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
         noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
-        tokens_BT = torch.where(canvas_BT, noisy_BT, batch.tokens_BT)
+        tokens_BT = torch.where(open_BT, noisy_BT, batch.tokens_BT)
         device = model.device
-        read_BT, positions_BT, reads = batch.inputs(tokens_BT, logit_shift=logit_shift)
+        read_BT, positions_BT, reads = batch.inputs(tokens_BT)
         hidden_BTD = model(
             read_BT.to(device),
             positions_BT.to(device),
             masked(reads.mask(device)),
             canvas_RQ=canvas_BT.to(device),
+            given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
         )
-        logits_NV = model.logits(hidden_BTD[canvas_BT.to(device)]).cpu()
-        x0_N, xt_N, t_N = batch.tokens_BT[canvas_BT], tokens_BT[canvas_BT], t_BT[canvas_BT]
+        logits_NV = model.logits(hidden_BTD.roll(batch.shift, dims=1)[open_BT.to(device)]).cpu()
+        x0_N, xt_N, t_N = batch.tokens_BT[open_BT], tokens_BT[open_BT], t_BT[open_BT]
         if process.mask_id is None:
             logits_NV = loo_from_denoiser(logits_NV, xt_N, process.alpha(t_N))
         total += float(nelbo(process, logits_NV, x0_N, xt_N, t_N).sum())

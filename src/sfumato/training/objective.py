@@ -243,8 +243,10 @@ class TrainingBatch:
     """bool, where the token that is read is given."""
     lengths_BT: Tensor
     """int64, where a length head reads, the number of tokens to come; 0 elsewhere."""
+    shift: int
+    """See `PackedBatch.shift`."""
     known_BT: Tensor
-    """bool, where the token that is decided is given."""
+    """bool, where the token that is decided is known: it is given, or stands where all noise is masks."""
     known_tokens_BT: Tensor
     """int64, those tokens."""
     self_conditioned: bool
@@ -341,7 +343,6 @@ def prepare(
     share_done: float,
     generator: torch.Generator,
     device: torch.device,
-    logit_shift: bool = False,
 ) -> TrainingBatch:
     """Corrupt a batch and decide what is supervised.
 
@@ -352,7 +353,6 @@ def prepare(
         share_done: share of the run that is done, in [0, 1].
         generator: CPU generator that decides all randomness.
         device: where the result goes.
-        logit_shift: canvases too predict the token after each position.
     """
     before = generator.get_state()
     noisy_BT, t_BT = corrupt(batch, process, config, share_done, generator)
@@ -367,23 +367,25 @@ def prepare(
     )
     unroll = None
     if self_conditioned and share_done >= config.unroll_from and config.unroll_from < 1.0:
-        unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device, logit_shift)
-    tokens_BT, positions_BT, reads = batch.inputs(noisy_BT, logit_shift=logit_shift)
-    given_BT, lengths_BT = batch.given_BT, batch.lengths_BT
+        unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device)
+    tokens_BT, positions_BT, reads = batch.inputs(noisy_BT)
+    lengths_BT = batch.lengths_BT
     teacher = config.teacher if "teacher" in config.weights(share_done) else None
     lesson: Lesson | None = None
     if teacher == "ar":
         lesson = _clean_lesson(batch, on_canvas_BT, device)
     elif teacher == "stored":
         lesson = _stored_lesson(batch, on_canvas_BT, device)
-    if logit_shift:
+    if batch.moved:
         # The last token of a prompt is read at the head of the canvas.
-        given_BT = torch.where(canvas_BT, shift_right(given_BT, batch.before_BT.clamp_max(0)), 0)
         lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
     if teacher == "canvas":
         again = torch.Generator().set_state(before)
         easier_BT, _ = corrupt(batch, process, config, share_done, again, less=config.teacher_step)
-        lesson = _canvas_lesson(batch, easier_BT, given_BT, on_canvas_BT, device, logit_shift)
+        lesson = _canvas_lesson(batch, easier_BT, on_canvas_BT, device)
+    known_BT = batch.given_BT > 0
+    if not process.has_uniform:
+        known_BT |= canvas_BT & (noisy_BT != process.mask_id)
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
         positions_BT=positions_BT.to(device),
@@ -392,9 +394,10 @@ def prepare(
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),
         on_clean_BT=(supervised_BT & ~canvas_BT).to(device),
-        given_BT=(given_BT > 0).to(device),
+        given_BT=(batch.read_given_BT > 0).to(device),
         lengths_BT=lengths_BT.to(device),
-        known_BT=(batch.given_BT > 0).to(device),
+        shift=batch.shift,
+        known_BT=known_BT.to(device),
         known_tokens_BT=batch.tokens_BT.to(device),
         self_conditioned=self_conditioned,
         unroll=unroll,
@@ -410,7 +413,6 @@ def _unroll(
     t_BT: Tensor,
     generator: torch.Generator,
     device: torch.device,
-    logit_shift: bool,
 ) -> Unroll:
     """Draw which canvases are written on, and where: as in a sampler's step from t to a lower level, what is not taken
     is noise."""
@@ -424,7 +426,7 @@ def _unroll(
         canvas_BT=torch.where(chosen_BT, noise_BT, noisy_BT).to(device),
         uniforms_BT=torch.rand(s_BT.shape, generator=generator).to(device),
         taken_BT=(chosen_BT & kept_BT).to(device),
-        before_BT=batch.before_BT.to(device) if logit_shift else None,
+        before_BT=batch.before_BT.to(device) if batch.moved else None,
     )
 
 
@@ -482,23 +484,16 @@ def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device
     )
 
 
-def _canvas_lesson(
-    batch: PackedBatch,
-    easier_BT: Tensor,
-    given_BT: Tensor,
-    on_canvas_BT: Tensor,
-    device: torch.device,
-    logit_shift: bool,
-) -> ReadLesson:
+def _canvas_lesson(batch: PackedBatch, easier_BT: Tensor, on_canvas_BT: Tensor, device: torch.device) -> ReadLesson:
     """The same rows with less noise."""
-    tokens_BT, positions_BT, reads = batch.inputs(easier_BT, logit_shift=logit_shift)
+    tokens_BT, positions_BT, reads = batch.inputs(easier_BT)
     return ReadLesson(
         tokens_BS=tokens_BT.to(device),
         positions_BS=positions_BT.to(device),
         attention=masked(reads.mask(device)),
         canvas_BS=(batch.canvases_BT > 0).to(device),
-        given_BS=(given_BT > 0).to(device),
-        place_BT=torch.arange(tokens_BT.shape[1])[None].expand_as(tokens_BT).to(device),
+        given_BS=(batch.read_given_BT > 0).to(device),
+        place_BT=(torch.arange(tokens_BT.shape[1])[None] - batch.shift).expand_as(tokens_BT).to(device),
         taught_BT=on_canvas_BT.to(device),
     )
 
@@ -532,7 +527,7 @@ def losses(
                 batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None, **marks
             )
             if reads:
-                probs_BTV = model.logits(hidden_BTD).softmax(-1)
+                probs_BTV = model.logits(_deciding(hidden_BTD, batch)).softmax(-1)
             if model.config.self_conditioning:
                 soft_BTD = torch.zeros_like(hidden_BTD)
                 if reads:
@@ -544,7 +539,7 @@ def losses(
     hidden_BTD = forward(
         tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD, **marks
     )
-    canvas_NV = model.logits(hidden_BTD[batch.on_canvas_BT])
+    canvas_NV = model.logits(_deciding(hidden_BTD, batch)[batch.on_canvas_BT])
     targets_N = batch.targets_BT[batch.on_canvas_BT]
     terms = {
         "canvas": flat_cross_entropy(canvas_NV, targets_N)[0],
@@ -563,6 +558,11 @@ def losses(
         bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
         terms["length"] = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")
     return terms
+
+
+def _deciding(hidden_BTD: Tensor, batch: TrainingBatch) -> Tensor:
+    """At each position of a canvas, the hidden state that predicts its token."""
+    return hidden_BTD.roll(batch.shift, dims=1) if batch.shift else hidden_BTD
 
 
 def right_entropy(logits_NV: Tensor, targets_N: Tensor) -> Tensor:

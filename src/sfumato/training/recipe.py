@@ -23,12 +23,12 @@ from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError, SfumatoError
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import GPUS
-from sfumato.models.checkpoint import build, load_checkpoint, save_checkpoint
+from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.delta import base_place
 from sfumato.models.lora import add_lora
 from sfumato.models.model import Model
-from sfumato.spec import GenerationSpec
+from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
@@ -137,10 +137,11 @@ class Recipe:
     """Sources and tokenizer."""
     train: TrainConfig
     """The loop."""
-    generation_spec: GenerationSpec = GenerationSpec()
-    """How the model will generate; its noise is the training noise."""
+    generation_spec: GenerationSpec | None = None
+    """How the model will generate; its noise is the training noise, and rows are read as its prefixes are. Without it,
+    that of init_from, or else `spec.DEFAULT`."""
     generation: dict[str, object] = field(default_factory=dict)
-    """Sampling defaults written to generation_config.json."""
+    """Sampling defaults written to generation_config.json; if there are none, those of init_from."""
     packing: PackingConfig = PackingConfig()
     """Rows and canvases."""
     objective: ObjectiveConfig = ObjectiveConfig()
@@ -150,6 +151,10 @@ class Recipe:
     init_from: str = ""
     """Checkpoint directory whose weights to start from; parts of the model that it lacks start fresh. Without a
     [model] its shape is taken from there as well."""
+
+    def __post_init__(self) -> None:
+        if self.generation_spec is not None:
+            self.packing.check_for(self.generation_spec)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,9 +228,12 @@ class Run:
     ) -> None:
         self.recipe = recipe
         self.directory = directory
-        start = self._start()
+        start, found = self._start()
         self.shape = start.config
-        in_spec, in_model = recipe.generation_spec.self_conditioning, self.shape.self_conditioning
+        self.spec = recipe.generation_spec or (DEFAULT if found is None else found.spec)
+        recipe.packing.check_for(self.spec)
+        self.generation = recipe.generation or ({} if found is None else found.generation)
+        in_spec, in_model = self.spec.self_conditioning, self.shape.self_conditioning
         if in_spec != in_model:
             raise ConfigError(
                 f"generation_spec.self_conditioning is {in_spec} and model.self_conditioning is {in_model}; "
@@ -236,7 +244,7 @@ class Run:
         window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
         self.trainer = Trainer(
             start,
-            make_process(recipe.generation_spec.noise, self.shape.vocab_size, recipe.generation_spec.mask_id),
+            make_process(self.spec.noise, self.shape.vocab_size, self.spec.mask_id),
             make_source(
                 recipe.data.tasks,
                 recipe.data.files,
@@ -245,7 +253,7 @@ class Run:
                 teacher_top=recipe.objective.teacher_top if recipe.objective.stored_teacher else 0,
             ),
             end_id=self.tokenizer.eos_ids[0],
-            logit_shift=recipe.generation_spec.logit_shift,
+            spec=self.spec,
             packing=recipe.packing,
             objective=recipe.objective,
             config=recipe.train,
@@ -325,8 +333,8 @@ class Run:
             save_checkpoint(
                 self.checkpoint_directory,
                 self.trainer.model,
-                self.recipe.generation_spec,
-                generation=self.recipe.generation,
+                self.spec,
+                generation=self.generation,
                 tensors=weights,
             )
             self.tokenizer.save(self.checkpoint_directory)
@@ -353,27 +361,25 @@ class Run:
             )
         return tokenizer
 
-    def _start(self) -> Decoder:
-        """The model before its first step."""
+    def _start(self) -> tuple[Decoder, Checkpoint | None]:
+        """The model before its first step, and the checkpoint that it is trained further from."""
         recipe = self.recipe
         _check_model(recipe)
         if recipe.adapt is not None:
-            return _adapted(recipe.adapt, recipe.train.seed)
-        found = None
-        if recipe.init_from:
-            found = _of_ours(load_checkpoint(Path(recipe.init_from)).model, recipe.init_from)
+            return _adapted(recipe.adapt, recipe.train.seed), None
+        found = load_checkpoint(Path(recipe.init_from)) if recipe.init_from else None
         if recipe.model is None:
             assert found is not None
-            return found.requires_grad_(True)
+            return _of_ours(found.model, recipe.init_from).requires_grad_(True), found
         model = Decoder(recipe.model)
         model.initialize(recipe.train.seed)
         if found is not None:
-            start, own = found.state_dict(), model.state_dict()
+            start, own = _of_ours(found.model, recipe.init_from).state_dict(), model.state_dict()
             alien = [name for name in start if name not in own or start[name].shape != own[name].shape]
             if alien:
                 raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
             model.load_state_dict(own | start)
-        return model
+        return model, found
 
 
 def outline(recipe: Recipe) -> Decoder:

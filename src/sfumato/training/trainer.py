@@ -32,6 +32,7 @@ from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.hardware import find_device
 from sfumato.models.decoder import Decoder
 from sfumato.models.lora import merged
+from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World, local, recompute, shard
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
@@ -347,7 +348,7 @@ class Trainer(Loop):
         process: the noise put on canvases.
         source: gives documents.
         end_id: end token, which fills canvases.
-        logit_shift: canvases too predict the token after each position.
+        spec: how the model will read.
         packing, objective, config: see their classes.
         teacher: what says more than the data, if the objective asks for it; it is not trained.
         directory, evaluate, on_record, world: see `Loop`.
@@ -360,7 +361,7 @@ class Trainer(Loop):
         source: Source,
         *,
         end_id: int,
-        logit_shift: bool = False,
+        spec: GenerationSpec = DEFAULT,
         packing: PackingConfig,
         objective: ObjectiveConfig,
         config: TrainConfig,
@@ -375,7 +376,7 @@ class Trainer(Loop):
         self._process = process
         self._source = source
         self._end_id = end_id
-        self._logit_shift = logit_shift
+        self._spec = spec
         self._packing = packing
         self._objective = objective
         self._forward = torch.compile(model) if config.compile else model
@@ -450,7 +451,12 @@ class Trainer(Loop):
             index = step * self.config.accumulation + part
             generator = torch.Generator().manual_seed(mix(self.config.seed, index))
             packed = pack(
-                self._source, self._packing.at(share_done), seed=self.config.seed, step=index, end_id=self._end_id
+                self._source,
+                self._packing.at(share_done),
+                seed=self.config.seed,
+                step=index,
+                end_id=self._end_id,
+                spec=self._spec,
             )
             num_tokens += packed.num_tokens
             batches.append(
@@ -461,7 +467,6 @@ class Trainer(Loop):
                     share_done=share_done,
                     generator=generator,
                     device=self.model.device,
-                    logit_shift=self._logit_shift,
                 )
             )
         return batches, num_tokens
