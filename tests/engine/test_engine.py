@@ -51,7 +51,9 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
     while True:
         sampler["name"] = random_.choice(names)
         sampler["temperature_start"] = sampler["temperature_end"] = random_.choice([0.0, 0.5, 1.0])
-        sampler["refresh"] = random_.choice([1, 1, 1, 2, 100])
+        sampler["reuse"] = random_.choice(["none", "none", "settled", "block"])
+        sampler["refresh"] = 0 if sampler["reuse"] == "none" else random_.choice([0, 2])
+        sampler["block_length"] = 0 if process.has_uniform else random_.choice([0, 0, 4])
         sampler["top_p"] = random_.choice([1.0, 1.0, 0.8])
         sampler["entropy_bound"] = random_.choice([0.1, 2.0, 20.0])
         try:
@@ -156,8 +158,14 @@ def test_mixes_of_requests_are_as_each_is_alone(
         assert reuse or engine.cache.num_idle == 0
 
 
-@pytest.mark.parametrize("name", ["uniform", "mask", "hybrid", "shifted", "full", "full-shifted", "block"])
-def test_settled_positions_are_left_out(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+MASKED = ("mask", "shifted", "full", "full-shifted", "block")
+
+
+@pytest.mark.parametrize(
+    ("name", "reuse"),
+    [*((name, "settled") for name in ("uniform", "hybrid", *MASKED)), *((name, "block") for name in MASKED)],
+)
+def test_what_is_left_out_is_read_as_it_was(make_model: Make, specs: dict[str, GenerationSpec], name: str, reuse: str):
     """With one layer, keys and values are those of a token alone: leaving positions out is exact, and only what is
     decided of them differs, in the plain loop as well, which computes them all."""
     model = make_model(specs[name], num_hidden_layers=1)
@@ -165,23 +173,47 @@ def test_settled_positions_are_left_out(make_model: Make, specs: dict[str, Gener
     if model.generator.process.has_uniform:
         # Random weights seldom say the same twice: they may say anything for long, and always the likeliest.
         settings |= {"temperature": 0.0, "entropy_bound": 1e9, "steps": 16}
+    elif reuse == "block":
+        settings |= {"block_length": 2 if name == "block" else 6, "sampler": "confidence", "steps": 12}
     positions = {}
-    for refresh in (1, 3, 1000):
-        request = model.request("hello there", refresh=refresh, seed=3, **settings)
+    for refresh in (1, 3, 0):
+        request = model.request("hello there", reuse=reuse, refresh=refresh, seed=3, **settings)
         [result] = [event.result for _, event in Engine(model).run([request]) if isinstance(event, Finished)]
         assert (list(result.tokens), result.usage.canvases, result.usage.denoising_steps) == plain.answer(
             model.generator, request
         )
         positions[refresh] = result.usage.positions_computed
-    assert positions[1000] < positions[3] < positions[1]
+    assert positions[0] < positions[1]
+    assert positions[0] <= positions[3] < positions[1]
 
 
-def test_leaving_out_is_refused_where_nothing_settles(make_model: Make):
-    model = make_model(PLAIN)
-    with pytest.raises(RequestError, match="refresh is 4 and the sampler 'ancestral'"):
-        model.request("x", sampler="ancestral", refresh=4)
-    with pytest.raises(RequestError, match="refresh is 0"):
-        model.request("x", refresh=0)
+def test_a_step_computes_the_block_it_decides_and_no_text(make_model: Make, specs: dict[str, GenerationSpec]):
+    """A canvas of 12 behind a text of P that reads it: three blocks of 4, a token in each step. The first step of a
+    block computes P + 12 positions, the other three 4. Without blocks, the first P + 12 and the rest 12."""
+    model = make_model(specs["full"])
+    settings: dict[str, Any] = {"sampler": "confidence", "steps": 12, "max_tokens": 12, "temperature": 0.0}
+    for block_length, expected in ((4, lambda text: 3 * (text + 12) + 9 * 4), (0, lambda text: text + 12 + 11 * 12)):
+        request = model.request("hello there", reuse="block", block_length=block_length, **settings)
+        [result] = [event.result for _, event in Engine(model).run([request]) if isinstance(event, Finished)]
+        assert result.usage.denoising_steps == 12
+        assert result.usage.positions_computed == expected(len(request.prompt))
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "message"),
+    [
+        (PLAIN, {"sampler": "ancestral", "reuse": "settled"}, "reuse is 'settled' and the sampler 'ancestral'"),
+        (PLAIN, {"reuse": "block"}, "reuse is 'block', which goes by what still holds the mask"),
+        (PLAIN, {"reuse": "all"}, "unknown reuse 'all'"),
+        (PLAIN, {"refresh": 4}, "refresh is 4 and reuse 'none'; allowed: with reuse 'settled' or 'block'"),
+        (PLAIN, {"reuse": "settled", "refresh": -1}, "refresh is -1; allowed: a whole number, 0 to 1000"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(
+    make_model: Make, spec: GenerationSpec, settings: dict[str, Any], message: str
+):
+    with pytest.raises(RequestError, match=message):
+        make_model(spec).request("x", **settings)
 
 
 def test_a_short_request_overtakes_long_ones(make_model: Make):

@@ -164,7 +164,7 @@ def test_a_text_that_is_forced_is_written_and_not_denoised(make_model: Make, spe
         ({"choices": []}, r"choices is \[\]"),
         ({"ban": [""]}, "a banned string is empty"),
         ({"regex": "a", "choices": ["b"]}, "no text is what regex and choices ask for together"),
-        ({"choices": ["a"], "refresh": 2}, "refresh is 2; allowed where the answer must be of a language: 1"),
+        ({"choices": ["a"], "reuse": "settled"}, "reuse is 'settled'; allowed where the answer must be of a language"),
         ({"schema": {"const": object()}}, "schema cannot be read"),
         ({"pin": [(0, 1)]}, "pin is for a seed_text; it is not given"),
         ({"strength": 0.5}, "strength is for a seed_text or revisit; neither is given"),

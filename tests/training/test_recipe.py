@@ -14,6 +14,7 @@ from sfumato.data.tasks import split_of
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.checkpoint import load_checkpoint
+from sfumato.spec import DEFAULT
 from sfumato.training import recipe as recipes
 from sfumato.training.heads import HeadsRecipe
 from sfumato.training.recipe import DataConfig, Recipe, RLRecipe, Run
@@ -132,7 +133,7 @@ def test_a_run_ends_in_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
     run.save_checkpoint()
     loaded = load_checkpoint(tmp_path / "run" / "checkpoint")
     assert loaded.generation == {"steps": 7}
-    assert loaded.spec == run.spec == run.recipe.generation_spec
+    assert loaded.spec == run.spec == DEFAULT
     weights = loaded.model.state_dict()
     assert all(torch.equal(weights[name], tensor) for name, tensor in run.trainer.average.items())
     assert not torch.equal(weights["model.norm.weight"], run.trainer.model.state_dict()["model.norm.weight"])
@@ -172,6 +173,24 @@ def test_starting_from_a_checkpoint(path: Path, tmp_path: Path):
         Run(read(path, start, "model.hidden_size=12"), tmp_path / "three")
     with pytest.raises(CheckpointError, match="cannot read"):
         Run(read(path, f"init_from={tmp_path / 'nowhere'}"), tmp_path / "four")
+
+
+def test_a_checkpoint_is_trained_further_as_it_reads(path: Path, tmp_path: Path):
+    """A recipe that does not say how a model generates takes it, and how it samples, from where it starts."""
+    masks = "generation_spec={noise = 'mask', mask_id = 4, canvas_length = 8, prefix_attention = 'full'}"
+    first = Run(read(path, masks, "generation={steps = 7}", "packing.ar_share=0"), tmp_path / "one")
+    first.save_checkpoint()
+    (tmp_path / "further.toml").write_text(SMALL[SMALL.index("[data]") :])
+    start = [f"init_from={first.checkpoint_directory}", "packing.ar_share=0"]
+    second = Run(load_recipe(Recipe, tmp_path / "further.toml", start), tmp_path / "two")
+    second.trainer.run()
+    second.save_checkpoint()
+    found = load_checkpoint(second.checkpoint_directory)
+    assert (found.spec, found.generation) == (first.spec, {"steps": 7})
+    with pytest.raises(ConfigError, match=r"ar_share is 1.0 and prefix_attention is 'full'; allowed: 0"):
+        Run(load_recipe(Recipe, tmp_path / "further.toml", start[:1]), tmp_path / "three")
+    other = Run(load_recipe(Recipe, tmp_path / "further.toml", [*start[:1], "generation_spec={}"]), tmp_path / "four")
+    assert other.spec == DEFAULT
 
 
 def test_a_seed_decides_the_run(path: Path, tmp_path: Path):

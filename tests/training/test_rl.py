@@ -182,7 +182,7 @@ def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextMode
         ("top_p", {"top_p": 0.9}),
         ("top_k", {"top_k": 5}),
         ("greedy_tail", {"greedy_tail": 1}),
-        ("refresh", {"refresh": 2}),
+        ("reuse", {"reuse": "settled"}),
         ("temperature_end", {"temperature_end": 0.0}),
         ("sampler is 'ancestral'", {"name": "ancestral"}),
     ],

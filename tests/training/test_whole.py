@@ -36,9 +36,13 @@ save_every_s = 1e9
 steps = 400
 """
 AR = ("packing.canvas_lengths=[]", "generation_spec={canvas_length = 1, logit_shift = true, commit = 'in_place'}")
+MASKS, NO_AR = "noise = 'mask', mask_id = 4, canvas_length = 8", "packing.ar_share=0"
 CASES = {
     "diffusion": ("generation_spec={canvas_length = 8}",),
     "two canvases": ("generation_spec={canvas_length = 4}", "packing.canvas_lengths=[4]"),
+    "in full": (f"generation_spec={{{MASKS}, prefix_attention = 'full'}}", NO_AR),
+    "in full, shifted": (f"generation_spec={{{MASKS}, prefix_attention = 'full', logit_shift = true}}", NO_AR),
+    "in blocks": (f"generation_spec={{{MASKS}, prefix_attention = 'block'}}", NO_AR),
     "twin": (*AR, "train.steps=80"),
 }
 

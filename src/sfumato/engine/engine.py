@@ -32,7 +32,7 @@ from sfumato.engine.scheduler import Queue, Work, plan
 from sfumato.engine.tape import Tapes
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.models.attention import Numbers, Segment
-from sfumato.sampling import CanvasBatch, Constraint, SamplerConfig, StepResult, step
+from sfumato.sampling import Active, CanvasBatch, Constraint, SamplerConfig, StepResult, step
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -427,14 +427,16 @@ class Engine:
         batch = self._batch if every else self._batch.select(rows)
         answers = [self._owners[row] for row in rows]
 
-        def reading(active_RL: Tensor | None) -> list[Part]:
+        def reading(active: Active | None) -> list[Part]:
             parts = []
-            chosen = None if active_RL is None else active_RL.cpu().numpy()
+            chosen: list[Numbers | None] = [None] * len(answers)
+            if active is not None:
+                canvas_RL, whole_R = (one.cpu().numpy() for one in active)
+                chosen = [
+                    None if whole else canvas_L.nonzero()[0] for canvas_L, whole in zip(canvas_RL, whole_R, strict=True)
+                ]
             for i, (answer, length) in enumerate(zip(answers, batch.host_length_R.tolist(), strict=True)):
-                active = None if chosen is None else chosen[i, :length].nonzero()[0]
-                if active is not None and len(active) == length:
-                    active = None
-                parts.append(self._reading(answer, i, length, active))
+                parts.append(self._reading(answer, i, length, chosen[i]))
                 answer.computed = parts[-1].segment.count
             return parts
 
@@ -638,7 +640,7 @@ class _Pass:
         self,
         runner: Runner,
         writing: Sequence[Part],
-        reading: Callable[[Tensor | None], Sequence[Part]],
+        reading: Callable[[Active | None], Sequence[Part]],
         given_RL: Tensor | None,
         left: Callable[[], Left],
     ) -> None:
@@ -656,8 +658,8 @@ class _Pass:
         rows_R: Tensor,
         valid_RL: Tensor,
         index_N: Tensor,
-        active_RL: Tensor | None,
+        active: Active | None,
     ) -> Tensor:
-        parts = [*self._writing, *self._reading(active_RL)]
+        parts = [*self._writing, *self._reading(active)]
         self.passed = self._runner.forward(parts, tokens_RL, soft_RLD, self._given_RL, self._left)
         return self._runner.logits(self.passed.hidden_ND, self.passed.place_RL.flatten()[index_N])

@@ -107,8 +107,10 @@ class Request:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
-        if self.automaton is not None and self.sampler.refresh > 1:
-            raise RequestError(f"refresh is {self.sampler.refresh}; allowed where the answer must be of a language: 1")
+        if self.automaton is not None and self.sampler.reuse != "none":
+            raise RequestError(
+                f"reuse is {self.sampler.reuse!r}; allowed where the answer must be of a language: 'none'"
+            )
         if self.start is not None and len(self.start.tokens) != self.max_tokens:
             raise RequestError(
                 f"max_tokens is {self.max_tokens}; allowed: {len(self.start.tokens)}, the tokens of the start"

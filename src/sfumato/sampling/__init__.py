@@ -7,11 +7,12 @@ from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.policy import StopHead
 from sfumato.sampling.reading import Statistics
 from sfumato.sampling.record import CanvasRecord, StepRecord
-from sfumato.sampling.sampler import Denoised, Denoiser, StepResult, denoise, denoising, step
+from sfumato.sampling.sampler import Active, Denoised, Denoiser, StepResult, denoise, denoising, step
 from sfumato.sampling.settings import SAMPLERS, RowSettings, SamplerConfig
 
 __all__ = [
     "SAMPLERS",
+    "Active",
     "Automaton",
     "CanvasBatch",
     "CanvasRecord",

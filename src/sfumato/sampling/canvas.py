@@ -52,7 +52,7 @@ class CanvasBatch:
     ever_accepted_RL: Tensor
     """bool; positions accepted in any step."""
     settled_RL: Tensor
-    """bool; positions that a step may leave out, as far as ``refresh`` lets it."""
+    """bool; positions that a step may leave out, where ``reuse`` is "settled"."""
     length_R: Tensor
     """int64; positions of a row past its length are padding: never read into a statistic, never changed."""
     row_R: Tensor

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -31,6 +31,15 @@ from sfumato.sampling.record import StepRecord
 from sfumato.sampling.settings import LOOKING_SAMPLERS, REVERSE_SAMPLERS
 
 
+class Active(NamedTuple):
+    """What a step computes anew, where it leaves something out."""
+
+    canvas_RL: Tensor
+    """bool; positions of the canvases."""
+    whole_R: Tensor
+    """bool; rows of which everything is computed, the text ahead included where it reads the canvas."""
+
+
 class Denoiser(Protocol):
     """A model with its prefixes, as the sampler sees it."""
 
@@ -41,7 +50,7 @@ class Denoiser(Protocol):
         rows_R: Tensor,
         valid_RL: Tensor,
         index_N: Tensor,
-        active_RL: Tensor | None,
+        active: Active | None,
     ) -> Tensor:
         """Predict the clean canvas where it is in question.
 
@@ -53,8 +62,8 @@ class Denoiser(Protocol):
                 by this.
             valid_RL: bool; False for padding, which no valid position may read.
             index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
-            active_RL: bool; the positions that have to be computed anew: where others are read, what was computed of
-                them last will do. None is all.
+            active: what has to be computed anew: where the rest is read, what was computed of it last will do. None is
+                everything.
 
         Returns:
             logits_NV: float32 (any float works, and is widened tile by tile). A row's logits must depend on nothing
@@ -165,7 +174,8 @@ def step(
         The batch after the step, with what was decided.
     """
     tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
-    awake_RL = _awake(batch)
+    active = _active(batch, process)
+    awake_RL = None if active is None else active.canvas_RL
     turn = _turn(batch, process, awake_RL)
     # An edit may touch what stands as well as what is missing, so it has to know what the denoiser makes of both.
     open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
@@ -178,7 +188,7 @@ def step(
     if awake_RL is not None:
         open_RL = open_RL & awake_RL
     index_N = _reading(batch, open_RL)
-    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, awake_RL)
+    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, active)
     assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
     temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
     tied = _tie(batch, constraints, open_RL, index_N, logits_NV, temperature_R) if constraints else []
@@ -404,14 +414,27 @@ def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
     return first_R // torch.where(lengths_R > 0, lengths_R, 2 * length)
 
 
-def _awake(batch: CanvasBatch) -> Tensor | None:
-    """bool_RL: the positions that this step computes; None if it is all of every row."""
-    if not batch.settings.reuses:
+def _inside(batch: CanvasBatch, process: Process) -> tuple[Tensor, Tensor]:
+    """bool_RL, the block that each row is deciding, and int64_R, how many blocks it has."""
+    length = batch.tokens_RL.shape[1]
+    lengths_R = torch.where(batch.settings.block_length_R > 0, batch.settings.block_length_R, length)
+    blocks_RL = torch.arange(length, device=lengths_R.device) // lengths_R.unsqueeze(-1)
+    inside_RL = blocks_RL == _block(batch, process, batch.tokens_RL).unsqueeze(-1)
+    return inside_RL, (batch.length_R + lengths_R - 1) // lengths_R
+
+
+def _active(batch: CanvasBatch, process: Process) -> Active | None:
+    """What this step computes; None if it is all of every row."""
+    settings = batch.settings
+    if not settings.reuses:
         return None
-    awake_RL = batch.valid_RL & ~batch.settled_RL
+    inside_RL, _ = _inside(batch, process)
+    left_out_RL = torch.where(settings.by_block_R.unsqueeze(-1), ~inside_RL, batch.settled_RL)
+    awake_RL = batch.valid_RL & ~left_out_RL
+    step_R = torch.where(settings.by_block_R, batch.block_step_R, batch.step_R)
     # A row that would compute nothing computes everything.
-    whole_R = (batch.step_R % batch.settings.refresh_R == 0) | ~awake_RL.any(-1)
-    return torch.where(whole_R.unsqueeze(-1), batch.valid_RL, awake_RL)
+    whole_R = (step_R % settings.every_R == 0) | ~awake_RL.any(-1)
+    return Active(torch.where(whole_R.unsqueeze(-1), batch.valid_RL, awake_RL), whole_R)
 
 
 def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL: Tensor) -> Tensor:
@@ -427,17 +450,13 @@ def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL:
 
 def _turn(batch: CanvasBatch, process: Process, awake_RL: Tensor | None) -> policy.Turn:
     """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
-    free_RL, length = batch.free_RL, batch.tokens_RL.shape[1]
+    free_RL = batch.free_RL
     candidates_RL = block_RL = free_RL if awake_RL is None else free_RL & awake_RL
     step_R, steps_R = batch.step_R, batch.steps_R
     if not process.has_uniform:
-        candidates_RL = free_RL & (batch.tokens_RL == process.mask_id)
-        lengths_R = torch.where(batch.settings.block_length_R > 0, batch.settings.block_length_R, length)
-        place_L = torch.arange(length, device=free_RL.device)
-        blocks_RL = place_L // lengths_R.unsqueeze(-1)
-        inside_RL = blocks_RL == _block(batch, process, batch.tokens_RL).unsqueeze(-1)
-        candidates_RL, block_RL = candidates_RL & inside_RL, free_RL & inside_RL
-        num_blocks_R = (batch.length_R + lengths_R - 1) // lengths_R
+        inside_RL, num_blocks_R = _inside(batch, process)
+        block_RL = free_RL & inside_RL
+        candidates_RL = block_RL & (batch.tokens_RL == process.mask_id)
         steps_R = (steps_R // num_blocks_R).clamp_min(1)
         step_R = batch.block_step_R
     return policy.Turn(

@@ -34,6 +34,7 @@ Sampler = Literal[
 ]
 RemaskSchedule = Literal["cap", "rescale"]
 Budget = Literal["even", "truncated"]
+Reuse = Literal["none", "settled", "block"]
 
 SAMPLERS: tuple[str, ...] = get_args(Sampler)
 # These follow the reverse process down to t = 0, where its draw is the sample; the others commit the draft.
@@ -107,11 +108,15 @@ class SamplerConfig:
     stop_entropy: float = 0.005
     """Stop rule: mean entropy over the free positions, in nats, must be below this; >= 0, and 0 never
     stops."""
-    refresh: int = 1
-    """Compute all positions in every such step, and in between only those that are not settled: those that were
-    accepted twice in a row with the same token, or under mask noise hold one, keep their keys, values and tokens. 1 to
-    1000; 1 computes all in every step, and everything else is an approximation (Fast-dLLM, arXiv 2505.22618; dKV-Cache,
-    arXiv 2505.15781). Not for samplers that may open any position again."""
+    reuse: Reuse = "none"
+    """What steps behind the first of a canvas leave out: keys, values and tokens stay as they were, and so does the
+    text ahead, where it reads the canvas. "settled" leaves out positions that were accepted twice in a row with the
+    same token, or under mask noise hold one (dKV-Cache, arXiv 2505.15781); "block", for mask noise, all but the block
+    that is being decided, and begins each block with a step that computes everything (Fast-dLLM's dual cache, arXiv
+    2505.22618). An approximation, unlike "none". Not for samplers that may open any position again."""
+    refresh: int = 0
+    """reuse: compute everything in every such step, 1 to 1000, counted within a block if it goes by blocks; 0 does so
+    in the first step alone."""
     stop_probability: float = 0.5
     """Stop rule: a learned stop head, where there is one, must give more than this, 0 to 1."""
 
@@ -120,13 +125,14 @@ class SamplerConfig:
             raise RequestError(unknown("sampler", str(self.name), SAMPLERS))
         if self.remask_schedule not in get_args(RemaskSchedule):
             raise RequestError(unknown("remask_schedule", str(self.remask_schedule), get_args(RemaskSchedule)))
-        if self.budget not in get_args(Budget):
-            raise RequestError(unknown("budget", str(self.budget), get_args(Budget)))
+        for field, values in (("budget", get_args(Budget)), ("reuse", get_args(Reuse))):
+            if getattr(self, field) not in values:
+                raise RequestError(unknown(field, str(getattr(self, field)), values))
         infinity = float("inf")
         for field, low, high in (
             ("steps", 1, MAX_STEPS),
             ("greedy_tail", 0, MAX_STEPS),
-            ("refresh", 1, MAX_STEPS),
+            ("refresh", 0, MAX_STEPS),
             ("corrector_k", 0, 2**31 - 1),
             ("top_k", 0, 2**31 - 1),
             ("post_steps", 0, MAX_STEPS),
@@ -153,6 +159,8 @@ class SamplerConfig:
                 or (value == infinity and field.startswith("temperature"))
             ):
                 raise RequestError(f"{field} is {value!r}; allowed: 0 {'or more' if upper == infinity else 'to 1'}")
+        if self.refresh and self.reuse == "none":
+            raise RequestError(f"refresh is {self.refresh} and reuse 'none'; allowed: with reuse 'settled' or 'block'")
         if not _is_number(self.top_p) or not 0.0 < self.top_p <= 1.0:
             raise RequestError(f"top_p is {self.top_p!r}; allowed: more than 0, at most 1")
 
@@ -171,16 +179,31 @@ class SamplerConfig:
         """True for the rescaled schedule of remdm."""
         return self.remask_schedule == "rescale"
 
+    @property
+    def by_block(self) -> bool:
+        """True if all but a block is left out."""
+        return self.reuse == "block"
+
+    @property
+    def every(self) -> int:
+        """One step in so many computes everything."""
+        return 1 if self.reuse == "none" else self.refresh or MAX_STEPS + 1
+
     def check(self, process: Process) -> None:
         """Refuse a sampler that the noise cannot carry.
 
         Raises:
             RequestError: naming the sampler, the noise it needs and what to use instead.
         """
-        if self.refresh > 1 and self.name in (*REVERSE_SAMPLERS, "edit"):
+        if self.reuse != "none" and self.name in (*REVERSE_SAMPLERS, "edit"):
             raise RequestError(
-                f"refresh is {self.refresh} and the sampler {self.name!r} may open any position in any step; allowed: "
-                "refresh 1, or a sampler that keeps what it has accepted, such as 'entropy'"
+                f"reuse is {self.reuse!r} and the sampler {self.name!r} may open any position in any step; allowed: "
+                "reuse 'none', or a sampler that keeps what it has accepted, such as 'entropy'"
+            )
+        if self.by_block and process.has_uniform:
+            raise RequestError(
+                "reuse is 'block', which goes by what still holds the mask; allowed: 'none' or 'settled', or a model "
+                "with mask noise only"
             )
         if self.name == "remdm" and (process.mask_id is None or process.has_uniform):
             raise RequestError(
@@ -233,7 +256,8 @@ class RowSettings:
     adaptive_R: Tensor
     stable_steps_R: Tensor
     stop_entropy_R: Tensor
-    refresh_R: Tensor
+    by_block_R: Tensor
+    every_R: Tensor
     stop_probability_R: Tensor
 
     @classmethod
@@ -280,8 +304,8 @@ class RowSettings:
 
     @cached_property
     def reuses(self) -> bool:
-        """True if any row leaves settled positions out; decided on the host."""
-        return any(config.refresh > 1 for config in self.configs)
+        """True if any row leaves positions out; decided on the host."""
+        return any(config.reuse != "none" for config in self.configs)
 
     def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
         """Temperature of step n of N, linear in n, as in DiffusionGemma."""

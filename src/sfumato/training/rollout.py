@@ -107,9 +107,9 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
             f"sampler is {sampler.name!r}; allowed: one that accepts what it has drawn, such as 'entropy'; not "
             f"{', '.join(REVERSE_SAMPLERS)}"
         )
-    for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("refresh", 1)):
+    for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("reuse", "none")):
         if getattr(sampler, name) != only:
-            raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed where steps are taken again: {only}")
+            raise ConfigError(f"{name} is {getattr(sampler, name)!r}; allowed where steps are taken again: {only!r}")
     for name in ("temperature_start", "temperature_end"):
         if not getattr(sampler, name) >= COLD:
             raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed: {COLD} or more, as 0 draws nothing")
