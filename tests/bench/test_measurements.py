@@ -269,6 +269,11 @@ def test_commands_print_a_line_for_each_measurement(tmp_path: Path):
     found = lines("latency", "tiny", "--prompt", "4", "--canvas", "8", "--steps", "1,2", "--tokens", "8",
                   "--repeats", "1", "--plot", str(plot))  # fmt: skip
     assert [(row["steps"], row["forced"]) for row in found] == [(1, True), (1, False), (2, True), (2, False)]
+    assert found[0]["settings"] == {}
+    [row, _] = lines("latency", "tiny", "--prompt", "4", "--canvas", "8", "--steps", "3", "--tokens", "8",
+                     "--repeats", "1", "--set", "temperature_start=0", "--set", "reuse=settled")  # fmt: skip
+    assert row["settings"] == {"temperature_start": 0, "reuse": "settled"}
+    assert row["positions"] < 4 + 3 * 8
     assert found[0]["bench"] == "latency"
     assert set(found[0]["machine"]) == {"cpu", "cores", "threads", "torch"}
     assert plot.read_bytes()[1:4] == b"PNG"

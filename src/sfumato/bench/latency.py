@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.bench.subject import Subject
 
@@ -36,6 +37,8 @@ class Latency:
     """Steps, and what had to be written apart from them."""
     positions: int
     """That went through the weights."""
+    settings: dict[str, Any]
+    """Of the sampler, besides."""
 
 
 def latencies(
@@ -46,6 +49,7 @@ def latencies(
     steps: Sequence[int],
     new_tokens: int,
     repeats: int,
+    **settings: Any,
 ) -> Iterator[Latency]:
     """Measure every combination, forced and adaptive; the two in turns, so that a noisy machine hits both.
 
@@ -56,18 +60,19 @@ def latencies(
         steps: allowed steps of a canvas.
         new_tokens: length of the answer.
         repeats: timed runs, after one that is not.
+        **settings: further ones of `TextModel.request`.
 
     Raises:
         CapacityError: if the model cannot hold prompt and answer.
+        RequestError: if a setting is not allowed.
     """
     single = subject.model.spec.autoregressive
     for prompt in prompts:
         tokens = subject.random_prompt(prompt)
         for canvas in [1] if single else canvases:
             for allowed in [1] if single else steps:
-                yield from _measure(
-                    subject, tokens, canvas, allowed, new_tokens, repeats, [True] if single else [True, False]
-                )
+                modes = [True] if single else [True, False]
+                yield from _measure(subject, tokens, canvas, allowed, new_tokens, repeats, modes, settings)
 
 
 def _measure(
@@ -78,9 +83,12 @@ def _measure(
     new_tokens: int,
     repeats: int,
     modes: Sequence[bool],
+    settings: dict[str, Any],
 ) -> Iterator[Latency]:
     requests = {
-        forced: subject.request(tokens, new_tokens=new_tokens, steps=steps, forced=forced, canvas_length=canvas)
+        forced: subject.request(
+            tokens, new_tokens=new_tokens, steps=steps, forced=forced, canvas_length=canvas, **settings
+        )
         for forced in modes
     }
     runs: dict[bool, list[tuple[float, float]]] = {forced: [] for forced in modes}
@@ -105,4 +113,5 @@ def _measure(
             denoising_steps=usages[forced].denoising_steps,
             forward_passes=usages[forced].forward_passes,
             positions=usages[forced].positions_computed,
+            settings=settings,
         )

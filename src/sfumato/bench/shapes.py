@@ -73,11 +73,12 @@ _WIDE: dict[str, Any] = {
 }
 _CANVAS = GenerationSpec(canvas_length=64, self_conditioning=True)
 _AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+_FULL = GenerationSpec(noise="mask", mask_id=0, canvas_length=256, prefix_attention="full")
 
 
 def _decoder(sizes: dict[str, Any], spec: GenerationSpec, changes: dict[str, Any]) -> Checkpoint:
-    canvas = not spec.autoregressive
-    model = Decoder(DecoderConfig(**sizes | {"canvas_embedding": canvas, "self_conditioning": canvas} | changes))
+    marks = {"canvas_embedding": not spec.autoregressive, "self_conditioning": spec.self_conditioning}
+    model = Decoder(DecoderConfig(**sizes | marks | changes))
     model.initialize(0)
     return Checkpoint(model.eval(), spec, {})
 
@@ -181,6 +182,7 @@ def _gemma(changes: dict[str, Any]) -> Checkpoint:
 _SHAPES: dict[str, Callable[[dict[str, Any]], Checkpoint]] = {
     "smollm2-135m": lambda changes: _decoder(_SMOLLM2, _CANVAS, changes),
     "smollm2-135m-ar": lambda changes: _decoder(_SMOLLM2, _AUTOREGRESSIVE, changes),
+    "smollm2-135m-full": lambda changes: _decoder(_SMOLLM2, _FULL, changes),
     "gemma-6-layers": _gemma,
 }
 _LARGE: dict[str, tuple[Callable[[dict[str, Any]], Model], GenerationSpec]] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import DType, DTypeName, QuantizationName, Quantize
+from sfumato.cli.options import DType, DTypeName, QuantizationName, Quantize, Settings, sampler_settings
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ bench = typer.Typer(help="Measure speed, ours and of others, on this machine.", 
 Model = Annotated[
     str,
     typer.Argument(
-        help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar, llada2-mini, wide."
+        help="A model by name, or random weights in a shape: smollm2-135m, smollm2-135m-ar, smollm2-135m-full, "
+        "llada2-mini, wide."
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; as it chooses if not given.")]
@@ -39,6 +40,7 @@ def latency(
     steps: Annotated[str, typer.Option(help="Allowed steps of a canvas, several with commas.")] = "4,8,16",
     tokens: Annotated[int, typer.Option(min=1, help="Of the answer.")] = 64,
     repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 5,
+    settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
     threads: Threads = None,
@@ -58,6 +60,7 @@ def latency(
         steps=_numbers("steps", steps),
         new_tokens=tokens,
         repeats=repeats,
+        **sampler_settings(settings),
     )
     rows = _collected("latency", subject, dtype, quantize, found, as_json)
     if not as_json:
@@ -70,6 +73,7 @@ def latency(
             "whole": lambda row: f"{row['seconds'] * 1000:.0f} ms",
             "tokens/s": lambda row: f"{row['tokens_per_s']:.1f}",
             "forwards": lambda row: f"{row['forward_passes']}",
+            "positions": lambda row: f"{row['positions']:,}",
         }
         _table(f"{model}: {tokens} tokens, end to end", rows, columns)
     if plot is not None:

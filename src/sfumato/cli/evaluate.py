@@ -229,13 +229,13 @@ def _print_json(scores: Sequence[TaskScore | GapScore | LengthScore]) -> None:
 def _print_table(scores: Sequence[TaskScore]) -> None:
     has_answers = any(score.revised is not None for score in scores)
     has_twin = any(score.twin is not None for score in scores)
-    headings = ["n", "cap", "right", "steps", "forwards"]
+    headings = ["n", "cap", "right", "steps", "forwards", "positions"]
     headings += ["revised", "wrong→right", "right→wrong"] if has_answers else []
     headings += ["twin", "twin last"] if has_twin else []
     rows = []
     for score in scores:
         cells = [str(score.n), str(score.steps), f"{score.score:.1%}", f"{score.mean_steps:.1f}"]
-        cells.append(f"{score.mean_forward_passes:.1f}")
+        cells += [f"{score.mean_forward_passes:.1f}", f"{score.mean_positions:,.0f}"]
         if has_answers:
             counts = (score.revised, score.wrong_to_right, score.right_to_wrong)
             cells += ["-" if count is None else str(count) for count in counts]

@@ -252,12 +252,13 @@ class Runner:
 
 def _key(parts: Sequence[Part], shape: tuple[int, int]) -> tuple[Hashable, ...] | None:
     """Equal for parts that are laid out alike; None for some that do not come again, as what is written does not."""
-    if any(part.row is None or part.segment.place_Q is not None for part in parts):
+    if any(part.row is None for part in parts):
         return None
     fields: list[Hashable] = [shape]
     for part in parts:
         segment, numbers = part.segment, (part.reads.tobytes(), part.canvas.tobytes())
-        fields.append((id(segment.slot_S), segment.start, segment.end, segment.block, segment.run))
+        place = None if segment.place_Q is None else segment.place_Q.tobytes()
+        fields.append((id(segment.slot_S), segment.start, segment.end, segment.block, segment.run, place))
         fields.append((tuple(part.tokens), part.row, part.shift, *numbers))
     return tuple(fields)
 

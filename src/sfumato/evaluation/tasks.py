@@ -43,6 +43,9 @@ class TaskScore:
     """Denoising steps taken, over all canvases of an answer."""
     mean_forward_passes: float
     """Forward passes that an answer took part in; what has to be written shares one with the step that reads it."""
+    mean_positions: float
+    """Positions of an answer that went through the weights, each as often as it did; those of a prompt too, but for
+    what was written for another one that begins alike."""
     revised: int | None
     """Answers that read differently at the end than when every position of them had first been accepted; None for a
     task without an answer line."""
@@ -114,6 +117,7 @@ def evaluate_task(
         score=sum(right) / n,
         mean_steps=sum(result.usage.denoising_steps for result in results) / n,
         mean_forward_passes=sum(result.usage.forward_passes for result in results) / n,
+        mean_positions=sum(result.usage.positions_computed for result in results) / n,
         revised=revised,
         wrong_to_right=wrong_to_right,
         right_to_wrong=right_to_wrong,
