@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 import sfumato as package
+from sfumato.engine.model import ASSETS
 
 RECIPE = """
 model = "tiny"
@@ -55,6 +57,18 @@ def test_answers_that_never_end_teach_no_lengths(sfumato, recipe, tmp_path):
     numbers = json.loads(done.stdout)
     assert "bucket_right" not in numbers
     assert package.load(numbers["checkpoint"]).decoder.length_buckets == package.load("tiny").decoder.length_buckets
+
+
+def test_no_lengths_are_learned_where_prefixes_are_not_read_causally(sfumato, recipe, tmp_path):
+    copy = tmp_path / "full"
+    shutil.copytree(ASSETS / "tiny", copy)
+    config = json.loads((copy / "config.json").read_text())
+    config["generation_spec"] |= {"prefix_attention": "full", "logit_shift": False}
+    (copy / "config.json").write_text(json.dumps(config))
+    done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", f"model={copy}")
+    assert done.exit_code == 2
+    assert "prefix_attention of" in done.stderr
+    assert "is 'full'; allowed: none" in done.stderr
 
 
 def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):

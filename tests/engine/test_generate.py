@@ -124,6 +124,16 @@ def test_a_length_is_not_asked_of_a_model_without_a_head(make_model: Make, specs
         model.request("hello", canvas_length="auto")
 
 
+def test_a_length_is_not_asked_where_prefixes_are_not_read_causally(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["full"], length_buckets=(4, 8))
+    assert not model.request("hello").fit
+    message = "small does not read its prefixes causally, as a length head does"
+    with pytest.raises(RequestError, match=f"canvas_length is 'auto' and {message}; allowed: a whole"):
+        model.request("hello", canvas_length="auto")
+    with pytest.raises(RequestError, match=message):
+        model.length_shares("hello")
+
+
 @pytest.mark.parametrize("spec", [AR, dataclasses.replace(AR, commit="reencode")], ids=["in place", "reencoded"])
 def test_autoregression_equals_a_greedy_loop(make_model: Make, spec: GenerationSpec):
     """Written without canvas or sampler: argmax over what may be written, one token at a time."""

@@ -159,6 +159,7 @@ def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: P
         (["adapt.self_conditioning=false"], "generation_spec.self_conditioning is True"),
         (["packing.canvas_from=[0.0, 0.5]"], "for each of 3 canvas_lengths"),
         (["packing.canvas_from=[0.1, 0.2, 0.3]"], "the first 0"),
+        (["packing.ar_share=0", "objective.teacher_weight=1.0"], "objective.teacher is .*ar_share is 0; allowed"),
     ],
 )
 def test_what_cannot_be_adapted(path: Path, tmp_path: Path, overrides: list[str], message: str):

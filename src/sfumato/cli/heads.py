@@ -46,6 +46,11 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
     model = load(loaded.model)
     if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
         raise ConfigError(f"model is {loaded.model}; allowed: a model of ours that refines canvases")
+    if loaded.length_buckets and model.spec.prefix_attention != "causal":
+        raise ConfigError(
+            f"length_buckets is {list(loaded.length_buckets)} and prefix_attention of {loaded.model} is "
+            f"{model.spec.prefix_attention!r}; allowed: none, as a length head reads text that is read causally"
+        )
     write_recipe(directory / "recipe.json", loaded)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}

@@ -147,8 +147,7 @@ class Answer:
     @property
     def wants_length(self) -> bool:
         """Whether a length head is to be asked before the first canvas is opened."""
-        wanted, spec = self.wanted, self.spec
-        may = wanted.fit and self.start is None and spec.prefix_attention != "block" and not spec.autoregressive
+        may = self.wanted.fit and self.start is None and not self.spec.autoregressive
         return may and self.fitted is None and self.canvas == 0 and self.num_ahead > 0
 
     @property

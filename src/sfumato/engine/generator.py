@@ -60,14 +60,23 @@ class Generator:
         without_V[list(self.tokenizer.eos_ids)] = True
         return torch.stack([banned_V if may else without_V for may in may_end])
 
+    @property
+    def no_lengths(self) -> str | None:
+        """Why nothing says beforehand how long an answer will be; None if a length head does."""
+        if not self.model.length_buckets:
+            return "has no length head"
+        if self.spec.prefix_attention != "causal":
+            return "does not read its prefixes causally, as a length head does"
+        return None
+
     def length_shares(self, prompt: Sequence[int]) -> torch.Tensor:
         """What the length head says behind a prompt: probabilities [B + 1], without any cache.
 
         Raises:
-            RequestError: if the model has no length head, or the prompt has no token for it to read.
+            RequestError: if no length head reads the prompt, or it has no token to be read.
         """
-        if not self.model.length_buckets:
-            raise RequestError(f"{self.name} has no length head")
+        if self.no_lengths:
+            raise RequestError(f"{self.name} {self.no_lengths}")
         with torch.inference_mode():
             return self.model.length_logits(self.last_state(prompt)[None]).softmax(-1)[0]
 

@@ -485,9 +485,10 @@ class TextModel:
         if temperature is not None:
             settings |= {"temperature_start": temperature, "temperature_end": temperature}
         most = self.decoder.config.max_position_embeddings
-        if canvas_length == "auto" and not self.decoder.length_buckets:
-            raise RequestError(f"canvas_length is 'auto' and {self.name} has no length head; allowed: a whole number")
-        fit = canvas_length == "auto" or (canvas_length is None and bool(self.decoder.length_buckets))
+        no_lengths = self.generator.no_lengths
+        if canvas_length == "auto" and no_lengths:
+            raise RequestError(f"canvas_length is 'auto' and {self.name} {no_lengths}; allowed: a whole number")
+        fit = canvas_length in ("auto", None) and not no_lengths
         length = self.spec.canvas_length if canvas_length is None or canvas_length == "auto" else canvas_length
         if self.spec.autoregressive and length != 1:
             raise RequestError(f"canvas_length is {length}; allowed: 1, this model is autoregressive")

@@ -155,6 +155,12 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.generation_spec is not None:
             self.packing.check_for(self.generation_spec)
+        objective = self.objective
+        if objective.asks_teacher and objective.teacher == "ar" and self.packing.ar_share == 0.0:
+            raise ConfigError(
+                'objective.teacher is "ar", which reads responses on clean halves, and packing.ar_share is 0; allowed: '
+                'more than 0, or teacher "stored" or "canvas"'
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
