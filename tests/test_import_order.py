@@ -1,6 +1,6 @@
-"""Imports run leftwards only: errors -> {spec, storage, gguf_file, loops, kernels, hardware} -> config -> {diffusion,
-models, data} -> sampling -> engine -> {training, synthesis, evaluation, bench, server} -> cli; siblings in braces never
-import each other."""
+"""Imports run leftwards only: errors -> {spec, storage, gguf_file, loops, kernels, hardware, machine} -> config ->
+{diffusion, models, data} -> sampling -> engine -> {training, synthesis, evaluation, bench, server} -> cli; siblings
+in braces never import each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sfumato
 PACKAGE = Path(sfumato.__file__).parent
 ORDER = (
     {"errors"},
-    {"spec", "storage", "gguf_file", "loops", "kernels", "hardware"},
+    {"spec", "storage", "gguf_file", "loops", "kernels", "hardware", "machine"},
     {"config"},
     {"diffusion", "models", "data"},
     {"sampling"},

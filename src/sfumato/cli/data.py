@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Threads
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def synth(
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
+    threads: Threads = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; as filters.min_distinct=0.6 or top_p=0.9."),
@@ -66,7 +67,7 @@ def synth(
         raise ConfigError(f"{directory} holds no {MANIFEST} to resume from; leave --resume out to start there")
     few_bits = None if quantize is None else quantize.value
     about = {"name": Path(model).name, "dtype": dtype.value, "quantize": few_bits}
-    loaded = load(model, dtype=dtype.value, quantize=few_bits, device=device)
+    loaded = load(model, dtype=dtype.value, quantize=few_bits, device=device, threads=threads or "auto")
     synthesis = Synthesis(loaded, config, directory, about=about, rows=rows)
     if resume:
         synthesis.resume()

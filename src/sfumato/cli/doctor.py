@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -125,13 +124,15 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _report() -> dict[str, Any]:
+    from sfumato.machine import usable_cores
+
     return {
         "sfumato": _version("sfumato"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in PACKAGES},
         "extras": {name: find_spec(name) is not None for name in EXTRAS},
-        "cpu": {"cores": os.cpu_count(), **_cpu()},
+        "cpu": {"cores": usable_cores(), **_cpu()},
         "devices": _devices(),
         "models": _models(),
     }

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, sampler_settings
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, Threads, sampler_settings
 from sfumato.cli.run import CONTROLS
 from sfumato.errors import ConfigError, RequestError
 
@@ -49,6 +49,7 @@ def edit(
     as_json: Json = False,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
+    threads: Threads = None,
 ) -> None:
     """Edit a file: show the difference, and write it after consent."""
     from sfumato.engine.model import load
@@ -58,7 +59,7 @@ def edit(
     text = content.decode()
     spans = [_lines(text, one) for one in span] if span else None
     given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
-    text_model = load(model, dtype=dtype, quantize=quantize)
+    text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
     given |= {"strength": strength, "budget": budget, "seed": seed}
     result = text_model.edit(text, spans=spans, instruction=instruction, **given)
     if as_json:
@@ -97,6 +98,7 @@ def infill(
     as_json: Json = False,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
+    threads: Threads = None,
 ) -> None:
     """Write what is missing in a text, and print it."""
     from sfumato.engine.model import load
@@ -105,7 +107,7 @@ def infill(
     text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
     prefix, suffix = _around(name, text, at, marker)
     given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
-    text_model = load(model, dtype=dtype, quantize=quantize)
+    text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
     result = text_model.infill(
         prefix, suffix, prompt=prompt, length=length or "auto", max_tokens=max_tokens, seed=seed, **given
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, sampler_settings
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, Threads, sampler_settings
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def evaluate(
     settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
+    threads: Threads = None,
 ) -> None:
     """Score a model on tasks that check their answers."""
     caps = _caps(steps)
@@ -78,7 +79,7 @@ def evaluate(
 
     for task in tasks or ():
         find_task(task)
-    text_model = load(model, dtype=dtype, quantize=quantize)
+    text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
     asked = tasks or [str(task) for task in text_model.generation.get("tasks", TASKS)]
     if samples is None and (judge is not None or max_tokens is not None):
         raise RequestError("--judge and --max-tokens are for samples; allowed: with --samples")

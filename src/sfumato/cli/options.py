@@ -33,6 +33,9 @@ Quantize = Annotated[
     QuantizationName | None,
     typer.Option(help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 multiplies integers, fp8 floats."),
 ]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Of the CPU; if not given, as many as are fastest, measured at the start.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; any setting of the sampler, as entropy_bound=0.2."),

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, sampler_settings
+from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, Threads, sampler_settings
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def run(
     settings: Settings = None,
     dtype: DType = DTypeName.float32,
     quantize: Quantize = None,
+    threads: Threads = None,
 ) -> None:
     """Answer a prompt, and show the canvas while it is denoised."""
     if trace == "-" and not as_json:
@@ -88,7 +89,7 @@ def run(
     with _loading(model) if live else nullcontext():
         from sfumato.engine.model import load
 
-        text_model = load(model, dtype=dtype, quantize=quantize)
+        text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
     results = _show(text_model, prompt, given) if live else _answer(text_model, prompt, given)
     if trace not in (None, "-"):
         _write_trace(Path(str(trace)), results)

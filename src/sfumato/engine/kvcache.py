@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from sfumato.errors import CapacityError
+from sfumato.machine import free_memory
 from sfumato.models.attention import KVPool, Numbers
 
 Key = tuple[int, tuple[int, ...]]
@@ -275,8 +274,4 @@ def free_bytes(device: torch.device | str = "cpu") -> int:
     """Bytes of a device's memory that are free for use."""
     if torch.device(device).type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return free_memory()

@@ -20,6 +20,7 @@ from sfumato.engine.generator import Generator
 from sfumato.engine.languages import Languages
 from sfumato.engine.request import Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import Rewriting
+from sfumato.engine.threads import choose_threads
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile, opened
 from sfumato.hardware import find_device
@@ -42,7 +43,12 @@ _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
 
 def load(
-    name: str | Path, *, dtype: str | torch.dtype = "float32", quantize: str | None = None, device: str = "cpu"
+    name: str | Path,
+    *,
+    dtype: str | torch.dtype = "float32",
+    quantize: str | None = None,
+    device: str = "cpu",
+    threads: int | Literal["auto"] | None = None,
 ) -> TextModel:
     """Load a model.
 
@@ -54,11 +60,15 @@ def load(
         quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" multiplies integers as
             well, and is the fast way on a CPU; "fp8" holds and multiplies floats of 8 bits, the fast way on a GPU.
         device: "cpu", "cuda", or "auto", an accelerator if there is one.
+        threads: of the CPU, for all of this process: a number, or "auto", the fastest as measured on the model; None
+            leaves it to torch, which takes all cores of the machine.
 
     Raises:
         CheckpointError: if there is no such model, or its files are not what they should be.
-        ConfigError: if there is no such dtype or quantization, or the device is not there.
+        ConfigError: if there is no such dtype, quantization or number of threads, or the device is not there.
     """
+    if threads not in (None, "auto") and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ConfigError(f"threads is {threads!r}; allowed: a whole number, 1 or more, or 'auto'")
     device = find_device(device)
     of_weights = str(dtype).removeprefix("torch.")
     if of_weights not in DTYPES:
@@ -68,6 +78,10 @@ def load(
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     place = find(name)
     checkpoint, tokenizer = load_parts(place, dtype=DTYPES[of_weights], quantization=quantization, device=device)
+    if isinstance(threads, int):
+        torch.set_num_threads(threads)
+    elif threads == "auto" and device == "cpu":
+        choose_threads(checkpoint.model)
     stop_head = LearnedStop.read(place) if place.is_dir() else None
     return TextModel(str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device))
 
