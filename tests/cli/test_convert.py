@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from sfumato.engine.model import ASSETS
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.tensors import WEIGHTS
 from sfumato.sampling.stopping import LearnedStop
 from sfumato.spec import GenerationSpec
 
@@ -82,6 +84,32 @@ def test_a_canvas_model_is_no_model_of_transformers(sfumato, checkpoint, tmp_pat
     assert done.exit_code == 1
     assert "this model refines canvases, which no model of transformers does" in done.stderr
     assert not (tmp_path / "theirs").exists()
+
+
+def test_as_the_checkpoint_it_was_trained_from(sfumato, autoregressive, tmp_path):
+    """Weights in the type that the other's config names; the same model in another layout, and none that is another."""
+    theirs = tmp_path / "theirs"
+    assert sfumato("convert", autoregressive, theirs, "--to", "huggingface", "--dtype", "bfloat16").exit_code == 0
+    done = sfumato("convert", autoregressive, tmp_path / "like", "--to", "huggingface", "--base", theirs)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "like" / WEIGHTS).read_bytes() == (theirs / WEIGHTS).read_bytes()
+    assert (tmp_path / "like" / "tokenizer.json").read_bytes() == (theirs / "tokenizer.json").read_bytes()
+    for base, said in (
+        (ASSETS / "tiny", "the model is not laid out as"),
+        (tmp_path, "holds no config.json"),
+    ):
+        done = sfumato("convert", autoregressive, tmp_path / "none", "--to", "huggingface", "--base", base)
+        assert done.exit_code == 1
+        assert said in done.stderr
+    copy = tmp_path / "canvas"
+    shutil.copytree(autoregressive, copy)
+    config = json.loads((copy / "config.json").read_text())
+    config["generation_spec"] |= {"canvas_length": 8, "logit_shift": False}
+    (copy / "config.json").write_text(json.dumps(config))
+    done = sfumato("convert", copy, tmp_path / "none", "--to", "huggingface", "--base", theirs)
+    assert done.exit_code == 1
+    assert "logit_shift of the model is False; allowed for one like" in done.stderr
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):

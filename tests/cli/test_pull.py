@@ -35,14 +35,14 @@ def test_a_delta_runs_as_what_it_was_made_of(tmp_path: Path, sfumato: Any):
 
 
 def test_options_that_do_not_go_together(tmp_path: Path, sfumato: Any):
-    for options in (
-        ["--to", "delta"],
-        ["--base", "tiny-twin"],
-        ["--to", "delta", "--base", "x", "--dtype", "bfloat16"],
+    for options, said in (
+        (["--to", "delta"], "--base says what a checkpoint was trained from"),
+        (["--base", "tiny-twin"], "--base says what a checkpoint was trained from"),
+        (["--to", "delta", "--base", "x", "--dtype", "bfloat16"], "--dtype is for weights, and a delta holds differe"),
     ):
         done = sfumato("convert", "tiny", tmp_path / "out", *options)
         assert done.exit_code == 2
-        assert "--base says what a delta is the change of" in done.output
+        assert said in done.output
     done = sfumato("convert", "tiny", tmp_path / "out", "--to", "delta", "--base", TWIN, "--bits", "5")
     assert done.exit_code == 2
     assert "bits is 5; allowed: 8 or 4" in done.output

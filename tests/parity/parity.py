@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from sfumato.models.checkpoint import Checkpoint, export_like, load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import Model
 from sfumato.models.quantized import Quantization, QuantizedLinear, QuantizedWeight
+from sfumato.models.tensors import WEIGHTS
 
 # Q positions, V vocabulary
 
@@ -52,6 +54,28 @@ def check_saved(checkpoint: Checkpoint, directory: Path) -> None:
     assert loaded.spec == checkpoint.spec
     assert loaded.generation == checkpoint.generation
     assert torch.equal(logits(loaded.model), logits(checkpoint.model))
+
+
+def check_exported(checkpoint: Checkpoint, source: Path, directory: Path) -> None:
+    """A checkpoint in the layout of the one it came from holds every bit of that, and what stands beside it.
+
+    Args:
+        checkpoint: as it was loaded.
+        source: it was loaded from there.
+        directory: to write to.
+    """
+    (source / "modeling_own.py").write_text("raise SystemExit\n")
+    (source / "model.safetensors.index.json").write_text("{}")
+    export_like(directory, checkpoint, source, dtype=torch.float32)
+    (source / "model.safetensors.index.json").unlink()
+    before, after = load_file(source / WEIGHTS), load_file(directory / WEIGHTS)
+    assert all(torch.equal(after[name], before[name]) for name in after)
+    # A head that is tied may be stored besides.
+    assert before.keys() - after.keys() <= {"lm_head.weight", "model.transformer.ff_out.weight"}
+    beside = {path.name for path in source.iterdir()} - {WEIGHTS}
+    assert {path.name for path in directory.iterdir()} == beside | {WEIGHTS}
+    assert all((directory / name).read_bytes() == (source / name).read_bytes() for name in beside)
+    assert torch.equal(logits(load_checkpoint(directory).model), logits(checkpoint.model))
 
 
 def check_int8(checkpoint: Checkpoint, directory: Path) -> None:

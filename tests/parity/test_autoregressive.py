@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import sfumato
-from parity import Numbers, check_int8, check_saved, relative_error
+from parity import Numbers, check_exported, check_int8, check_saved, relative_error
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.diffusion.process import make_process
 from sfumato.engine.engine import Engine
@@ -193,7 +193,9 @@ def test_logits_and_greedy_text(case: str, make_reference: Make, tmp_path: Path)
 @pytest.mark.parametrize("case", CASES)
 def test_our_layout_holds_the_same(case: str, make_reference: Make, tmp_path: Path) -> None:
     make_reference(CASES[case][0], 0, CASES[case][1]).save_pretrained(tmp_path / "theirs")
-    check_saved(load_checkpoint(tmp_path / "theirs"), tmp_path / "ours")
+    checkpoint = load_checkpoint(tmp_path / "theirs")
+    check_saved(checkpoint, tmp_path / "ours")
+    check_exported(checkpoint, tmp_path / "theirs", tmp_path / "again")
 
 
 @pytest.mark.parity("int8")

@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from parity import check_int8, check_saved, relative_error
+from parity import check_exported, check_int8, check_saved, relative_error
 from sfumato.engine.runner import Part, Runner
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
@@ -396,7 +396,9 @@ def draw(count: int, seed: int) -> list[int]:
 def test_our_layout_holds_the_same(
     case: str, make: Callable[..., tuple[Checkpoint, Reference]], tmp_path: Path
 ) -> None:
-    check_saved(make(case, tmp_path / "theirs")[0], tmp_path / "ours")
+    checkpoint = make(case, tmp_path / "theirs")[0]
+    check_saved(checkpoint, tmp_path / "ours")
+    check_exported(checkpoint, tmp_path / "theirs", tmp_path / "again")
 
 
 @pytest.mark.parity("int8")

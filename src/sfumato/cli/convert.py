@@ -29,29 +29,42 @@ def convert(
     to: Annotated[
         Target,
         typer.Option(
-            help="sfumato: ours, for any model. huggingface: what transformers reads. delta: what --base lacks."
+            help="sfumato: ours, for any model. huggingface: for transformers, or for what reads --base. delta: what "
+            "--base lacks."
         ),
     ] = Target.sfumato,
     base: Annotated[
         str | None,
-        typer.Option(help="With --to delta: the checkpoint it was made from, such as smollm2-135m-instruct."),
+        typer.Option(
+            help="The checkpoint it was trained from: for delta, such as smollm2-135m-instruct; for huggingface, a "
+            "directory or hub id, of which all but the weights is taken."
+        ),
     ] = None,
     bits: Annotated[int, typer.Option(help="With --to delta: of each number of a difference, 8 or 4.")] = 8,
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
     from sfumato.engine.model import DTYPES, find, load_parts
-    from sfumato.models.checkpoint import export_checkpoint, save_checkpoint
+    from sfumato.models.checkpoint import export_checkpoint, export_like, save_checkpoint
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
-    if (to is Target.delta) != (base is not None) or (base is not None and dtype is not None):
-        raise ConfigError("--base says what a delta is the change of; allowed: with --to delta, and without --dtype")
+    if to is (Target.delta if base is None else Target.sfumato):
+        raise ConfigError(
+            "--base says what a checkpoint was trained from; allowed: with --to delta, which needs it, and with --to "
+            "huggingface"
+        )
+    if to is Target.delta and dtype is not None:
+        raise ConfigError("--dtype is for weights, and a delta holds differences; allowed: --bits")
     place = find(source)
     checkpoint, tokenizer = load_parts(place)
     stored = None if dtype is None else DTYPES[dtype]
+    if to is Target.huggingface and base is not None:
+        export_like(directory, checkpoint, find(base), dtype=stored)
+        typer.echo(str(directory))
+        return
     if to is Target.huggingface:
         export_checkpoint(directory, checkpoint, tokenizer.eos_ids, dtype=stored)
     else:

@@ -30,6 +30,9 @@ from sfumato.models.tensors import WEIGHTS, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 
+# Files of weights, of whatever program.
+_OF_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx"}
+
 
 class _NoDraws(TorchFunctionMode):
     """Leaves out the drawing of weights, which on the meta device does nothing, but imports half of sympy for it."""
@@ -104,19 +107,64 @@ def export_checkpoint(
     model, spec = checkpoint.model, checkpoint.spec
     if not spec.autoregressive or not isinstance(model.config, DecoderConfig):
         raise CheckpointError(
-            "this model refines canvases, which no model of transformers does; allowed: autoregressive ones, or --to "
-            "sfumato"
+            "this model refines canvases, which no model of transformers does; allowed: autoregressive ones, --base "
+            "with the directory of the checkpoint it was trained from, or --to sfumato"
         )
     config = hugging_face_config(model.config)
-    weights = model.state_dict()
-    stored = {}
-    for name, parts in FAMILIES[config["model_type"]].layout(model).items():
-        tensors = [weights[part.name][part.put] for part in parts]
-        stored[name] = torch.cat(tensors).to("cpu", dtype).contiguous()
+    stored = _stored(FAMILIES[config["model_type"]], model, dtype)
     config["dtype"] = str(next(iter(stored.values())).dtype).removeprefix("torch.")
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
     write_atomically(directory / "generation_config.json", _json({"eos_token_id": list(eos_ids)}))
     write_atomically(directory / "config.json", _json(config))
+
+
+def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: torch.dtype | None = None) -> None:
+    """Write a checkpoint as one that it was trained from is laid out: whatever reads that reads this one too. All but
+    the weights is copied from there, tokenizer and code included.
+
+    Args:
+        directory: made if need be.
+        checkpoint: the model.
+        base: the directory of the other one.
+        dtype: of the stored weights; None takes what the other's config says, or else keeps each tensor's.
+
+    Raises:
+        CheckpointError: if it is another model than that, or a file cannot be read or written.
+    """
+    if not (base / "config.json").is_file():
+        raise CheckpointError(f"{base} holds no config.json; allowed: the directory of a checkpoint")
+    model, spec, kind = build(base)
+    own, theirs = checkpoint.model.state_dict(), model.state_dict()
+    problems = [
+        *_listing("missing", theirs.keys() - own.keys()),
+        *_listing("unexpected", own.keys() - theirs.keys()),
+        *_listing("misshapen", (name for name in own.keys() & theirs.keys() if own[name].shape != theirs[name].shape)),
+    ]
+    if problems:
+        raise CheckpointError(f"the model is not laid out as {base} is: {'; '.join(problems)}")
+    # A canvas of another length is one that is asked for, but for blocks, which are as long as the config says.
+    fields = ["noise", "mask_id", "prefix_attention", "logit_shift", "self_conditioning"]
+    for field in [*fields, "canvas_length"] if spec.prefix_attention == "block" else fields:
+        found, wanted = getattr(checkpoint.spec, field), getattr(spec, field)
+        if found != wanted:
+            raise CheckpointError(f"{field} of the model is {found!r}; allowed for one like {base}: {wanted!r}")
+    if dtype is None:
+        config = read_json(base / "config.json")
+        dtype = getattr(torch, str(config.get("dtype") or config.get("torch_dtype") or "").removeprefix("torch."), None)
+    stored = _stored(FAMILIES[kind], checkpoint.model, dtype)
+    for path in sorted(base.iterdir()):
+        if path.is_file() and path.suffix not in _OF_WEIGHTS and not path.name.endswith(".index.json"):
+            write_atomically(directory / path.name, path.read_bytes())
+    write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+
+
+def _stored(family: Family, model: Model, dtype: torch.dtype | None) -> dict[str, Tensor]:
+    """The tensors that a checkpoint of a model stores."""
+    weights = model.state_dict()
+    return {
+        name: torch.cat([weights[part.name][part.put] for part in parts]).to("cpu", dtype).contiguous()
+        for name, parts in family.layout(model).items()
+    }
 
 
 def load_checkpoint(
