@@ -87,7 +87,7 @@ def test_a_canvas_model_is_no_model_of_transformers(sfumato, checkpoint, tmp_pat
 
 
 def test_as_the_checkpoint_it_was_trained_from(sfumato, autoregressive, tmp_path):
-    """Weights in the type that the other's config names; the same model in another layout, and none that is another."""
+    """Weights in the types that the other holds; the same model in another layout, and none that is another."""
     theirs = tmp_path / "theirs"
     assert sfumato("convert", autoregressive, theirs, "--to", "huggingface", "--dtype", "bfloat16").exit_code == 0
     done = sfumato("convert", autoregressive, tmp_path / "like", "--to", "huggingface", "--base", theirs)

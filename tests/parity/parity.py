@@ -66,7 +66,7 @@ def check_exported(checkpoint: Checkpoint, source: Path, directory: Path) -> Non
     """
     (source / "modeling_own.py").write_text("raise SystemExit\n")
     (source / "model.safetensors.index.json").write_text("{}")
-    export_like(directory, checkpoint, source, dtype=torch.float32)
+    export_like(directory, checkpoint, source)
     (source / "model.safetensors.index.json").unlink()
     before, after = load_file(source / WEIGHTS), load_file(directory / WEIGHTS)
     assert all(torch.equal(after[name], before[name]) for name in after)

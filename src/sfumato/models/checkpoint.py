@@ -26,7 +26,7 @@ from sfumato.models.gguf import GGUFSource
 from sfumato.models.model import Model
 from sfumato.models.quantize import finish, install, quantizable
 from sfumato.models.quantized import Bits, Quantization, QuantizedWeight
-from sfumato.models.tensors import WEIGHTS, TensorSource, read_json
+from sfumato.models.tensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 
@@ -126,7 +126,7 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
         directory: made if need be.
         checkpoint: the model.
         base: the directory of the other one.
-        dtype: of the stored weights; None takes what the other's config says, or else keeps each tensor's.
+        dtype: of the stored weights; None takes that of each in the other one.
 
     Raises:
         CheckpointError: if it is another model than that, or a file cannot be read or written.
@@ -148,23 +148,22 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
         found, wanted = getattr(checkpoint.spec, field), getattr(spec, field)
         if found != wanted:
             raise CheckpointError(f"{field} of the model is {found!r}; allowed for one like {base}: {wanted!r}")
-    if dtype is None:
-        config = read_json(base / "config.json")
-        dtype = getattr(torch, str(config.get("dtype") or config.get("torch_dtype") or "").removeprefix("torch."), None)
-    stored = _stored(FAMILIES[kind], checkpoint.model, dtype)
+    stored = _stored(FAMILIES[kind], checkpoint.model, SafetensorsSource(base).dtypes if dtype is None else dtype)
     for path in sorted(base.iterdir()):
         if path.is_file() and path.suffix not in _OF_WEIGHTS and not path.name.endswith(".index.json"):
             write_atomically(directory / path.name, path.read_bytes())
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
 
 
-def _stored(family: Family, model: Model, dtype: torch.dtype | None) -> dict[str, Tensor]:
-    """The tensors that a checkpoint of a model stores."""
-    weights = model.state_dict()
-    return {
-        name: torch.cat([weights[part.name][part.put] for part in parts]).to("cpu", dtype).contiguous()
-        for name, parts in family.layout(model).items()
-    }
+def _stored(
+    family: Family, model: Model, dtype: torch.dtype | Mapping[str, torch.dtype | None] | None
+) -> dict[str, Tensor]:
+    """The tensors that a checkpoint of a model stores: of one type, or each of its own; None keeps what it is."""
+    weights, stored = model.state_dict(), {}
+    for name, parts in family.layout(model).items():
+        own = dtype.get(name) if isinstance(dtype, Mapping) else dtype
+        stored[name] = torch.cat([weights[part.name][part.put] for part in parts]).to("cpu", own).contiguous()
+    return stored
 
 
 def load_checkpoint(

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -19,6 +20,7 @@ from sfumato.errors import CheckpointError
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+_DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # Read of a file before it is opened anew, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
@@ -53,9 +55,13 @@ class SafetensorsSource:
         self.files = _files(directory)
         self.where = str(next(iter(self.files)) if len(self.files) == 1 else directory)
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self.dtypes: dict[str, torch.dtype | None] = {}
+        """Of every tensor; None for types that weights do not come in."""
         for path, named in self.files.items():
             with opened_tensors(path) as file:
-                found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+                slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+                found = {name: tuple(one.get_shape()) for name, one in slices.items()}
+                self.dtypes |= {name: _DTYPES.get(one.get_dtype()) for name, one in slices.items()}
             if named is not None and (astray := named - found.keys()):
                 raise CheckpointError(f"{path} lacks tensors that {INDEX} says it has: {', '.join(sorted(astray)[:8])}")
             self._shapes |= found
