@@ -101,7 +101,7 @@ def test_a_recipe_that_adapts_is_planned_by_its_base(sfumato, recipe):
     recipe.write_text(table)
     plain, low, taught = (
         json.loads(sfumato("train", recipe, "--plan", "--json", *settings).stdout)
-        for settings in ((), ("--set", "adapt.lora_rank=8"), ("--set", "objective.teacher_weight=0.5"))
+        for settings in ((), ("--set", "lora.rank=8"), ("--set", "objective.teacher_weight=0.5"))
     )
     assert plain["parameters"] == plain["trained_parameters"]
     assert low["parameters"] > 2 * low["trained_parameters"]
@@ -110,7 +110,7 @@ def test_a_recipe_that_adapts_is_planned_by_its_base(sfumato, recipe):
     assert states[1]["weights"] == 4 * low["parameters"]
     assert states[2] == states[0] | {"teacher": 4 * plain["parameters"]}
     assert low["plans"][0]["operations"] < plain["plans"][0]["operations"] < taught["plans"][0]["operations"]
-    done = sfumato("train", recipe, "--plan", "--set", "adapt.lora_rank=8")
+    done = sfumato("train", recipe, "--plan", "--set", "lora.rank=8")
     assert " million trained" in done.stdout.splitlines()[0]
 
 

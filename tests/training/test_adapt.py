@@ -191,7 +191,7 @@ def test_a_packaged_checkpoint_that_is_not_there(monkeypatch: pytest.MonkeyPatch
 
 def test_of_low_rank_corrections_what_is_trained_is_little(path: Path, tmp_path: Path):
     """The base stays as it is, a run that was stopped goes on, and the checkpoint is an ordinary one."""
-    low = ("adapt.lora_rank=4", "adapt.length_buckets=[8, 32]", "objective.length_weight=0.1")
+    low = ("lora.rank=4", "adapt.length_buckets=[8, 32]", "objective.length_weight=0.1")
     run = Run(read(path, *low), tmp_path / "run")
     model, base = run.trainer.model, load_checkpoint(ASSETS / "tiny-twin").model.state_dict()
     names = set(run.trainer.average)
@@ -236,9 +236,27 @@ def test_of_low_rank_corrections_what_is_trained_is_little(path: Path, tmp_path:
     assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(run)]
 
 
+def test_a_checkpoint_is_trained_further_by_corrections(path: Path, tmp_path: Path):
+    """Of a model that refines canvases already; parts that it did not have are trained whole."""
+    (tmp_path / "further.toml").write_text(ADAPT[ADAPT.index("[data]") :])
+    start = f"init_from={ASSETS / 'tiny'}"
+    run = Run(read(tmp_path / "further.toml", start, "lora.rank=2"), tmp_path / "run")
+    assert len(run.trainer.average) == 6 * 7 * 2
+    assert all(".lora_" in name for name in run.trainer.average)
+    run.trainer.run()
+    run.save_checkpoint()
+    before, after = (load_checkpoint(place) for place in (ASSETS / "tiny", run.checkpoint_directory))
+    assert after.spec == before.spec
+    changed = [
+        name for name, one in before.model.state_dict().items() if not torch.equal(one, after.model.state_dict()[name])
+    ]
+    assert len(changed) == 6 * 7
+    assert all("_proj.weight" in name for name in changed)
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [("adapt.lora_rank=-1", "lora_rank is -1; allowed: 0 or more"), ("adapt.lora_alpha=0", "lora_alpha is 0")],
+    [("lora.rank=0", "lora.rank is 0; allowed: 1 or more"), ("lora={rank = 4, alpha = 0}", "lora.alpha is 0")],
 )
 def test_corrections_that_are_refused(path: Path, setting: str, message: str):
     with pytest.raises(ConfigError, match=message):
@@ -264,9 +282,7 @@ def test_out_of_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         SfumatoError, match=r"out of memory at step 3\. By its plan a step takes up to 0\.[0-9] GB"
     ) as said:
         run.train()
-    assert "lower packing.rows or packing.row_length, or set train.recompute = true, or adapt.lora_rank" in str(
-        said.value
-    )
+    assert "lower packing.rows or packing.row_length, or set train.recompute = true, or lora.rank" in str(said.value)
     again = Run(read(path, "train.recompute=true"), tmp_path / "run")
     again.resume()
     assert again.trainer.progress.step == 2
@@ -277,7 +293,7 @@ def test_out_of_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_an_outline_is_the_model_without_its_weights(path: Path, tmp_path: Path):
     """Of a base, a start and a shape; what is trained is marked as it will be."""
-    for overrides in ((), ("adapt.lora_rank=4",)):
+    for overrides in ((), ("lora.rank=4",)):
         recipe = read(path, *overrides)
         model, made = outline(recipe), Run(recipe, tmp_path / f"run{len(overrides)}").trainer.model
         shapes = [
@@ -291,5 +307,5 @@ def test_an_outline_is_the_model_without_its_weights(path: Path, tmp_path: Path)
     assert (
         outline(read(tmp_path / "start.toml")).num_parameters == load_checkpoint(ASSETS / "tiny").model.num_parameters
     )
-    count = count_parameters(outline(read(path, "adapt.lora_rank=4")))
+    count = count_parameters(outline(read(path, "lora.rank=4")))
     assert 0 < count.trained < 0.5 * count.total

@@ -68,7 +68,9 @@ LORA = f"""
 [adapt]
 base = "{ASSETS / "tiny-twin"}"
 layers = 1
-lora_rank = 4
+
+[lora]
+rank = 4
 
 [generation_spec]
 self_conditioning = true

@@ -193,6 +193,11 @@ def test_a_checkpoint_is_trained_further_as_it_reads(path: Path, tmp_path: Path)
     assert other.spec == DEFAULT
 
 
+def test_corrections_of_nothing_are_refused(path: Path, tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"\[lora\] corrects what a model was.*allowed: \[adapt\], or init_from"):
+        Run(read(path, "lora.rank=2"), tmp_path / "run")
+
+
 def test_a_seed_decides_the_run(path: Path, tmp_path: Path):
     def losses(name: str, seed: int) -> list[Any]:
         run = Run(read(path, f"train.seed={seed}"), tmp_path / name)

@@ -80,19 +80,27 @@ class AdaptConfig:
     self_conditioning: bool = True
     length_buckets: tuple[int, ...] = ()
     """What it gets besides, as in `DecoderConfig`; all of it starts at zero, where the model is what it was."""
-    lora_rank: int = 0
-    """Rank of the corrections that its layers' matrices learn, while they and all else of it stay as they are (LoRA);
-    what it gets besides is trained whole. 0 trains everything."""
-    lora_alpha: float = 32.0
-    """Corrections are multiplied by this over their rank."""
 
     def __post_init__(self) -> None:
         if self.layers < 0:
             raise ConfigError(f"adapt.layers is {self.layers}; allowed: 0 or more")
-        if self.lora_rank < 0:
-            raise ConfigError(f"adapt.lora_rank is {self.lora_rank}; allowed: 0 or more")
-        if not 0.0 < self.lora_alpha < math.inf:
-            raise ConfigError(f"adapt.lora_alpha is {self.lora_alpha}; allowed: more than 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoRAConfig:
+    """Corrections of low rank that the layers' matrices learn, while they and all else that was there stay as they are;
+    what a model gets besides is trained whole."""
+
+    rank: int
+    """Of each correction."""
+    alpha: float = 32.0
+    """Corrections are multiplied by this over their rank."""
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise ConfigError(f"lora.rank is {self.rank}; allowed: 1 or more, or no [lora], which trains everything")
+        if not 0.0 < self.alpha < math.inf:
+            raise ConfigError(f"lora.alpha is {self.alpha}; allowed: more than 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +141,8 @@ class Recipe:
     """Shape of the model; vocab_size is also that of a tokenizer trained here. Not for one that is adapted."""
     adapt: AdaptConfig | None = None
     """What is adapted."""
+    lora: LoRAConfig | None = None
+    """What is trained of a model that starts as another one was, if not everything."""
     data: DataConfig
     """Sources and tokenizer."""
     train: TrainConfig
@@ -323,8 +333,8 @@ class Run:
         advice = "lower packing.rows or packing.row_length"
         if not recipe.train.recompute:
             advice += ", or set train.recompute = true"
-        if recipe.adapt is not None and not recipe.adapt.lora_rank:
-            advice += ", or adapt.lora_rank = 16"
+        if recipe.lora is None and (recipe.adapt is not None or recipe.init_from):
+            advice += ", or lora.rank = 16"
         return (
             f"out of memory at step {self.trainer.progress.step + 1}. By its plan a step takes up to "
             f"{needed.memory_bytes / 1e9:.1f} GB: {held / 1e9:.1f} for weights, gradients, optimizer and average, "
@@ -372,11 +382,13 @@ class Run:
         recipe = self.recipe
         _check_model(recipe)
         if recipe.adapt is not None:
-            return _adapted(recipe.adapt, recipe.train.seed), None
+            return _adapted(recipe, recipe.adapt), None
         found = load_checkpoint(Path(recipe.init_from)) if recipe.init_from else None
         if recipe.model is None:
             assert found is not None
-            return _of_ours(found.model, recipe.init_from).requires_grad_(True), found
+            ours = _of_ours(found.model, recipe.init_from).requires_grad_(True)
+            _correct(ours, recipe, list(ours.state_dict()))
+            return ours, found
         model = Decoder(recipe.model)
         model.initialize(recipe.train.seed)
         if found is not None:
@@ -385,6 +397,7 @@ class Run:
             if alien:
                 raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
             model.load_state_dict(own | start)
+            _correct(model, recipe, start)
         return model, found
 
 
@@ -395,16 +408,21 @@ def outline(recipe: Recipe) -> Decoder:
         ConfigError: if the recipe has no model, or not one that is trained here.
     """
     _check_model(recipe)
+    base: Model | None = None
     if recipe.adapt is not None:
         base, spec, _ = build(base_place(recipe.adapt.base))
-        with torch.device("meta"):
-            model = Decoder(_adapted_config(recipe.adapt, base, spec))
-        _correct(model, recipe.adapt, base.state_dict().keys(), recipe.train.seed)
-        return model
-    if recipe.model is not None:
-        with torch.device("meta"):
-            return Decoder(recipe.model)
-    return _of_ours(build(Path(recipe.init_from))[0], recipe.init_from)
+        config = _adapted_config(recipe.adapt, base, spec)
+    elif recipe.model is not None and recipe.lora is None:
+        # Where it starts need not be there yet.
+        config = recipe.model
+    else:
+        base = build(Path(recipe.init_from))[0]
+        config = recipe.model or _of_ours(base, recipe.init_from).config
+    with torch.device("meta"):
+        model = Decoder(config)
+    if base is not None:
+        _correct(model, recipe, base.state_dict())
+    return model
 
 
 def _check_model(recipe: Recipe) -> None:
@@ -413,6 +431,10 @@ def _check_model(recipe: Recipe) -> None:
         raise ConfigError("[adapt] says what the model is and where it starts; leave [model] and init_from out")
     if recipe.adapt is None and recipe.model is None and not recipe.init_from:
         raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
+    if recipe.lora is not None and recipe.adapt is None and not recipe.init_from:
+        raise ConfigError(
+            "[lora] corrects what a model was, and this one starts afresh; allowed: [adapt], or init_from"
+        )
 
 
 def _of_ours(model: Model, init_from: str) -> Decoder:
@@ -421,24 +443,24 @@ def _of_ours(model: Model, init_from: str) -> Decoder:
     return model
 
 
-def _adapted(adapt: AdaptConfig, seed: int) -> Decoder:
+def _adapted(recipe: Recipe, adapt: AdaptConfig) -> Decoder:
     """An autoregressive checkpoint with what a canvas needs, which starts at zero."""
     found = load_checkpoint(base_place(adapt.base))
     model = Decoder(_adapted_config(adapt, found.model, found.spec))
-    model.initialize(seed)
+    model.initialize(recipe.train.seed)
     own = model.state_dict()
     start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
     model.load_state_dict(own | start)
-    _correct(model, adapt, start, seed)
+    _correct(model, recipe, start)
     return model
 
 
-def _correct(model: Decoder, adapt: AdaptConfig, start: Collection[str], seed: int) -> None:
-    """Leave what the base gave as it is and train corrections of it, if that is how it is adapted."""
-    if adapt.lora_rank:
+def _correct(model: Decoder, recipe: Recipe, start: Collection[str]) -> None:
+    """Leave what was there at the start as it is and train corrections of it, if that is asked for."""
+    if recipe.lora is not None:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name not in start)
-        add_lora(model, adapt.lora_rank, adapt.lora_alpha, seed=seed)
+        add_lora(model, recipe.lora.rank, recipe.lora.alpha, seed=recipe.train.seed)
 
 
 def _adapted_config(adapt: AdaptConfig, base: Model, spec: GenerationSpec) -> DecoderConfig:
