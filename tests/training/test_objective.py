@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sfumato.data.packing import IGNORED, Document, PackedBatch, PackingConfig, pack
+from sfumato.diffusion.loss import nelbo, nelbo_of_denoiser
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
@@ -356,6 +357,45 @@ def test_a_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., D
     assert num > 3
     assert int((batch.lengths_BT > 0).sum()) == num
     torch.testing.assert_close(losses(model, batch)["length"], expected)
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_a_bound_is_that_of_what_stands_on_the_canvases(make_decoder: Callable[..., Decoder], name: str):
+    """With masks it is cross-entropy over t, by hand; with random tokens what `diffusion.loss` says of a denoiser."""
+    model, process = make_decoder(canvas_embedding=True), PROCESSES[name]
+    packed = rows(length=9, num=3, ar_share=0.0)
+    batch = prepared(packed, process, canvas_loss="bound", self_conditioning_share=0.0)
+    assert batch.counts()["canvas"] == int((packed.canvases_BT > 0).sum())
+    found = losses(model, batch)["canvas"]
+    assert found.requires_grad
+    noisy_BT, t_BT = corrupt(packed, process, ObjectiveConfig(), 0.0, seeded())
+    hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)
+    logits = model.logits(hidden)
+    if name == "mask":
+        logits = logits.index_fill(-1, torch.tensor(MASK), float("-inf"))
+        scores = logits.log_softmax(-1).gather(-1, packed.tokens_BT[:, :, None])[:, :, 0]
+        masked = batch.canvas_BT & (noisy_BT == MASK)
+        expected = -(scores[masked] / t_BT[masked]).sum()
+    else:
+        on = batch.on_canvas_BT
+        given = (packed.tokens_BT[on], noisy_BT[on], t_BT[on])
+        expected = nelbo_of_denoiser(process, logits[on], *given).sum()
+        assert not torch.isclose(expected, nelbo(process, logits[on], *given).sum()) or name == "hybrid"
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"noised_only": True}, 'noised_only is True and canvas_loss "bound"; allowed: False'),
+        ({"unroll_from": 0.5}, 'unroll_from is 0.5 and canvas_loss "bound"; allowed: 1.0'),
+        ({"mask_until": 0.5}, 'mask_until is 0.5 and canvas_loss "bound"; allowed: 0.0'),
+        ({"t_min": 0.0}, 't_min is 0.0 and canvas_loss "bound"; allowed: more than 0'),
+    ],
+)
+def test_what_is_no_bound_is_refused(setting: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        ObjectiveConfig(canvas_loss="bound", **setting)
 
 
 def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):

@@ -42,6 +42,12 @@ CASES = {
     "two canvases": ("generation_spec={canvas_length = 4}", "packing.canvas_lengths=[4]"),
     "in full": (f"generation_spec={{{MASKS}, prefix_attention = 'full'}}", NO_AR),
     "in full, shifted": (f"generation_spec={{{MASKS}, prefix_attention = 'full', logit_shift = true}}", NO_AR),
+    "in full, by the bound": (
+        f"generation_spec={{{MASKS}, prefix_attention = 'full'}}",
+        NO_AR,
+        "objective.canvas_loss=bound",
+        "train.lr=1e-2",
+    ),
     "in blocks": (f"generation_spec={{{MASKS}, prefix_attention = 'block'}}", NO_AR),
     "twin": (*AR, "train.steps=80"),
 }

@@ -67,6 +67,17 @@ def nelbo(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -
     return (nelbo_hybrid if process.has_uniform else nelbo_mask)(process, logits, x0, xt, t)
 
 
+def nelbo_of_denoiser(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
+    """``nelbo`` of a model that looks at a token's own observation, as samplers take it to do: under uniform noise, of
+    what it would say without.
+
+    Arguments and result are those of ``nelbo``.
+    """
+    if process.mask_id is None:
+        logits = loo_from_denoiser(logits, xt, process.alpha(t))
+    return nelbo(process, logits, x0, xt, t)
+
+
 def nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
     """Weighted cross-entropy of the masked tokens: the limit of ``nelbo_hybrid`` as uniform noise vanishes.
 

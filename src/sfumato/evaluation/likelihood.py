@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from sfumato.data.packing import IGNORED, PackingConfig, Source, pack
-from sfumato.diffusion.loss import flat_cross_entropy, loo_from_denoiser, nelbo
+from sfumato.diffusion.loss import flat_cross_entropy, nelbo_of_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
 from sfumato.errors import ConfigError
@@ -86,9 +86,7 @@ def canvas_nelbo(
         )
         logits_NV = model.logits(hidden_BTD.roll(batch.shift, dims=1)[open_BT.to(device)]).cpu()
         x0_N, xt_N, t_N = batch.tokens_BT[open_BT], tokens_BT[open_BT], t_BT[open_BT]
-        if process.mask_id is None:
-            logits_NV = loo_from_denoiser(logits_NV, xt_N, process.alpha(t_N))
-        total += float(nelbo(process, logits_NV, x0_N, xt_N, t_N).sum())
+        total += float(nelbo_of_denoiser(process, logits_NV, x0_N, xt_N, t_N).sum())
         count += x0_N.numel()
     name = "MDLM" if not process.has_uniform else ("GIDD" if process.mask_id is not None else "UDLM, leave-one-out")
     return Likelihood(

@@ -1,9 +1,10 @@
 """What a training step minimises: one pass over packed rows, however the model is meant to generate.
 
-Canvas positions carry DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted and clean, unweighted), the
-clean half an autoregressive cross-entropy. Without canvases the second term is all there is, which makes the
-autoregressive twin the same program on the same documents. A teacher adds a term: read autoregressively where a model
-is adapted, now or when its data were written; on the same canvas with less noise where it is distilled to fewer steps.
+Canvas positions carry DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted and clean, unweighted), or the
+bound on the likelihood that LLaDA and MDLM are trained by, the clean half an autoregressive cross-entropy. Without
+canvases the second term is all there is, which makes the autoregressive twin the same program on the same documents. A
+teacher adds a term: read autoregressively where a model is adapted, now or when its data were written; on the same
+canvas with less noise where it is distilled to fewer steps.
 """
 
 # B rows, T positions of a row, S positions that a teacher reads, N positions that are taught, K likeliest tokens,
@@ -23,7 +24,7 @@ from torch.nn import functional
 
 from sfumato.data.packing import IGNORED, PackedBatch, shift_right
 from sfumato.data.shards import Targets
-from sfumato.diffusion.loss import flat_cross_entropy
+from sfumato.diffusion.loss import flat_cross_entropy, nelbo_of_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
 from sfumato.errors import ConfigError
@@ -36,7 +37,11 @@ class ObjectiveConfig:
     """Terms of the loss and how canvases are corrupted."""
 
     canvas_weight: float = 1.0
-    """Weight of the cross-entropy on canvas positions."""
+    """Weight of the loss on canvas positions."""
+    canvas_loss: Literal["flat", "bound"] = "flat"
+    """What that is: "flat" is the cross-entropy of all positions alike; "bound" the integrand of the bound on the
+    negative log-likelihood under the noise: with masks, cross-entropy of what is masked over t (LLaDA, Nie et al. 2025,
+    arXiv 2502.09992); with random tokens, that of UDLM or GIDD. See `sfumato.diffusion.loss`."""
     ar_weight: float = 1.0
     """Weight of the next-token cross-entropy on the clean half of responses."""
     length_weight: float = 0.0
@@ -98,6 +103,11 @@ class ObjectiveConfig:
         ):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
+        for name, only in (("noised_only", False), ("unroll_from", 1.0), ("mask_until", 0.0)):
+            if self.canvas_loss == "bound" and getattr(self, name) != only:
+                raise ConfigError(f'{name} is {getattr(self, name)} and canvas_loss "bound"; allowed: {only}')
+        if self.canvas_loss == "bound" and self.t_min <= 0.0:
+            raise ConfigError(f't_min is {self.t_min} and canvas_loss "bound"; allowed: more than 0')
         if self.teacher_top < 1:
             raise ConfigError(f"teacher_top is {self.teacher_top}; allowed: 1 or more")
         if self.t_min >= self.t_max:
@@ -153,6 +163,23 @@ class Unroll:
         drawn_BT = torch.searchsorted(running_BTV, below_BT1, right=True)[..., 0].clamp_max(probs_BTV.shape[-1] - 1)
         canvas_BT = torch.where(self.taken_BT, drawn_BT, self.canvas_BT)
         return canvas_BT if self.before_BT is None else shift_right(canvas_BT, self.before_BT)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What canvases are weighed by, where their loss is a bound."""
+
+    process: Process
+    """The noise."""
+    noisy_BT: Tensor
+    """int64, the canvases as they stand, not shifted."""
+    t_BT: Tensor
+    """float32, noise levels."""
+
+    def sum(self, logits_NV: Tensor, targets_N: Tensor, on_canvas_BT: Tensor) -> Tensor:
+        """Of the canvas positions that are supervised, in nats."""
+        noisy_N, t_N = self.noisy_BT[on_canvas_BT], self.t_BT[on_canvas_BT]
+        return nelbo_of_denoiser(self.process, logits_NV, targets_N, noisy_N, t_N).sum()
 
 
 class Lesson(Protocol):
@@ -255,6 +282,8 @@ class TrainingBatch:
     """What that pass writes, if it writes."""
     lesson: Lesson | None = None
     """What a teacher says, if one is asked."""
+    bound: Bound | None = None
+    """What the loss of canvases is, if it is not flat."""
     accompanied: bool = False
     """True if some process has a first pass: then all of them do one, and a batch that has none reads zeros."""
 
@@ -402,6 +431,7 @@ def prepare(
         self_conditioned=self_conditioned,
         unroll=unroll,
         lesson=lesson,
+        bound=Bound(process, noisy_BT.to(device), t_BT.to(device)) if config.canvas_loss == "bound" else None,
     )
 
 
@@ -541,8 +571,12 @@ def losses(
     )
     canvas_NV = model.logits(_deciding(hidden_BTD, batch)[batch.on_canvas_BT])
     targets_N = batch.targets_BT[batch.on_canvas_BT]
+    if batch.bound is None:
+        of_canvases = flat_cross_entropy(canvas_NV, targets_N)[0]
+    else:
+        of_canvases = batch.bound.sum(canvas_NV, targets_N, batch.on_canvas_BT)
     terms = {
-        "canvas": flat_cross_entropy(canvas_NV, targets_N)[0],
+        "canvas": of_canvases,
         "ar": flat_cross_entropy(model.logits(hidden_BTD[batch.on_clean_BT]), batch.targets_BT[batch.on_clean_BT])[0],
     }
     if "sharpen" in weights:
