@@ -121,35 +121,32 @@ class DeltaSource:
         return taken | self._new
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
-        for name, tensor in self._base:
-            if name in self._taken:
-                own = self._read(name)
-                if own is not None:
-                    tensor = own if name in self._names else tensor.float() + own
-                yield name, tensor
-        for name in self._new:
-            own = self._read(name)
-            assert own is not None
-            yield name, own
+        with opened_tensors(self._path) as file:
+            for name, tensor in self._base:
+                if name in self._taken:
+                    own = self._read(file, name)
+                    if own is not None:
+                        tensor = own if name in self._names else tensor.float() + own
+                    yield name, tensor
+            for name in self._new:
+                own = self._read(file, name)
+                assert own is not None
+                yield name, own
 
     def _float_shape(self, shape: Sequence[int], name: str) -> torch.Size:
         """The shape of a tensor, of what is stored under a name."""
         packed = name.endswith(_LEVELS) and self._kept.bits == 4
         return torch.Size((*shape[:-1], 2 * shape[-1]) if packed else shape)
 
-    def _read(self, name: str) -> Tensor | None:
+    def _read(self, file: Any, name: str) -> Tensor | None:
         """What is stored under a name."""
         levels, scales = f"{name}{_LEVELS}", f"{name}{_SCALES}"
-        if levels not in self._names and name not in self._names:
-            return None
-        with opened_tensors(self._path) as file:
-            if levels not in self._names:
-                whole: Tensor = file.get_tensor(name)
-                return whole
+        if levels in self._names:
             stored = file.get_tensor(levels)
             weight = QuantizedWeight(self._float_shape(stored.shape, levels), self._kept, torch.float32)
             weight.levels, weight.scales = stored, file.get_tensor(scales)
-        return weight.dequantized()
+            return weight.dequantized()
+        return file.get_tensor(name) if name in self._names else None
 
 
 def _stored(name: str, tensor: Tensor, before: Tensor | None, kept: Quantization) -> dict[str, Tensor]:

@@ -383,6 +383,10 @@ class Run:
         _check_model(recipe)
         if recipe.adapt is not None:
             return _adapted(recipe, recipe.adapt), None
+        if recipe.lora is not None and not recipe.init_from:
+            raise ConfigError(
+                "[lora] corrects what a model was, and this one starts afresh; allowed: [adapt], or init_from"
+            )
         found = load_checkpoint(Path(recipe.init_from)) if recipe.init_from else None
         if recipe.model is None:
             assert found is not None
@@ -412,16 +416,15 @@ def outline(recipe: Recipe) -> Decoder:
     if recipe.adapt is not None:
         base, spec, _ = build(base_place(recipe.adapt.base))
         config = _adapted_config(recipe.adapt, base, spec)
-    elif recipe.model is not None and recipe.lora is None:
-        # Where it starts need not be there yet.
+    elif recipe.model is not None and (recipe.lora is None or not recipe.init_from):
+        # Where it starts need not be there yet; a shape alone is planned as if it had been trained before.
         config = recipe.model
     else:
         base = build(Path(recipe.init_from))[0]
         config = recipe.model or _of_ours(base, recipe.init_from).config
     with torch.device("meta"):
         model = Decoder(config)
-    if base is not None:
-        _correct(model, recipe, base.state_dict())
+    _correct(model, recipe, (model if base is None else base).state_dict())
     return model
 
 
@@ -431,10 +434,6 @@ def _check_model(recipe: Recipe) -> None:
         raise ConfigError("[adapt] says what the model is and where it starts; leave [model] and init_from out")
     if recipe.adapt is None and recipe.model is None and not recipe.init_from:
         raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
-    if recipe.lora is not None and recipe.adapt is None and not recipe.init_from:
-        raise ConfigError(
-            "[lora] corrects what a model was, and this one starts afresh; allowed: [adapt], or init_from"
-        )
 
 
 def _of_ours(model: Model, init_from: str) -> Decoder:
