@@ -189,7 +189,9 @@ def test_a_checkpoint_is_trained_further_as_it_reads(path: Path, tmp_path: Path)
     assert (found.spec, found.generation) == (first.spec, {"steps": 7})
     with pytest.raises(ConfigError, match=r"ar_share is 1.0 and prefix_attention is 'full'; allowed: 0"):
         Run(load_recipe(Recipe, tmp_path / "further.toml", start[:1]), tmp_path / "three")
-    other = Run(load_recipe(Recipe, tmp_path / "further.toml", [*start[:1], "generation_spec={}"]), tmp_path / "four")
+    with pytest.raises(ConfigError, match=r"length_weight is 0.1 and prefix_attention is 'full'; allowed: 0"):
+        Run(load_recipe(Recipe, tmp_path / "further.toml", [*start, "objective.length_weight=0.1"]), tmp_path / "four")
+    other = Run(load_recipe(Recipe, tmp_path / "further.toml", [*start[:1], "generation_spec={}"]), tmp_path / "five")
     assert other.spec == DEFAULT
 
 

@@ -248,6 +248,11 @@ class Run:
         self.shape = start.config
         self.spec = recipe.generation_spec or (DEFAULT if found is None else found.spec)
         recipe.packing.check_for(self.spec)
+        if recipe.objective.length_weight and self.spec.prefix_attention != "causal":
+            raise ConfigError(
+                f"objective.length_weight is {recipe.objective.length_weight} and prefix_attention is "
+                f"{self.spec.prefix_attention!r}; allowed: 0, as a length head reads text that is read causally"
+            )
         self.generation = recipe.generation or ({} if found is None else found.generation)
         in_spec, in_model = self.spec.self_conditioning, self.shape.self_conditioning
         if in_spec != in_model:
