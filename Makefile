@@ -45,6 +45,8 @@ bench: .venv/.ready-dev
 	$(BIN)/sfumato bench roofline smollm2-135m --json > $(BENCH)/roofline-smollm2-135m.jsonl
 	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --json --plot $(BENCH)/latency-smollm2-135m.png > $(BENCH)/latency-smollm2-135m.jsonl
 	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --quantize w8a8 --json --plot $(BENCH)/latency-smollm2-135m-w8a8.png > $(BENCH)/latency-smollm2-135m-w8a8.jsonl
+	for reuse in none settled block; do $(BIN)/sfumato bench latency smollm2-135m-full --canvas 128 --steps 32 --tokens 128 --repeats 3 \
+	  --set block_length=16 --set reuse=$$reuse --json || exit; done > $(BENCH)/reuse-smollm2-135m-full.jsonl
 	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
 	$(BIN)/sfumato bench join --json > $(BENCH)/join-smollm2-135m.jsonl
 	$(BIN)/sfumato bench variations --json > $(BENCH)/variations-smollm2-135m.jsonl
@@ -65,6 +67,7 @@ gpu-bench: .venv/.ready-dev
 	run gemma-latency-fp8 latency diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16,24 --repeats 3 --quantize fp8 && \
 	run llada-latency latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 && \
 	run llada-latency-fp8 latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 --quantize fp8 && \
+	run llada-latency-fp8-reuse latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 --quantize fp8 --set reuse=block && \
 	run gemma-throughput throughput diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16 --concurrency 1,4,16,64 --requests 64
 
 # What tests can show on an accelerator alone, and the kernels as they run there.
