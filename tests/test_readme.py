@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.engine.model import ASSETS
+from sfumato.models.places import ASSETS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -28,12 +28,12 @@ from sfumato.bench.throughput import throughput
 from sfumato.cli.app import app
 from sfumato.cli.bench import _llama_cpp
 from sfumato.data.tokenizer import Tokenizer
-from sfumato.engine.model import ASSETS
 from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.gemma import AttentionShape
 from sfumato.models.moe import MoEConfig
+from sfumato.models.places import ASSETS
 from sfumato.models.quantized import QUANTIZATIONS, QuantizedLinear, QuantizedWeight
 from sfumato.spec import GenerationSpec
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from sfumato.data.tokenizer import train_tokenizer
-from sfumato.engine.model import ASSETS
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.places import ASSETS
 from sfumato.models.tensors import WEIGHTS
 from sfumato.sampling.stopping import LearnedStop
 from sfumato.spec import GenerationSpec

@@ -24,7 +24,7 @@ def test_json(sfumato):
 
 
 def test_text_says_what_is_missing(sfumato, monkeypatch, tmp_path):
-    monkeypatch.setattr("sfumato.engine.model.ASSETS", tmp_path)
+    monkeypatch.setattr("sfumato.models.places.ASSETS", tmp_path)
     monkeypatch.setattr("sfumato.cli.doctor.EXTRAS", ("no_such_extra",))
     done = sfumato("doctor")
     assert done.exit_code == 0
@@ -33,7 +33,7 @@ def test_text_says_what_is_missing(sfumato, monkeypatch, tmp_path):
 
 
 def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):
-    monkeypatch.setattr("sfumato.engine.model.ASSETS", checkpoint.parent)
+    monkeypatch.setattr("sfumato.models.places.ASSETS", checkpoint.parent)
     models = json.loads(sfumato("doctor", "--json").stdout)["models"]
     size = sum(path.stat().st_size for path in checkpoint.iterdir())
     assert {"name": "small", "present": True, "size_bytes": size, "pulled": False} in models

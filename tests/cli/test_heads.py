@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import sfumato as package
-from sfumato.engine.model import ASSETS
+from sfumato.models.places import ASSETS
 
 RECIPE = """
 model = "tiny"

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from sfumato.engine.model import ASSETS
+from sfumato.models.places import ASSETS
 
 RECIPE = """
 [model]

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from sfumato.engine.model import ASSETS, load
+from sfumato.engine.model import load
 from sfumato.models import packaged
 from sfumato.models.delta import DELTA
 from sfumato.models.packaged import PACKAGED, Packaged, locate
+from sfumato.models.places import ASSETS
 
 TWIN = ASSETS / "tiny-twin"
 NAME = "smollm2-135m-instruct"

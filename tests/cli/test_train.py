@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from sfumato.engine.model import ASSETS
+from sfumato.models.places import ASSETS
 from sfumato.training.trainer import Trainer
 
 RECIPE = """

@@ -8,10 +8,10 @@ import pytest
 
 from sfumato.data.tasks import find_task, items
 from sfumato.data.tokenizer import Tokenizer
-from sfumato.engine.model import ASSETS
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
 from sfumato.evaluation.gaps import evaluate_gaps
+from sfumato.models.places import ASSETS
 from sfumato.sampling import SamplerConfig
 
 

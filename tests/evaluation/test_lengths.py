@@ -10,10 +10,10 @@ import pytest
 from sfumato.data.tasks import find_task, items
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.generator import Generator
-from sfumato.engine.model import ASSETS
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
 from sfumato.evaluation.lengths import evaluate_lengths
+from sfumato.models.places import ASSETS
 
 EDGES = (2, 16, 32, 64, 128)
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from sfumato.engine.model import ASSETS
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.delta import BASE, DELTA
+from sfumato.models.places import ASSETS
 from sfumato.spec import GenerationSpec
 
 TWIN = ASSETS / "tiny-twin"

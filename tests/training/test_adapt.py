@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from sfumato.config import load_recipe
-from sfumato.engine.model import ASSETS
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import load_checkpoint
 from sfumato.models.packaged import PACKAGED, locate
+from sfumato.models.places import ASSETS
 from sfumato.training.plan import count_parameters
 from sfumato.training.recipe import Recipe, Run, outline
 from sfumato.training.state import put

@@ -20,8 +20,8 @@ import torch
 from safetensors.torch import load_file
 
 from sfumato.config import load_recipe
-from sfumato.engine.model import ASSETS
 from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.places import ASSETS
 from sfumato.training.distributed import World, join_world
 from sfumato.training.recipe import Recipe, Run
 from sfumato.training.state import newest_state

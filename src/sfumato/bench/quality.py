@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.engine.model import find, load_parts
+from sfumato.engine.model import load_parts
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.checkpoint import Checkpoint
+from sfumato.models.places import find
 from sfumato.models.quantized import QUANTIZATIONS
 
 _WINDOW = 512

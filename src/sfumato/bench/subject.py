@@ -16,10 +16,11 @@ import torch
 from sfumato.bench.shapes import SHAPES, random_checkpoint
 from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.engine import Engine, EngineConfig
-from sfumato.engine.model import DTYPES, TextModel, find
+from sfumato.engine.model import DTYPES, TextModel
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.hardware import find_device
 from sfumato.models.checkpoint import Checkpoint, load_checkpoint
+from sfumato.models.places import find
 from sfumato.models.quantized import QUANTIZATIONS
 
 

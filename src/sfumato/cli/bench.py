@@ -331,7 +331,7 @@ def breakeven(
 def _llama_cpp(program: Path | None, gguf: str, prefix: int) -> tuple[str, float] | None:
     """Which llama.cpp is there, with its weights, and the seconds of one of its tokens; None if there is none."""
     from sfumato.bench.breakeven import llama_bench, llama_cpp, llama_cpp_is_installed
-    from sfumato.engine.model import find
+    from sfumato.models.places import find
 
     if program is None and not llama_cpp_is_installed():
         return None
@@ -385,8 +385,8 @@ def simulate(
 ) -> None:
     """What an answer would take on other hardware, from published peaks; nothing is run."""
     from sfumato.bench.simulate import predict
-    from sfumato.engine.model import find
     from sfumato.models.checkpoint import build
+    from sfumato.models.places import find
 
     built, spec, _ = build(find(model))
     found = (
@@ -489,7 +489,7 @@ def compare(
     from sfumato.bench.compare import Work
     from sfumato.bench.compare import compare as measure
     from sfumato.bench.shapes import write_gemma
-    from sfumato.engine.model import find
+    from sfumato.models.places import find
 
     if threads is not None:
         torch.set_num_threads(threads)

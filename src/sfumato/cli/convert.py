@@ -44,9 +44,10 @@ def convert(
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
-    from sfumato.engine.model import DTYPES, find, load_parts
+    from sfumato.engine.model import DTYPES, load_parts
     from sfumato.models.checkpoint import export_checkpoint, export_like, save_checkpoint
     from sfumato.models.decoder import Decoder
+    from sfumato.models.places import find
     from sfumato.sampling.stopping import LearnedStop
 
     if (directory / "config.json").exists():

@@ -38,9 +38,9 @@ def _model_report(name: str) -> dict[str, Any]:
 
     from sfumato.bench.roofline import in_integers, measure_machine, model_size, step_cost
     from sfumato.engine.kvcache import free_bytes
-    from sfumato.engine.model import find
     from sfumato.models.checkpoint import build
     from sfumato.models.integers import multiplies_integers
+    from sfumato.models.places import find
     from sfumato.models.quantize import weight_bytes
     from sfumato.models.quantized import QUANTIZATIONS
 
@@ -164,8 +164,8 @@ def _devices() -> list[dict[str, Any]]:
 
 
 def _models() -> list[dict[str, Any]]:
-    from sfumato.engine.model import ASSETS
     from sfumato.models.packaged import PACKAGED, present
+    from sfumato.models.places import ASSETS
 
     directories = sorted({ASSETS / "tiny", *(path.parent for path in ASSETS.glob("*/config.json"))})
     packaged = [(name, present(name)) for name in PACKAGED]

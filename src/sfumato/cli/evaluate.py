@@ -202,7 +202,8 @@ def _caps(steps: str | None) -> list[int | None]:
 
 
 def _load_twin(model: str, twin: str | None) -> TextModel | None:
-    from sfumato.engine.model import ASSETS, load
+    from sfumato.engine.model import load
+    from sfumato.models.places import ASSETS
 
     if twin is None:
         name = f"{model.rstrip('/')}-twin"

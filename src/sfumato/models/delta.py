@@ -18,7 +18,8 @@ from torch import Tensor
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.gguf import GGUFSource
-from sfumato.models.packaged import PACKAGED, locate
+from sfumato.models.packaged import PACKAGED
+from sfumato.models.places import find
 from sfumato.models.quantized import Bits, Quantization, QuantizedWeight
 from sfumato.models.tensors import SafetensorsSource, TensorSource, opened_tensors, read_json
 from sfumato.storage import sha256_of, write_atomically
@@ -29,12 +30,12 @@ _LEVELS, _SCALES = ".levels", ".scales"
 
 
 def base_place(name: str) -> Path:
-    """Where a base is: a name of `PACKAGED`, or a directory or GGUF file.
+    """Where a base is, by any name that `find` takes.
 
     Raises:
-        CheckpointError: see `locate`; also if it is a delta itself.
+        CheckpointError: see `find`; also if it is a delta itself.
     """
-    place = locate(name) if name in PACKAGED else Path(name)
+    place = find(name)
     if (place / DELTA).exists():
         base = base_of(place)["base"]
         raise CheckpointError(f"{place} is itself a delta, of {base}; allowed: a checkpoint with all of its weights")

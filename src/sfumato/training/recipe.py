@@ -28,6 +28,7 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.delta import base_place
 from sfumato.models.lora import add_lora
 from sfumato.models.model import Model
+from sfumato.models.places import find
 from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.distributed import World
@@ -72,7 +73,8 @@ class AdaptConfig:
     """An autoregressive checkpoint that learns to refine canvases."""
 
     base: str
-    """Its directory or GGUF file, or the name of one that comes in a package, such as smollm2-135m-instruct."""
+    """Its directory or GGUF file, a hub id, or the name of one that comes in a package, such as
+    smollm2-135m-instruct."""
     layers: int = 0
     """Its first so many layers alone, with its embeddings and its head, to try a recipe out; 0 takes all."""
     canvas_embedding: bool = True
@@ -159,8 +161,8 @@ class Recipe:
     evaluation: EvaluationConfig = EvaluationConfig()
     """Scores while training."""
     init_from: str = ""
-    """Checkpoint directory whose weights to start from; parts of the model that it lacks start fresh. Without a
-    [model] its shape is taken from there as well."""
+    """The checkpoint whose weights to start from: a name, a directory, a GGUF file or a hub id; parts of the model that
+    it lacks start fresh. Without a [model] its shape is taken from there as well."""
 
     def __post_init__(self) -> None:
         if self.generation_spec is not None:
@@ -367,11 +369,10 @@ class Run:
         given = Path(data.tokenizer) if data.tokenizer else own
         if data.tokenizer or (own / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
-        elif self.recipe.adapt is not None:
-            place = opened(base_place(self.recipe.adapt.base))
+        elif self.recipe.adapt is not None or self.recipe.model is None:
+            given = find(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
+            place = opened(given)
             tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
-        elif self.recipe.model is None:
-            tokenizer = Tokenizer.load(given := Path(self.recipe.init_from))
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size)
             tokenizer.save(own)
@@ -392,7 +393,7 @@ class Run:
             raise ConfigError(
                 "[lora] corrects what a model was, and this one starts afresh; allowed: [adapt], or init_from"
             )
-        found = load_checkpoint(Path(recipe.init_from)) if recipe.init_from else None
+        found = load_checkpoint(find(recipe.init_from)) if recipe.init_from else None
         if recipe.model is None:
             assert found is not None
             ours = _of_ours(found.model, recipe.init_from).requires_grad_(True)
@@ -425,7 +426,7 @@ def outline(recipe: Recipe) -> Decoder:
         # Where it starts need not be there yet; a shape alone is planned as if it had been trained before.
         config = recipe.model
     else:
-        base = build(Path(recipe.init_from))[0]
+        base = build(find(recipe.init_from))[0]
         config = recipe.model or _of_ours(base, recipe.init_from).config
     with torch.device("meta"):
         model = Decoder(config)
