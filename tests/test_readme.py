@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.config import load_recipe
 from sfumato.models.places import ASSETS
+from sfumato.training.recipe import Recipe
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -64,3 +66,9 @@ def test_python(code, directory):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("recipe", blocks("toml"))
+def test_recipe(recipe, tmp_path):
+    (tmp_path / "recipe.toml").write_text(recipe)
+    assert load_recipe(Recipe, tmp_path / "recipe.toml").init_from

@@ -115,6 +115,11 @@ def test_where_prefixes_are_read_in_blocks_the_end_of_a_prompt_stands_on_the_fir
 @pytest.mark.parametrize(
     ("spec", "config", "message"),
     [
+        (
+            GenerationSpec(canvas_length=1, logit_shift=True),
+            {"canvas_lengths": (4,)},
+            r"canvas_lengths is \[4\] and the model is autoregressive; allowed: \[\]",
+        ),
         (FULL, {"ar_share": 0.5}, "ar_share is 0.5 and prefix_attention is 'full'; allowed: 0"),
         (BLOCK, {"canvas_lengths": (4,)}, "ar_share is 1.0 and prefix_attention is 'block'; allowed: 0"),
         (BLOCK, {"ar_share": 0.0, "canvas_lengths": (4, 8)}, r"canvas_lengths is \[4, 8\] .* allowed: \[4\]"),

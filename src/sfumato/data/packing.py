@@ -113,6 +113,10 @@ class PackingConfig:
         Raises:
             ConfigError: if such a model is not trained that way.
         """
+        if spec.autoregressive and self.canvas_lengths:
+            raise ConfigError(
+                f"canvas_lengths is {list(self.canvas_lengths)} and the model is autoregressive; allowed: []"
+            )
         if spec.prefix_attention == "causal":
             return
         read = f"prefix_attention is {spec.prefix_attention!r}"
