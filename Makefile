@@ -45,7 +45,7 @@ bench: .venv/.ready-dev
 	$(BIN)/sfumato bench roofline smollm2-135m --json > $(BENCH)/roofline-smollm2-135m.jsonl
 	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --json --plot $(BENCH)/latency-smollm2-135m.png > $(BENCH)/latency-smollm2-135m.jsonl
 	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --quantize w8a8 --json --plot $(BENCH)/latency-smollm2-135m-w8a8.png > $(BENCH)/latency-smollm2-135m-w8a8.jsonl
-	for reuse in none settled block; do $(BIN)/sfumato bench latency smollm2-135m-full --canvas 128 --steps 32 --tokens 128 --repeats 3 \
+	for reuse in none settled block; do $(BIN)/sfumato bench latency smollm2-135m-full --quantize w8a8 --canvas 128 --steps 32 --tokens 128 --repeats 3 \
 	  --set block_length=16 --set reuse=$$reuse --json || exit; done > $(BENCH)/reuse-smollm2-135m-full.jsonl
 	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
 	$(BIN)/sfumato bench join --json > $(BENCH)/join-smollm2-135m.jsonl
