@@ -98,7 +98,8 @@ def joined(batches: list[TrainingBatch]) -> TrainingBatch:
         if name.endswith("_BT")
     }
     masks = [batch.attention.mask for batch in batches if batch.attention.mask is not None]
-    return TrainingBatch(**columns, attention=AttentionSpec(mask=torch.cat(masks)), self_conditioned=False)
+    attention = AttentionSpec(mask=torch.cat(masks))
+    return TrainingBatch(**columns, attention=attention, shift=batches[0].shift, self_conditioned=False)
 
 
 def test_two_half_batches_are_one_batch_of_both(make_trainer: Make, tmp_path: Path):
