@@ -141,7 +141,7 @@ def throughput(
             "p95": lambda row: f"{row['first_commit_p95_s'] * 1000:.0f} ms",
             "whole p50": lambda row: f"{row['total_p50_s'] * 1000:.0f} ms",
             "p95 ": lambda row: f"{row['total_p95_s'] * 1000:.0f} ms",
-            "positions/forward": lambda row: f"{row['positions_per_forward']:.0f}",
+            "positions a forward": lambda row: f"{row['positions_per_forward']:.0f}",
         }
         _table(f"{model}: {requests} requests of {tokens} tokens", rows, columns)
     if plot is not None:

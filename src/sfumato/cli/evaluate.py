@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", "GapScore", "LengthScore")
 
-_PIPE_WIDTH = 200
-"""Columns of a table that goes to no terminal, which has no width."""
+_PIPE_WIDTH, _NARROW = 200, 100
+"""Columns of a table that goes to no terminal, which has no width; and below which a terminal is narrow."""
 
 
 def evaluate(
@@ -231,13 +231,13 @@ def _print_json(scores: Sequence[TaskScore | GapScore | LengthScore]) -> None:
 def _print_table(scores: Sequence[TaskScore]) -> None:
     has_answers = any(score.revised is not None for score in scores)
     has_twin = any(score.twin is not None for score in scores)
-    headings = ["n", "cap", "right", "steps", "forwards", "positions"]
+    headings = ["n", "cap", "right", "steps", "forwards"]
     headings += ["revised", "wrong→right", "right→wrong"] if has_answers else []
     headings += ["twin", "twin last"] if has_twin else []
     rows = []
     for score in scores:
         cells = [str(score.n), str(score.steps), f"{score.score:.1%}", f"{score.mean_steps:.1f}"]
-        cells += [f"{score.mean_forward_passes:.1f}", f"{score.mean_positions:,.0f}"]
+        cells.append(f"{score.mean_forward_passes:.1f}")
         if has_answers:
             counts = (score.revised, score.wrong_to_right, score.right_to_wrong)
             cells += ["-" if count is None else str(count) for count in counts]
@@ -257,10 +257,13 @@ def _print(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    narrow = console.width < _NARROW
+    table = Table(box=None, pad_edge=False, collapse_padding=narrow, header_style="bold")
     table.add_column("task", no_wrap=True)
     for heading in headings:
-        table.add_column(heading, justify="right")
+        # In a narrow terminal a heading stands in two lines, and nothing is cut off.
+        table.add_column(heading.replace("→", "→\n").replace(" ", "\n") if narrow else heading, justify="right")
     for score, cells in zip(tasks_of, rows, strict=True):
         table.add_row(score.task, *cells)
-    Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
+    console.print(table)
