@@ -76,17 +76,15 @@ _AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_p
 _FULL = GenerationSpec(noise="mask", mask_id=0, canvas_length=256, prefix_attention="full")
 
 
-# What is accepted does not depend on weights that say nothing.
+# Of those that are read in full, as LLaDA decides them: what is accepted does not depend on weights that say nothing.
 _EVENLY: dict[str, Any] = {"name": "confidence", "block_length": 32}
 
 
-def _decoder(
-    sizes: dict[str, Any], spec: GenerationSpec, changes: dict[str, Any], generation: dict[str, Any] | None = None
-) -> Checkpoint:
+def _decoder(sizes: dict[str, Any], spec: GenerationSpec, changes: dict[str, Any]) -> Checkpoint:
     marks = {"canvas_embedding": not spec.autoregressive, "self_conditioning": spec.self_conditioning}
     model = Decoder(DecoderConfig(**sizes | marks | changes))
     model.initialize(0)
-    return Checkpoint(model.eval(), spec, generation or {})
+    return Checkpoint(model.eval(), spec, {})
 
 
 # From its published config.
@@ -155,7 +153,6 @@ def _drawn(
     dtype: torch.dtype,
     device: str,
     quantization: Quantization | None = None,
-    generation: dict[str, Any] | None = None,
 ) -> Checkpoint:
     """A model whose weights are drawn where they are to be, in their own type, or few bits: no second copy is made of
     them, and none of all in many bits."""
@@ -177,7 +174,7 @@ def _drawn(
         for name, buffer in module._buffers.items():
             if buffer is not None and buffer.is_meta:
                 module._buffers[name] = torch.ones(buffer.shape, dtype=dtype, device=device)
-    return Checkpoint(model.to(device).eval(), spec, generation or {})
+    return Checkpoint(model.to(device).eval(), spec, {})
 
 
 def _gemma(changes: dict[str, Any]) -> Checkpoint:
@@ -189,24 +186,22 @@ def _gemma(changes: dict[str, Any]) -> Checkpoint:
 _SHAPES: dict[str, Callable[[dict[str, Any]], Checkpoint]] = {
     "smollm2-135m": lambda changes: _decoder(_SMOLLM2, _CANVAS, changes),
     "smollm2-135m-ar": lambda changes: _decoder(_SMOLLM2, _AUTOREGRESSIVE, changes),
-    "smollm2-135m-full": lambda changes: _decoder(_SMOLLM2, _FULL, changes, _EVENLY),
+    "smollm2-135m-full": lambda changes: _decoder(_SMOLLM2, _FULL, changes),
     "gemma-6-layers": _gemma,
 }
-_LARGE: dict[str, tuple[Callable[[dict[str, Any]], Model], GenerationSpec, dict[str, Any]]] = {
+_LARGE: dict[str, tuple[Callable[[dict[str, Any]], Model], GenerationSpec]] = {
     "wide": (
         lambda changes: Decoder(
             DecoderConfig(**{**_WIDE, "canvas_embedding": True, "self_conditioning": True, **changes})
         ),
         _CANVAS,
-        {},
     ),
     "diffusion-gemma-26b": (
         lambda changes: Gemma(GemmaConfig(**{**_DIFFUSION_GEMMA, **changes})),
         _GEMMA_SPEC,
-        {},
     ),
-    "llada2-mini": (lambda changes: Decoder(DecoderConfig(**{**_LLADA2_MINI, **changes})), _LLADA2_SPEC, {}),
-    "llada-8b": (lambda changes: Decoder(DecoderConfig(**{**_LLADA, **changes})), _LLADA_SPEC, _EVENLY),
+    "llada2-mini": (lambda changes: Decoder(DecoderConfig(**{**_LLADA2_MINI, **changes})), _LLADA2_SPEC),
+    "llada-8b": (lambda changes: Decoder(DecoderConfig(**{**_LLADA, **changes})), _LLADA_SPEC),
 }
 SHAPES = (*_SHAPES, *_LARGE)
 
@@ -232,13 +227,15 @@ def random_checkpoint(
         ConfigError: if the shape is not known, or transformers is not installed where it is needed.
     """
     if shape in _LARGE:
-        build, spec, generation = _LARGE[shape]
-        checkpoint = _drawn(lambda: build(changes), spec, dtype, device, quantization, generation)
+        build, spec = _LARGE[shape]
+        checkpoint = _drawn(lambda: build(changes), spec, dtype, device, quantization)
     elif shape in _SHAPES:
         checkpoint = _SHAPES[shape](changes)
         checkpoint.model.to(device, dtype)
     else:
         raise ConfigError(unknown("shape", shape, SHAPES))
+    if checkpoint.spec.prefix_attention == "full":
+        checkpoint.generation.update(_EVENLY)
     if quantization is None:
         finish(checkpoint.model, None)
     else:

@@ -37,7 +37,7 @@ def _model_report(name: str) -> dict[str, Any]:
     import torch
 
     from sfumato.bench.roofline import in_integers, measure_machine, model_size, step_cost
-    from sfumato.engine.kvcache import free_bytes
+    from sfumato.machine import free_memory
     from sfumato.models.checkpoint import build
     from sfumato.models.integers import multiplies_integers
     from sfumato.models.places import find
@@ -68,7 +68,7 @@ def _model_report(name: str) -> dict[str, Any]:
         },
         # Tokens, draft and flags of a position are a few dozen bytes beside the soft embedding.
         "canvas_bytes": {"float32": spec.canvas_length * ((4 * width if spec.self_conditioning else 0) + 40)},
-        "memory_bytes": free_bytes(),
+        "memory_bytes": free_memory(),
         "machine": {"operations_per_s": machine.operations_per_s, "bytes_per_s": machine.bytes_per_s},
         "step": {
             "canvas": CANVAS,

@@ -10,7 +10,7 @@ of all that is before it.
 A batch depends only on (source, seed, step), so a run resumes by knowing its step.
 """
 
-# B rows, T positions of a row
+# B rows, T positions of a row, D model
 
 from __future__ import annotations
 
@@ -261,6 +261,11 @@ class Reads(NamedTuple):
 def shift_right(tokens_BT: Tensor, before_BT: Tensor) -> Tensor:
     """Each token one position to the right, behind the token that `PackedBatch.before_BT` has for a canvas's first."""
     return torch.where(before_BT >= 0, before_BT, tokens_BT.roll(1, dims=1))
+
+
+def deciding(hidden_BTD: Tensor, shift: int) -> Tensor:
+    """At each position of a canvas, the hidden state that predicts its token, by `PackedBatch.shift`."""
+    return hidden_BTD.roll(shift, dims=1) if shift else hidden_BTD
 
 
 @dataclass

@@ -140,6 +140,15 @@ class Tokenizer:
         return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids)
 
     @classmethod
+    def of(cls, place: Path | GGUFFile) -> Tokenizer:
+        """Read that of a checkpoint: a directory's, or a GGUF file's.
+
+        Raises:
+            CheckpointError: see `load` and `from_gguf`.
+        """
+        return cls.from_gguf(place) if isinstance(place, GGUFFile) else cls.load(place)
+
+    @classmethod
     def from_gguf(cls, file: GGUFFile) -> Tokenizer:
         """Read the tokenizer of a GGUF file: byte-level BPE, with the splits that llama.cpp knows by name.
 

@@ -270,8 +270,8 @@ class KVCache:
         return count > 0 and self._free[first + count - 1] - self._free[first] == count - 1
 
 
-def free_bytes(device: torch.device | str = "cpu") -> int:
+def free_bytes(device: torch.device) -> int:
     """Bytes of a device's memory that are free for use."""
-    if torch.device(device).type == "cuda":
+    if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return free_memory()

@@ -22,7 +22,7 @@ from sfumato.engine.request import Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import Rewriting
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CheckpointError, ConfigError, RequestError, unknown
-from sfumato.gguf_file import GGUFFile, opened
+from sfumato.gguf_file import opened
 from sfumato.hardware import find_device
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint
 from sfumato.models.model import Model
@@ -99,7 +99,7 @@ def load_parts(
     place = opened(path)
     # What cannot be run is refused before anything large is read.
     build(place)
-    tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
+    tokenizer = Tokenizer.of(place)
     if quantization is not None and quantization.arithmetic == "int8":
         quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
     return load_checkpoint(place, dtype=dtype, quantization=quantization, device=device), tokenizer

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from sfumato.data.packing import IGNORED, PackingConfig, Source, pack
+from sfumato.data.packing import IGNORED, PackingConfig, Source, deciding, pack
 from sfumato.diffusion.loss import flat_cross_entropy, nelbo_of_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.diffusion.schedule import sample_t
@@ -84,7 +84,7 @@ def canvas_nelbo(
             canvas_RQ=canvas_BT.to(device),
             given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
         )
-        logits_NV = model.logits(hidden_BTD.roll(batch.shift, dims=1)[open_BT.to(device)]).cpu()
+        logits_NV = model.logits(deciding(hidden_BTD, batch.shift)[open_BT.to(device)]).cpu()
         x0_N, xt_N, t_N = batch.tokens_BT[open_BT], tokens_BT[open_BT], t_BT[open_BT]
         total += float(nelbo_of_denoiser(process, logits_NV, x0_N, xt_N, t_N).sum())
         count += x0_N.numel()

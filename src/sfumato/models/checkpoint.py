@@ -134,12 +134,10 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
     if not (base / "config.json").is_file():
         raise CheckpointError(f"{base} holds no config.json; allowed: the directory of a checkpoint")
     model, spec, kind = build(base)
-    own, theirs = checkpoint.model.state_dict(), model.state_dict()
-    problems = [
-        *_listing("missing", theirs.keys() - own.keys()),
-        *_listing("unexpected", own.keys() - theirs.keys()),
-        *_listing("misshapen", (name for name in own.keys() & theirs.keys() if own[name].shape != theirs[name].shape)),
-    ]
+    own, theirs = (
+        {name: tuple(tensor.shape) for name, tensor in one.state_dict().items()} for one in (checkpoint.model, model)
+    )
+    problems = _misfits(own, theirs, own.keys() - theirs.keys())
     if problems:
         raise CheckpointError(f"the model is not laid out as {base} is: {'; '.join(problems)}")
     # A canvas of another length is one that is asked for, but for blocks, which are as long as the config says.
@@ -240,18 +238,7 @@ def fill(
     empty, found = model.state_dict(), source.shapes()
     expected = {name: stored_shape(empty, parts) for name, parts in layout.items()}
     unexpected = found.keys() - expected.keys() - optional
-    problems = [
-        *_listing("missing", expected.keys() - found.keys()),
-        *_listing("unexpected", (name for name in unexpected if not name.startswith(family.ignored))),
-        *_listing(
-            "misshapen",
-            (
-                f"{name} {list(found[name])}, not {list(expected[name])}"
-                for name in expected.keys() & found.keys()
-                if tuple(found[name]) != expected[name]
-            ),
-        ),
-    ]
+    problems = _misfits(found, expected, (name for name in unexpected if not name.startswith(family.ignored)))
     if problems:
         raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
     few_bits = quantizable(model, quantization) if quantization else set()
@@ -299,6 +286,22 @@ def _put(model: Model, name: str, weight: Tensor) -> None:
         module._parameters[own] = nn.Parameter(weight, requires_grad=trained is not None and trained.requires_grad)
     else:
         module._buffers[own] = weight
+
+
+def _misfits(
+    found: Mapping[str, tuple[int, ...]], expected: Mapping[str, tuple[int, ...]], unexpected: Iterable[str]
+) -> list[str]:
+    """What is wrong with some tensors, by their shapes, and with those that are too many."""
+    misshapen = (
+        f"{name} {list(found[name])}, not {list(expected[name])}"
+        for name in expected.keys() & found.keys()
+        if tuple(found[name]) != expected[name]
+    )
+    return [
+        *_listing("missing", expected.keys() - found.keys()),
+        *_listing("unexpected", unexpected),
+        *_listing("misshapen", misshapen),
+    ]
 
 
 def _listing(kind: str, names: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.data.packing import IGNORED, PackedBatch, shift_right
+from sfumato.data.packing import IGNORED, PackedBatch, deciding, shift_right
 from sfumato.data.shards import Targets
 from sfumato.diffusion.loss import flat_cross_entropy, nelbo_of_denoiser
 from sfumato.diffusion.process import Process
@@ -557,7 +557,7 @@ def losses(
                 batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None, **marks
             )
             if reads:
-                probs_BTV = model.logits(_deciding(hidden_BTD, batch)).softmax(-1)
+                probs_BTV = model.logits(deciding(hidden_BTD, batch.shift)).softmax(-1)
             if model.config.self_conditioning:
                 soft_BTD = torch.zeros_like(hidden_BTD)
                 if reads:
@@ -569,7 +569,7 @@ def losses(
     hidden_BTD = forward(
         tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD, **marks
     )
-    canvas_NV = model.logits(_deciding(hidden_BTD, batch)[batch.on_canvas_BT])
+    canvas_NV = model.logits(deciding(hidden_BTD, batch.shift)[batch.on_canvas_BT])
     targets_N = batch.targets_BT[batch.on_canvas_BT]
     if batch.bound is None:
         of_canvases = flat_cross_entropy(canvas_NV, targets_N)[0]
@@ -592,11 +592,6 @@ def losses(
         bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
         terms["length"] = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")
     return terms
-
-
-def _deciding(hidden_BTD: Tensor, batch: TrainingBatch) -> Tensor:
-    """At each position of a canvas, the hidden state that predicts its token."""
-    return hidden_BTD.roll(batch.shift, dims=1) if batch.shift else hidden_BTD
 
 
 def right_entropy(logits_NV: Tensor, targets_N: Tensor) -> Tensor:

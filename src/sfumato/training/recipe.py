@@ -21,7 +21,7 @@ from sfumato.data.tasks import draw, find_task
 from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError, SfumatoError
-from sfumato.gguf_file import GGUFFile, opened
+from sfumato.gguf_file import opened
 from sfumato.hardware import GPUS
 from sfumato.models.checkpoint import Checkpoint, build, load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -371,8 +371,7 @@ class Run:
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.model is None:
             given = find(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
-            place = opened(given)
-            tokenizer = Tokenizer.from_gguf(place) if isinstance(place, GGUFFile) else Tokenizer.load(place)
+            tokenizer = Tokenizer.of(opened(given))
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size)
             tokenizer.save(own)
