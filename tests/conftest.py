@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
 
 # They print the matrix: pytest finds them here, also where others run the tests.
 from matrix import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401
-from sfumato.data.tokenizer import Tokenizer, train_tokenizer
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.text.tokenizer import Tokenizer
+from sfumato.text.training import train_tokenizer
+
+# No time limit on a shared machine, no files, the same examples every run.
+settings.register_profile("sfumato", deadline=None, database=None, derandomize=True)
+settings.load_profile("sfumato")
 
 # A shell that starts tests in the background has them ignore Ctrl-C, and so would every program that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What is kept between starts is not to come from a user's, nor to be left there.
+_CACHE = tempfile.TemporaryDirectory()
+os.environ["SFUMATO_CACHE"] = _CACHE.name
 
 # Where there is no GPU its kernels are interpreted; read when Triton is imported.
 if not torch.cuda.is_available():
@@ -29,6 +40,13 @@ if (num_workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     num_threads = max(torch.get_num_threads() // num_workers, 1)
     os.environ["OMP_NUM_THREADS"] = str(num_threads)
     torch.set_num_threads(num_threads)
+
+
+@pytest.fixture(autouse=True)
+def _time_to_compile(monkeypatch: pytest.MonkeyPatch):
+    """What a request asks for is refused by its states, not by how busy the machine is."""
+    monkeypatch.setattr("sfumato.constraints.dfa.MAX_SECONDS", 600.0)
+
 
 # Every switch of the decoder that changes what its layers compute.
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -97,7 +97,7 @@ def test_the_last_override_counts(tmp_path: Path):
         ("steps = 3\n[inner]\nmask_id = 'x'", (), "inner.mask_id is 'x'; allowed: a int"),
         ("steps = ", (), "is not a TOML file"),
         ("steps = 3", ("steps",), "override 'steps' has no '='; write key=value"),
-        ("steps = 3", ("steps.more=1",), "override 'steps.more=1': steps is not a table"),
+        ("steps = 3", ("steps.more=1",), "override of steps.more: steps is not a table"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str, overrides: tuple[str, ...], message: str):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
+import stat
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,26 @@ def test_the_content_is_on_disk_before_the_name(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(os, "fsync", sync)
     write_atomically(path, b"newer")
     assert seen == [(b"old", 5)]
+
+
+def test_mode_owner_and_attributes_stay(tmp_path: Path):
+    path = tmp_path / "script.sh"
+    path.write_bytes(b"old")
+    path.chmod(0o755)
+    os.utime(path, (1000, 2000))
+    other = 4321 if os.geteuid() == 0 else os.geteuid()
+    os.chown(path, other, other if os.geteuid() == 0 else -1)
+    path.chmod(0o4755)
+    with contextlib.suppress(OSError):
+        os.setxattr(path, "user.note", b"kept")
+    attributes = {name: os.getxattr(path, name) for name in os.listxattr(path)}
+    write_atomically(path, b"new")
+    status = path.stat()
+    assert stat.S_IMODE(status.st_mode) == 0o4755
+    assert status.st_uid == other
+    assert status.st_atime == 1000
+    assert status.st_mtime > 2000
+    assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
 
 
 @pytest.mark.parametrize("moment", ["write", "fsync", "rename"])

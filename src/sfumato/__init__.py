@@ -3,18 +3,14 @@
 The public names load when they are first used, so that `import sfumato` costs nothing and pulls in no torch.
 """
 
+# ruff: noqa: F403, F405
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+# As type checkers know it, without the import: the first line of a command has to run as soon as it can.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sfumato.engine.async_engine import AsyncEngine
-    from sfumato.engine.engine import Engine, EngineConfig
-    from sfumato.engine.model import TextModel, load
-    from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
-    from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError
-    from sfumato.sampling.settings import SamplerConfig
+    from sfumato.api import *
+    from sfumato.runs import TrainResult, train
 
     __version__: str
 
@@ -25,50 +21,44 @@ __all__ = [
     "CheckpointError",
     "Committed",
     "ConfigError",
+    "EditOptions",
     "Engine",
     "EngineConfig",
     "Event",
     "Finished",
+    "GenerateOptions",
+    "InfillOptions",
     "Reopened",
     "Request",
     "RequestError",
     "Result",
+    "Sampler",
     "SamplerConfig",
+    "SamplerOptions",
     "SfumatoError",
+    "TextConstraint",
     "TextModel",
+    "TrainResult",
+    "Turn",
     "Usage",
     "__version__",
     "load",
+    "train",
 ]
 
-_MODULES = {
-    "sfumato.engine.async_engine": ("AsyncEngine",),
-    "sfumato.engine.engine": ("Engine", "EngineConfig"),
-    "sfumato.engine.model": ("TextModel", "load"),
-    "sfumato.engine.request": (
-        "CanvasChanged",
-        "Committed",
-        "Event",
-        "Finished",
-        "Reopened",
-        "Request",
-        "Result",
-        "Usage",
-    ),
-    "sfumato.errors": ("CapacityError", "CheckpointError", "ConfigError", "RequestError", "SfumatoError"),
-    "sfumato.sampling.settings": ("SamplerConfig",),
-}
 
-
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("sfumato")
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(importlib.import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    # Errors cost nothing; all else imports torch.
+    module = "errors" if name.endswith("Error") else "runs" if name in ("TrainResult", "train") else "api"
+    return getattr(importlib.import_module(f"sfumato.{module}"), name)
 
 
 def __dir__() -> list[str]:

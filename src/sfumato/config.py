@@ -6,6 +6,7 @@ a misspelt key is an error that names the nearest one instead of a setting silen
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import tomllib
 import types
@@ -19,28 +20,40 @@ from sfumato.errors import ConfigError, unknown
 Config = TypeVar("Config")
 
 
-def load_recipe(cls: type[Config], path: Path, overrides: Sequence[str] = ()) -> Config:
+def load_recipe(
+    cls: type[Config], recipe: Path | Mapping[str, object], overrides: Sequence[str] | Mapping[str, object] = ()
+) -> Config:
     """Read a TOML file into `cls`.
 
     Args:
         cls: a dataclass; nested tables are nested dataclasses.
-        path: the recipe.
-        overrides: `table.key=value` settings, value in TOML syntax (a bare word is taken as a string).
+        recipe: the file, or its tables.
+        overrides: `table.key=value` settings, value in TOML syntax (a bare word is taken as a string); or values by
+            dotted key.
 
     Raises:
         ConfigError: if the file cannot be read or is not TOML, or a key or value is not what `cls` allows.
     """
+    table = copy.deepcopy(dict(recipe)) if isinstance(recipe, Mapping) else _read_table(recipe)
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides is {overrides!r}; allowed: a list of them")
+    for override in overrides:
+        if isinstance(overrides, Mapping):
+            _put(table, override, overrides[override])
+        else:
+            _apply(table, override)
+    return from_table(cls, table)
+
+
+def _read_table(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml") from None
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} is not a TOML file: {error}") from None
-    for override in overrides:
-        _apply(table, override)
-    return from_table(cls, table)
 
 
 def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Config:
@@ -139,9 +152,13 @@ def _apply(table: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-    *parents, key = path.strip().split(".")
+    _put(table, path.strip(), value)
+
+
+def _put(table: dict[str, Any], path: str, value: Any) -> None:
+    *parents, key = path.split(".")
     for parent in parents:
         table = table.setdefault(parent, {})
         if not isinstance(table, dict):
-            raise ConfigError(f"override {override!r}: {parent} is not a table")
+            raise ConfigError(f"override of {path}: {parent} is not a table")
     table[key] = value

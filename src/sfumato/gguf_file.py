@@ -1,9 +1,17 @@
-"""GGUF files: the metadata and tensors of llama.cpp's format, read with the `gguf` package."""
+"""GGUF files: the metadata and tensors of llama.cpp's format. The `gguf` package dequantizes tensors; the header, with
+the hundred thousand strings of a vocabulary, is read here, as the package takes seconds for it.
+
+Source: the GGUF specification, github.com/ggml-org/ggml, docs/gguf.md, versions 2 and 3.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import math
+import mmap
+import struct
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +20,66 @@ import numpy
 from sfumato.errors import CheckpointError
 
 SUFFIX = ".gguf"
+# Types of metadata: numbers by the letters of `struct`, and those that are none.
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+
+
+def has_gguf() -> bool:
+    """Whether the package is installed that GGUF files need."""
+    return importlib.util.find_spec("gguf") is not None
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """Where a tensor is."""
+
+    shape: tuple[int, ...]
+    """Outermost dimension first."""
+    kind: int
+    """Its type, as the format numbers them."""
+    offset: int
+    """Bytes from the start of the data."""
+
+
+class _Header:
+    """Reads numbers and strings one after the other.
+
+    Args:
+        content: of the file.
+    """
+
+    def __init__(self, content: mmap.mmap) -> None:
+        self._content = content
+        self.position = 0
+
+    def numbers(self, letter: str, count: int = 1) -> tuple[Any, ...]:
+        layout = f"<{count}{letter}"
+        values = struct.unpack_from(layout, self._content, self.position)
+        self.position += struct.calcsize(layout)
+        return values
+
+    def string(self) -> str:
+        start = self.position + 8
+        self.position = start + int.from_bytes(self._content[self.position : start], "little")
+        if self.position > len(self._content):
+            raise ValueError("a string goes on past the end")
+        return str(self._content[start : self.position], "utf-8")
+
+    def value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self.string()
+        if kind != _ARRAY:
+            return self.numbers(_NUMBERS[kind])[0]
+        [kind], [count] = self.numbers("I"), self.numbers("Q")
+        if kind in _NUMBERS:
+            return list(self.numbers(_NUMBERS[kind], count))
+        return [self.value(kind) for _ in range(count)]
+
+    def tensor(self) -> tuple[str, _Tensor]:
+        name, [num_sides] = self.string(), self.numbers("I")
+        shape = self.numbers("Q", num_sides)[::-1]
+        return name, _Tensor(shape, *self.numbers("I"), *self.numbers("Q"))
 
 
 class GGUFFile:
@@ -25,21 +93,27 @@ class GGUFFile:
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            import gguf
-        except ImportError:
-            raise CheckpointError(f"{path} needs the gguf package: pip install 'sfumato[gguf]'") from None
+        if not has_gguf():
+            raise CheckpointError(f"{path} needs the gguf package: pip install gguf")
         self.path = path
         try:
-            self._reader = gguf.GGUFReader(path)
-        except (OSError, ValueError, IndexError, KeyError) as error:
+            with path.open("rb") as file:
+                self._content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            header = _Header(self._content)
+            [magic], [version] = header.numbers("s", 4), header.numbers("I")
+            if magic != b"GGUF" or version not in (2, 3):
+                raise ValueError(f"it starts with {magic!r}, version {version}; allowed: b'GGUF', version 2 or 3")
+            num_tensors, num_keys = header.numbers("Q", 2)
+            self.metadata: dict[str, Any] = {}
+            """Every key with its plain value."""
+            for _ in range(num_keys):
+                key = header.string()
+                self.metadata[key] = header.value(*header.numbers("I"))
+            self._tensors = dict(header.tensor() for _ in range(num_tensors))
+        except (OSError, ValueError, KeyError, struct.error) as error:
             raise CheckpointError(f"cannot read {path}: {error}; is the file a complete GGUF file?") from None
-        self._dequantize = gguf.dequantize
-
-    @cached_property
-    def metadata(self) -> dict[str, Any]:
-        """Every key with its plain value."""
-        return {name: field.contents() for name, field in self._reader.fields.items()}
+        alignment = self.metadata.get("general.alignment", 32)
+        self._start = -(-header.position // alignment) * alignment
 
     def get(self, key: str) -> Any:
         """The value of a key.
@@ -47,27 +121,32 @@ class GGUFFile:
         Raises:
             CheckpointError: if the file has no such key.
         """
-        if key not in self._reader.fields:
+        if key not in self.metadata:
             raise CheckpointError(f"{self.path} has no {key}")
-        return self._reader.fields[key].contents()
+        return self.metadata[key]
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of every tensor, outermost dimension first."""
-        return {tensor.name: tuple(int(size) for size in reversed(tensor.shape)) for tensor in self._reader.tensors}
+        return {name: tensor.shape for name, tensor in self._tensors.items()}
 
     def tensors(self) -> Iterator[tuple[str, numpy.ndarray[Any, Any]]]:
         """Every tensor, dequantized to float32.
 
         Raises:
-            CheckpointError: if one is stored in a way that the package cannot dequantize.
+            CheckpointError: if one is stored in a way that the package cannot dequantize, or the file ends before.
         """
-        for tensor in self._reader.tensors:
-            shape = tuple(int(size) for size in reversed(tensor.shape))
+        from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
+
+        for name, tensor in self._tensors.items():
             try:
-                values = self._dequantize(tensor.data, tensor.tensor_type)
-            except NotImplementedError as error:
-                raise CheckpointError(f"{self.path}: {tensor.name} is {tensor.tensor_type.name}: {error}") from None
-            yield tensor.name, values.astype(numpy.float32, copy=False).reshape(shape)
+                kind = GGMLQuantizationType(tensor.kind)
+                block, block_bytes = GGML_QUANT_SIZES[kind]
+                num_bytes = math.prod(tensor.shape) // block * block_bytes
+                data = numpy.frombuffer(self._content, numpy.uint8, num_bytes, self._start + tensor.offset)
+                values = dequantize(data.reshape(*tensor.shape[:-1], -1), kind)
+            except (NotImplementedError, ValueError) as error:
+                raise CheckpointError(f"cannot read {name} of {self.path}: {error}") from None
+            yield name, values.astype(numpy.float32, copy=False).reshape(tensor.shape)
 
 
 def opened(place: Path | GGUFFile) -> Path | GGUFFile:

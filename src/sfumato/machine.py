@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,24 @@ def usable_cores(root: Path = _ROOT) -> int:
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     shares = [math.ceil(share) for folder in _groups("cpu", root) if (share := _cores_of(folder)) is not None]
     return max(1, min([bound, *shares]))
+
+
+def cpu_name() -> str:
+    """What the CPU calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def num_preemptions() -> int:
+    """How often this process had to leave a core to another one so far; 0 where the system does not count."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def free_memory(root: Path = _ROOT) -> int:

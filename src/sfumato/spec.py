@@ -66,9 +66,16 @@ class GenerationSpec:
         return self.canvas_length == 1
 
     @property
-    def block(self) -> int:
-        """Positions of the prefix that read each other; 1 is causal."""
-        return self.canvas_length if self.prefix_attention == "block" else 1
+    def read_fields(self) -> tuple[str, ...]:
+        """The fields that say how weights are read. A canvas of another length can be asked for, but for blocks."""
+        fields = ("noise", "mask_id", "prefix_attention", "logit_shift", "self_conditioning")
+        return (*fields, "canvas_length") if self.prefix_attention == "block" else fields
+
+    def describe(self) -> str:
+        """In words, for people."""
+        if self.autoregressive:
+            return "autoregressive"
+        return f"{self.noise} noise, canvas {self.canvas_length}, prefix attention {self.prefix_attention}"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, for config.json."""

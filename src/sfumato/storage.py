@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from sfumato.errors import CheckpointError
+from sfumato.interrupts import uninterrupted
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file, or leave it as it was.
+    """Replace a file, or leave it as it was. Mode, owner and extended attributes of a previous file stay.
 
     Args:
         path: the file; its directory is made if need be.
@@ -22,16 +24,28 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     temporary = path.with_name(path.name + ".partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with uninterrupted():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                if path.exists():
+                    _copy_attributes(path, temporary)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
     except OSError as error:
         if temporary.is_file():
             temporary.unlink()
         raise CheckpointError(f"cannot write {path}: {error.strerror}; what stood there is unchanged") from error
+
+
+def _copy_attributes(path: Path, other: Path) -> None:
+    """Give another file the owner, mode, flags and extended attributes of one; its times are those of writing it."""
+    before, now = path.stat(), other.stat()
+    if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
+        os.chown(other, before.st_uid, before.st_gid)
+    shutil.copystat(path, other)
+    os.utime(other, ns=(before.st_atime_ns, now.st_mtime_ns))
 
 
 def sha256_of(paths: Iterable[Path]) -> str:

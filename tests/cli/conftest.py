@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from sfumato.checkpoints.load import save_checkpoint
 from sfumato.cli.app import app
-from sfumato.data.tokenizer import train_tokenizer
-from sfumato.models.checkpoint import save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.spec import GenerationSpec
+from sfumato.text.training import train_tokenizer
 
 TEXTS = ("answer, then derive: 7*6+3^2", "answer: 51\n7*6 = 42\n3^2 = 9\n42+9 = 51")
 POSITIONS = 160
@@ -51,3 +51,9 @@ def make_checkpoint(directory: Path, **generation: Any) -> Path:
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Shared by tests that do not change it."""
     return make_checkpoint(tmp_path_factory.mktemp("models") / "small", tasks=["pi", "arithmetic"])
+
+
+@pytest.fixture(scope="session")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that was made for no tasks, and so for conversations."""
+    return make_checkpoint(tmp_path_factory.mktemp("models") / "talker")

@@ -64,5 +64,5 @@ def test_one_command_each(tmp_path: Path):
     answer = json.loads(run("run", "json: Mia is red.", "--model", headed["checkpoint"], "--json", cwd=tmp_path))
     assert answer["usage"]["completion_tokens"] <= 48
     model = sfumato.load(tmp_path / headed["checkpoint"])
-    assert model.generator.stop_head is not None
+    assert model.bundle.stop_head is not None
     assert model.spec.canvas_length == 16

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from sfumato.data.tokenizer import train_tokenizer
+from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
+from sfumato.checkpoints.registry import ASSETS
+from sfumato.checkpoints.safetensors import WEIGHTS
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.models.places import ASSETS
-from sfumato.models.tensors import WEIGHTS
 from sfumato.sampling.stopping import LearnedStop
 from sfumato.spec import GenerationSpec
+from sfumato.text.training import train_tokenizer
 
 AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
 SHAPES = {

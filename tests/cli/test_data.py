@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.data.sources import read_records
-from sfumato.data.tokenizer import Tokenizer
-from sfumato.models.checkpoint import load_checkpoint, save_checkpoint
 from sfumato.spec import GenerationSpec
 from sfumato.synthesis.run import Synthesis
+from sfumato.text.tokenizer import Tokenizer
 
 LIMITS = ("--max-turn", "12", "--max-answer", "12")
 OPEN = (

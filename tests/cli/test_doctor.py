@@ -8,7 +8,7 @@ import platform
 import torch
 from safetensors.torch import load_file
 
-from sfumato.models.integers import multiplies_integers
+from sfumato.models.quantization.tables import multiplies_integers
 
 
 def test_json(sfumato):
@@ -24,7 +24,7 @@ def test_json(sfumato):
 
 
 def test_text_says_what_is_missing(sfumato, monkeypatch, tmp_path):
-    monkeypatch.setattr("sfumato.models.places.ASSETS", tmp_path)
+    monkeypatch.setattr("sfumato.checkpoints.registry.ASSETS", tmp_path)
     monkeypatch.setattr("sfumato.cli.doctor.EXTRAS", ("no_such_extra",))
     done = sfumato("doctor")
     assert done.exit_code == 0
@@ -33,10 +33,12 @@ def test_text_says_what_is_missing(sfumato, monkeypatch, tmp_path):
 
 
 def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):
-    monkeypatch.setattr("sfumato.models.places.ASSETS", checkpoint.parent)
+    monkeypatch.setattr("sfumato.checkpoints.registry.ASSETS", checkpoint.parent)
     models = json.loads(sfumato("doctor", "--json").stdout)["models"]
     size = sum(path.stat().st_size for path in checkpoint.iterdir())
-    assert {"name": "small", "present": True, "size_bytes": size, "pulled": False} in models
+    assert ("small", "embedded", size, "") in [
+        (model["name"], model["source"], model["size_bytes"], model["problem"]) for model in models
+    ]
 
 
 def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
@@ -67,8 +69,9 @@ def test_a_model_that_is_not_there(sfumato):
 
 def test_a_packaged_model_that_is_not_there_can_be_pulled(sfumato, monkeypatch, tmp_path):
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
-    monkeypatch.setattr("sfumato.models.packaged.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("sfumato.checkpoints.packaged.importlib.util.find_spec", lambda name: None)
     lines = " ".join(sfumato("doctor").stdout.split())
     assert "model smollm2-135m-instruct not there: sfumato pull smollm2-135m-instruct" in lines
     (tmp_path / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"x" * 2_000_000)
-    assert "model smollm2-135m-instruct there, 2.0 MB" in " ".join(sfumato("doctor").stdout.split())
+    lines = " ".join(sfumato("doctor").stdout.split())
+    assert "model smollm2-135m-instruct another file than it should be: sfumato pull smollm2-135m-instruct" in lines

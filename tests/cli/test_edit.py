@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import stat
 from pathlib import Path
 
 import pytest
 
+from sfumato.data.tasks import find_task, items
+from sfumato.engine.request import Result, Usage
+
+# However unsure the model is, and even if it is Python no more.
+ANY = ("--min-certainty", "-inf", "--force")
 BUGGY = "def area(a, b):\r\n    return a + b\r\n\r\n# the end"
 
 
@@ -27,7 +34,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(sfumato, file):
 
 
 def test_consent_by_option_writes_all_but_the_span_as_it_was(sfumato, file):
-    done = sfumato("edit", file, "--span", "2", "--seed", "1", "--yes", "--steps", "1")
+    done = sfumato("edit", file, "--span", "2", "--seed", "1", "--yes", "--steps", "1", *ANY)
     assert done.exit_code == 0, done.stderr
     lines = file.read_bytes().decode()
     assert lines != BUGGY
@@ -36,7 +43,7 @@ def test_consent_by_option_writes_all_but_the_span_as_it_was(sfumato, file):
 
 
 def test_nobody_to_ask(sfumato, file):
-    done = sfumato("edit", file, "--span", "2", "--steps", "1")
+    done = sfumato("edit", file, "--span", "2", "--steps", "1", *ANY)
     assert done.exit_code == 2
     assert "nobody is there to ask; allowed: --yes to write, --dry-run not to" in done.stderr
     assert file.read_bytes() == BUGGY.encode()
@@ -47,15 +54,15 @@ def test_a_file_that_changes_meanwhile_stays_as_it_is(sfumato, file, monkeypatch
         file.write_text("something else")
         return True
 
-    monkeypatch.setattr("sfumato.cli.edit._consent", confirm)
-    done = sfumato("edit", file, "--span", "2", "--steps", "1")
+    monkeypatch.setattr("sfumato.cli.edit.may_write", confirm)
+    done = sfumato("edit", file, "--span", "2", "--steps", "1", *ANY)
     assert done.exit_code == 2
     assert "was changed by somebody else meanwhile; nothing written" in done.stderr
     assert file.read_text() == "something else"
 
 
 def test_json_writes_nothing(sfumato, file):
-    done = sfumato("edit", file, "--span", "1-2", "--steps", "1", "--json")
+    done = sfumato("edit", file, "--span", "1-2", "--steps", "1", "--json", *ANY)
     assert done.exit_code == 0
     assert json.loads(done.stdout)["text"].endswith("\r\n\r\n# the end")
     assert file.read_bytes() == BUGGY.encode()
@@ -89,6 +96,143 @@ def test_files_that_are_no_text(sfumato, tmp_path, content, message):
     assert message in done.stderr
 
 
+KNOWN = "def area(a, b):\n    return a + b\n"
+UNKNOWN = """\
+def walk(tree, visit):
+    for node in tree.children:
+        if visit(node) is None:
+            continue
+        yield node
+        yield from walk(node, visit)
+"""
+
+
+@pytest.mark.parametrize("span", [("--span", "3"), ()])
+def test_an_edit_that_the_model_is_not_sure_of_is_not_written(sfumato, tmp_path, span):
+    path = tmp_path / "walk.py"
+    path.write_text(UNKNOWN)
+    done = sfumato("edit", path, "fix the bug:", *span, "--yes")
+    assert done.exit_code == 1
+    assert "not sure enough: nothing changed (certainty -" in done.stderr
+    assert "needed -0.5)" in done.stderr
+    assert path.read_text() == UNKNOWN
+    told = json.loads(sfumato("edit", path, "fix the bug:", *span, "--json").stdout)
+    assert told["finish_reason"] == "unsure"
+    assert told["certainty"] < -0.5
+    assert told["text"] == UNKNOWN
+
+
+def test_how_sure_it_is_stands_in_the_figures_and_in_json(sfumato, tmp_path):
+    path = tmp_path / "area.py"
+    path.write_text(KNOWN)
+    done = sfumato("edit", path, "fix the bug:", "--dry-run")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"certainty -?0\.0\d", done.stderr)
+    assert json.loads(sfumato("edit", path, "fix the bug:", "--json").stdout)["certainty"] >= -0.5
+    assert sfumato("edit", path, "fix the bug:", "--min-certainty", "1", "--yes").exit_code == 1
+    assert path.read_text() == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "error"),
+    [
+        ("a.py", "x = 1\n", "x = (\n", "was never closed"),
+        ("a.json", "\ufeff[1]\n", "[1\n", "Expecting ',' delimiter"),
+        ("a.toml", "x = 1\n", "x = \n", "Invalid value"),
+        ("a.py", "x = (\n", "x = )\n", None),
+        ("a.txt", "x = 1\n", "x = (\n", None),
+    ],
+)
+def test_what_parsed_still_does(sfumato, tmp_path, monkeypatch, name, before, after, error):
+    result = Result(text=after, tokens=(), finish_reason="stop", seed=0, model="tiny", usage=Usage())
+    monkeypatch.setattr("sfumato.engine.model.TextModel.edit", lambda *args, **settings: result)
+    path = tmp_path / name
+    path.write_text(before)
+    done = sfumato("edit", path, "--yes")
+    assert done.exit_code == (1 if error else 0)
+    if error:
+        assert error in done.stderr
+        assert "nothing written; --force writes it" in done.stderr
+        assert path.read_text() == before
+        assert sfumato("edit", path, "--yes", "--force").exit_code == 0
+    assert path.read_text() == after
+
+
+@pytest.mark.parametrize("given", ["make it faster", "json:", ""])
+def test_instructions_that_the_model_was_not_trained_on(sfumato, file, given):
+    done = sfumato("edit", file, given, "--span", "2", "--yes")
+    assert done.exit_code == 2
+    assert f"the instruction {given!r} is none that tiny was trained on; allowed: 'fix the bug:'" in done.stderr
+    assert file.read_bytes() == BUGGY.encode()
+
+
+def test_a_file_keeps_its_mode_and_its_links(sfumato, tmp_path):
+    path, link = tmp_path / "area.py", tmp_path / "link.py"
+    path.write_text(KNOWN)
+    path.chmod(0o755)
+    link.symlink_to(path)
+    done = sfumato("edit", link, "Fix the bug", "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert path.read_text() == KNOWN.replace("+", "*")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+    assert link.is_symlink()
+
+
+def test_a_file_that_may_not_be_written(sfumato, file):
+    file.chmod(0o444)
+    done = sfumato("edit", file, "fix the bug:", "--yes")
+    assert done.exit_code == 2
+    assert "is read-only; allowed: a file that may be written, or --dry-run" in done.stderr
+    assert file.read_bytes() == BUGGY.encode()
+    assert sfumato("edit", file, "fix the bug:", "--span", "2", "--dry-run", *ANY).exit_code == 0
+
+
+@pytest.mark.parametrize("span", [("--span", "2"), ()])
+@pytest.mark.parametrize(("mark", "end", "indent"), [("\ufeff", "\r\n", "\t"), ("", "\r\n", "    "), ("", "\n", "\t")])
+def test_marks_line_ends_and_tabs_stay(sfumato, tmp_path, span, mark, end, indent):
+    path = tmp_path / "area.py"
+    text = f"{mark}def area(a, b):{end}{indent}return a + b{end}"
+    path.write_bytes(text.encode())
+    done = sfumato("edit", path, "fix the bug:", *span, "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert path.read_bytes().decode() == text.replace("+", "*")
+
+
+def test_a_file_longer_than_the_model(sfumato, tmp_path):
+    functions = [item.response for item in items(find_task("bugfix"), "test", 3, 40)]
+    text = "\n\n\n".join([*functions[:20], KNOWN.rstrip(), *functions[20:]]) + "\n"
+    path = tmp_path / "long.py"
+    path.write_text(text)
+    line = text[: text.index("return a + b")].count("\n") + 1
+    done = sfumato("edit", path, "fix the bug:", "--yes")
+    assert done.exit_code == 2
+    assert re.search(
+        r"too long for tiny, which reads about \d+ of \d+ lines at once; name a span with --span", done.stderr
+    )
+    done = sfumato("edit", path, "fix the bug:", "--span", line, "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert path.read_text() == text.replace("return a + b", "return a * b")
+    done = sfumato("edit", path, "fix the bug:", "--span", f"1-{line}", "--yes")
+    assert done.exit_code == 2
+    assert "the spans are too long for tiny" in done.stderr
+
+
+def test_several_edits_and_samplers(sfumato, tmp_path, checkpoint):
+    path = tmp_path / "area.txt"
+    path.write_text(KNOWN)
+    asked = ("edit", path, "--span", "2", "--model", checkpoint, "--n", "3", "--sampler", "margin", "--set", "steps=2")
+    done = sfumato(*asked, "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)["results"]
+    assert len({one["text"] for one in found}) == len(found) > 1
+    assert [one["certainty"] for one in found] == sorted((one["certainty"] for one in found), reverse=True)
+    assert sfumato(*asked, "--yes").exit_code == 0
+    assert path.read_text() == found[0]["text"]
+    done = sfumato("edit", path, "--sampler", "best", "--dry-run")
+    assert done.exit_code == 2
+    assert "margin" in done.stderr
+
+
 @pytest.mark.parametrize(("at", "before"), [("2:5", "first\n    "), ("2", "first\n    code"), ("1:1", "")])
 def test_infilling_at_a_place(sfumato, tmp_path, at, before):
     text = "first\n    code\nlast"
@@ -111,6 +255,14 @@ def test_places_that_are_none(sfumato, tmp_path, at, message):
     done = sfumato("infill", path, "--at", at)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_that_nothing_was_written_is_said(sfumato, monkeypatch):
+    empty = Result(text="", tokens=(), finish_reason="stop", seed=0, model="tiny", usage=Usage())
+    monkeypatch.setattr("sfumato.engine.model.TextModel.infill", lambda *texts, **settings: empty)
+    done = sfumato("infill", input="a <FILL> b")
+    assert done.stdout == "a  b"
+    assert done.stderr.endswith(" · nothing written\n")
 
 
 def test_a_marker_in_a_text_from_stdin(sfumato):

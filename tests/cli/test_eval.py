@@ -39,6 +39,11 @@ def test_several_caps_make_a_row_each(sfumato, checkpoint):
     assert [(score["steps"], score["mean_steps"]) for score in scores] == [(1, 2.0), (3, 6.0)]
     table = [line.split() for line in sfumato(*arguments).stdout.splitlines()]
     assert table[0][:6] == ["task", "n", "cap", "right", "steps", "forwards"]
+    # Nor does it settle.
+    assert [score["unsettled"] for score in scores] == [2, 2]
+    assert table[0][6] == "unsettled"
+    assert [row[6] for row in table[1:]] == ["2", "2"]
+    assert "unsettled" not in sfumato(*arguments, "--set", "adaptive=false").stdout
     assert [row[:5] for row in table[1:]] == [
         ["arithmetic", "2", "1", "0.0%", "2.0"],
         ["arithmetic", "2", "3", "0.0%", "6.0"],

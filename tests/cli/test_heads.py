@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import sfumato as package
-from sfumato.models.places import ASSETS
+from sfumato.checkpoints.registry import ASSETS
 
 RECIPE = """
 model = "tiny"
@@ -37,15 +37,15 @@ def test_heads_are_learned_and_used(sfumato, recipe, tmp_path):
     assert numbers["steps_seen"] == 32 * 4
     assert {"threshold", "right", "mean_steps", "bucket_right"} <= numbers.keys()
     model = package.load(numbers["checkpoint"])
-    assert model.generator.stop_head is not None
+    assert model.bundle.stop_head is not None
     assert model.sampler_defaults.stop_probability == numbers["threshold"]
     assert model.decoder.length_buckets == (4, 12, 40)
-    assert model.generate("json: Our 8-year-old parrot Mia is red.").finish_reason in ("stop", "length")
+    assert model.generate("json: Our 8-year-old parrot Mia is red.").finish_reason in ("stop", "steps", "length")
     # What was gathered is there: a second time nothing is answered, and a lost piece is made again as it was.
     pieces = sorted((tmp_path / "run").glob("features-*"))
     lost = pieces[1].read_bytes()
     pieces[1].unlink()
-    again = sfumato("heads", recipe, "--dir", tmp_path / "run")
+    again = sfumato("heads", recipe, "--dir", tmp_path / "run", "--resume")
     assert json.loads(again.stdout) == numbers
     assert pieces[1].read_bytes() == lost
 
@@ -67,8 +67,8 @@ def test_no_lengths_are_learned_where_prefixes_are_not_read_causally(sfumato, re
     (copy / "config.json").write_text(json.dumps(config))
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", f"model={copy}")
     assert done.exit_code == 2
-    assert "prefix_attention of" in done.stderr
-    assert "is 'full'; allowed: none" in done.stderr
+    assert "prefix_attention is 'full' of" in done.stderr
+    assert "allowed: none" in done.stderr
 
 
 def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):
@@ -90,3 +90,10 @@ def test_what_cannot_be_learned(sfumato, recipe, tmp_path, override, message):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", override)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_there_is_nothing_to_go_on_from(sfumato, recipe, tmp_path):
+    done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--resume")
+    assert done.exit_code == 2
+    assert "holds no answers to go on from; leave --resume out" in done.stderr
+    assert not (tmp_path / "run").exists()

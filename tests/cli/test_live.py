@@ -132,15 +132,55 @@ def test_nothing_a_model_writes_reaches_the_terminal_as_a_control():
     assert view.text().plain == "·[2J\n"
 
 
-@pytest.mark.parametrize("num_views", [1, 2, 5])
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (20, 8), (100, 50)])
+@pytest.mark.parametrize("num_views", [1, 2, 5, 8, 40])
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (20, 8), (100, 50), (80, 2)])
 def test_a_frame_fits_the_terminal(num_views, width, height):
     views = {i: CanvasView() for i in range(num_views)}
     for view in views.values():
         view.update(draft(1, ["line\n"] * 90, accepted=range(90)))
     lines = shown(views, width, height)
-    assert len(lines) < max(height, 3 * num_views + 1)
+    assert len(lines) < height
     assert max(map(len, lines)) <= width
+
+
+def test_where_not_all_answers_fit_those_in_work_are_shown():
+    views = {i: CanvasView() for i in range(20)}
+    for i, view in views.items():
+        view.update(draft(1, [f"answer {i}."], accepted=[0], canvas=1))
+        view.finished = i < 15
+    lines = shown(views)
+    assert [line for line in lines if line.startswith("answer")] == [
+        f"answer {i}." for i in [*range(5), *range(15, 20)]
+    ]
+    assert "… and 10 more" in lines
+
+
+def test_a_frame_leaves_nothing_in_a_terminal_that_is_smaller_than_the_answers():
+    """What is written is erased line by line; a line that has scrolled away cannot be."""
+    lines = [f"{line}\n" for line in range(9)]
+    events = [draft(step, lines, accepted=range(9), variation=v) for step in (1, 2, 3) for v in range(8)]
+    console = terminal()
+    play(iter([*events, *(finished("x", variation=v) for v in range(8))]), console)
+    frames = console.file.getvalue().split("\x1b[1A\x1b[2K")
+    assert 8 <= max(frame.count("\n") for frame in frames) < 24
+
+
+def test_an_autoregressive_answer_has_no_canvases_and_no_noise():
+    view = CanvasView()
+    for canvas in range(3):
+        for step in range(2):
+            view.update(draft(step, "a", accepted=[0], canvas=canvas))
+        view.commit("a")
+    assert view.header(80).plain == "3 tokens"
+    assert shown(view)[:2] == ["3 tokens", "aaa"]
+    assert not any("noise" in line for line in shown(view))
+    # The last canvas of another answer may be a single position as well.
+    other = CanvasView()
+    for canvas, pieces in enumerate(("ab", "c")):
+        other.update(draft(1, pieces, accepted=range(len(pieces)), canvas=canvas))
+        other.commit(pieces)
+    assert other.num_single == 0
+    assert any("noise" in line for line in shown(other))
 
 
 def test_the_end_of_a_long_text_is_what_is_seen():

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from sfumato.models.places import ASSETS
+from sfumato.checkpoints.registry import ASSETS
 
 RECIPE = """
 [model]

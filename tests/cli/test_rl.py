@@ -136,3 +136,11 @@ def test_a_state_is_neither_overwritten_nor_missing(sfumato: Run, recipe: Path, 
     other = sfumato("rl", recipe, "--dir", tmp_path / "run", "--resume", "--set", "rl.kl_weight=0.5")
     assert other.exit_code == 2
     assert "rl.kl_weight was 0.02 and is 0.5" in other.stderr
+
+
+def test_a_stop_head_is_kept(sfumato: Run, recipe: Path, tmp_path: Path):
+    settings = ("init_from=tiny", "train.steps=1", "evaluation.tasks=[]", "rollout.sampler.name=random")
+    overrides = [part for setting in settings for part in ("--set", setting)]
+    done = sfumato("rl", recipe, "--dir", tmp_path / "run", *overrides)
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "run" / "checkpoint" / "stop_head.safetensors").is_file()

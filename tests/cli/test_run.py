@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 import sfumato as library
-from sfumato.engine.request import Usage
+from sfumato.engine.engine import Engine
+from sfumato.engine.request import CanvasChanged, Request, Usage
+from sfumato.errors import RequestError
+from sfumato.text.tokenizer import Tokenizer
+from terminal import Terminal
 
 PROMPT = "answer, then derive: 7*6+3^2"
 
@@ -28,7 +32,7 @@ def test_json_is_one_object_that_agrees_with_the_library(sfumato, checkpoint):
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
     values = json.loads(done.stdout)
-    assert list(values) == ["text", "finish_reason", "seed", "model", "usage"]
+    assert list(values) == ["text", "finish_reason", "certainty", "seed", "model", "usage"]
     expected = library.load(checkpoint).generate(PROMPT, seed=3)
     assert values["text"] == expected.text
     assert (values["seed"], values["model"], values["finish_reason"]) == (3, str(checkpoint), expected.finish_reason)
@@ -51,16 +55,65 @@ def test_plain_text_on_stdout_and_one_line_of_figures_on_stderr(sfumato, checkpo
     done = sfumato(*arguments)
     values = json.loads(sfumato(*arguments, "--json").stdout)
     assert done.stdout == values["text"] + "\n"
-    assert done.stderr.count("\n") == 1
+    figures, *more = done.stderr.splitlines()
     usage = values["usage"]
+    unsettled = "sfumato: the answer had not settled when the steps were up, and may be noise"
+    assert more == [unsettled] * bool(usage["unsettled"])
     for figure in (
         f"{usage['completion_tokens']} token",
         f"{usage['denoising_steps']} steps",
         f"{usage['forward_passes']} forwards",
         f"{usage['revisions']} revision",
     ):
-        assert figure in done.stderr
-    assert re.search(r"\d+ ms · \d+ tokens/s end to end", done.stderr)
+        assert figure in figures
+    assert re.search(r"\d+ ms · \d+ tokens/s end to end · loaded in \d+\.\d s", figures)
+
+
+def test_answers_that_had_not_settled_are_told_of(sfumato, checkpoint):
+    arguments = ("run", PROMPT, "--model", checkpoint, "--n", 2)
+    done = sfumato(*arguments, "--steps", 2)
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[-1].startswith("sfumato: 2 of 2 answers had not settled")
+    assert "settled" not in sfumato(*arguments, "--steps", 2, "--set", "adaptive=false").stderr
+    assert sfumato(*arguments, "--steps", 2, "--json").stderr == ""
+
+
+def test_a_prompt_of_no_kind_that_the_model_knows_is_refused(sfumato, checkpoint, tmp_path):
+    kind = {"name": "sum", "description": "Adds.", "example": "7*6+3^2", "pattern": "[-+*/^0-9]+"}
+    model = shutil.copytree(checkpoint, tmp_path / "small")
+    defaults = json.loads((model / "generation_config.json").read_text())
+    (model / "generation_config.json").write_text(json.dumps(defaults | {"prompt_kinds": [kind]}))
+    done = sfumato("run", "hello", "--model", model)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"the prompt 'hello' is of no kind that {model} was trained on" in done.stderr
+    assert "\n  sum: '7*6+3^2'\n" in done.stderr
+    assert "--any-prompt" in done.stderr
+    for arguments in (("7*6",), ("hello", "--any-prompt"), ("hello", "--raw")):
+        assert sfumato("run", *arguments, "--model", model).exit_code == 0
+    # Noise to a prompt that looks like one it knows: with the example that it does know.
+    assert "trained on such as\n  sum: '7*6+3^2'\n" in sfumato("run", "7*6", "--model", model, "--steps", 2).stderr
+    assert "such as" not in sfumato("run", "hello", "--any-prompt", "--model", model, "--steps", 2).stderr
+    with pytest.raises(RequestError, match="check_prompt=False"):
+        library.load(model).generate("hello")
+    assert library.load(model).generate("hello", check_prompt=False, seed=1).seed == 1
+
+
+def test_what_is_refused_is_refused_before_weights_are_read(sfumato, checkpoint, tmp_path):
+    """Of a checkpoint whose weights are missing, that is all that is said."""
+    for path in checkpoint.iterdir():
+        if path.suffix != ".safetensors":
+            shutil.copy(path, tmp_path)
+    for arguments, message in (
+        ([""], "the prompt is empty"),
+        (["x", "--sampler", "none"], "unknown sampler 'none'"),
+        (["x", "--canvas", 500], "canvas_length is 500; allowed: 1 to 160"),
+        (["x", "--max-tokens", 5000], "this model holds 160 positions"),
+    ):
+        done = sfumato("run", *arguments, "--model", tmp_path)
+        assert done.exit_code in (1, 2)
+        assert message in done.stderr
+        assert "safetensors" not in done.stderr
+    assert "safetensors" in sfumato("run", "x", "--model", tmp_path).stderr
 
 
 def test_several_answers_are_told_apart_by_their_seeds(sfumato, checkpoint):
@@ -94,6 +147,7 @@ def test_a_dash_reads_the_prompt_from_stdin(sfumato, checkpoint):
 
 def test_the_trace_file_has_every_draft(sfumato, checkpoint, tmp_path):
     path = tmp_path / "deep" / "drafts.jsonl"
+    path.parent.mkdir()
     done = sfumato("run", PROMPT, "--model", checkpoint, "--max-tokens", 16, "--trace", path, "--json")
     drafts = [json.loads(line) for line in path.read_text().splitlines()]
     values = json.loads(done.stdout)
@@ -101,6 +155,14 @@ def test_the_trace_file_has_every_draft(sfumato, checkpoint, tmp_path):
     assert [draft["step"] for draft in drafts] == list(range(values["usage"]["denoising_steps"] + 1))
     assert drafts[-1]["text"] == values["text"]
     assert [path.name for path in path.parent.iterdir()] == ["drafts.jsonl"]
+
+
+def test_a_trace_into_a_directory_that_is_not_there(sfumato, checkpoint, tmp_path):
+    done = sfumato("run", PROMPT, "--model", checkpoint, "--trace", tmp_path / "none" / "drafts.jsonl")
+    assert done.exit_code == 2
+    assert "none/drafts.jsonl'; allowed: a file in a directory that is there" in done.stderr
+    assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
@@ -158,7 +220,7 @@ def test_an_answer_of_a_given_form(sfumato, checkpoint, tmp_path):
     [
         (("--schema", "nowhere.json"), "cannot read the schema nowhere.json: No such file or directory"),
         (("--schema", "-"), "the schema - is not JSON"),
-        (("--regex", "("), "the regular expression '(' cannot be taken"),
+        (("--regex", "("), "the regular expression '(' cannot be read at character 1"),
         (("--choice", ""), "choices is ['']; allowed: one or more texts that are not empty"),
     ],
 )
@@ -166,6 +228,38 @@ def test_a_form_that_cannot_be_read(sfumato, checkpoint, options, message):
     done = sfumato("run", PROMPT, "--model", checkpoint, *options, input="{")
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_an_answer_ends_before_a_stop_string(sfumato):
+    whole = sfumato("run", PROMPT).stdout
+    done = sfumato("run", PROMPT, "--stop", "no such text", "--stop", "\n7")
+    assert done.stdout == whole[: whole.index("\n7")] + "\n"
+    assert sfumato("run", PROMPT, "--stop", "", "--model", "tiny").exit_code == 2
+
+
+def test_a_system_message_reaches_the_chat_template(sfumato, checkpoint, tmp_path):
+    refused = sfumato("run", PROMPT, "--model", checkpoint, "--system", "Be brief.")
+    assert refused.exit_code == 2
+    assert "unknown role 'system'; allowed: assistant, user" in refused.stderr
+    takes_one = shutil.copytree(checkpoint, tmp_path / "takes-one")
+    config = json.loads((takes_one / "tokenizer_config.json").read_text())
+    config["chat_template"] = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+    (takes_one / "tokenizer_config.json").write_text(json.dumps(config))
+
+    def usage(*options):
+        return json.loads(sfumato("run", "7", "--model", takes_one, "--json", *options).stdout)["usage"]
+
+    tokenizer = Tokenizer.of(takes_one)
+    assert usage()["prompt_tokens"] == len(tokenizer.encode("user: 7\n"))
+    assert usage("--system", "9")["prompt_tokens"] == len(tokenizer.encode("system: 9\nuser: 7\n"))
+
+
+def test_a_device_that_is_not_there(sfumato, checkpoint, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("a <FILL> b\n")
+    for command in (("run", "x", "--model"), ("edit", file, "--model"), ("infill", file, "--model"), ("eval",)):
+        assert sfumato(*command, checkpoint, "--device", "tpu").exit_code == 2
+        assert "tpu" in sfumato(*command, checkpoint, "--device", "tpu").stderr
 
 
 def test_stdin_that_is_no_text_is_refused(sfumato, checkpoint):
@@ -205,7 +299,8 @@ def test_an_option_of_the_wrong_type_is_usage(sfumato, checkpoint):
 def test_a_model_that_is_not_there(sfumato, tmp_path):
     done = sfumato("run", PROMPT, "--model", tmp_path / "none")
     assert done.exit_code == 1
-    assert "unknown model" in done.stderr
+    assert f"no such file or directory: {tmp_path / 'none'}; allowed" in done.stderr
+    assert "no such file or directory: none.gguf" in sfumato("run", PROMPT, "--model", "none.gguf").stderr
     assert sfumato("run", PROMPT, "--model", tmp_path).stderr.startswith(f"sfumato: {tmp_path} holds no config.json")
 
 
@@ -230,7 +325,7 @@ def test_a_traceback_only_when_asked(sfumato, checkpoint):
 
 
 def test_a_bug_of_ours_is_one_line_and_a_failure(sfumato, checkpoint, monkeypatch):
-    monkeypatch.setattr("sfumato.engine.model.TextModel.generate", lambda *args, **settings: 1 / 0)
+    monkeypatch.setattr("sfumato.engine.model.TextModel.stream", lambda *args, **settings: 1 / 0)
     done = sfumato("run", PROMPT, "--model", checkpoint)
     assert done.exit_code == 1
     assert done.stderr == "sfumato: unexpected ZeroDivisionError: division by zero; `sfumato -v ...` shows where\n"
@@ -246,47 +341,13 @@ def test_a_model_that_gives_nan_is_a_failure(sfumato, checkpoint, monkeypatch):
     assert "NaN" in done.stderr
 
 
-class Terminal:
-    """`sfumato run` with a terminal of 80 columns as its stdout; everything it writes there."""
-
-    def __init__(self, *arguments):
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "sfumato", *map(str, arguments)]
-        environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
-        self.process = subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment)
-        os.close(theirs)
-        self._ours = ours
-        self.written = ""
-
-    def read_until(self, pattern: str = "", timeout_s: float = 60.0) -> None:
-        """Read until what was written has a match; to the end without a pattern."""
-        end = time.monotonic() + timeout_s
-        while not (pattern and re.search(pattern, self.written)):
-            assert time.monotonic() < end, self.written
-            try:
-                part = os.read(self._ours, 65536)
-            except OSError:
-                # Linux says so when the other side is closed.
-                break
-            if not part:
-                break
-            self.written += part.decode("utf-8", "replace")
-
-    def close(self) -> tuple[int, str]:
-        """The exit code and stderr."""
-        self.read_until()
-        os.close(self._ours)
-        _, stderr = self.process.communicate(timeout=60)
-        return self.process.returncode, stderr.decode()
-
-
 SHOW_CURSOR = "\x1b[?25h"
 
 
 def test_a_terminal_sees_the_canvas_and_keeps_the_text(sfumato, checkpoint):
     arguments = ("run", PROMPT, "--model", checkpoint, "--max-tokens", 16)
     terminal = Terminal(*arguments)
-    code, stderr = terminal.close()
+    code, _, stderr = terminal.close()
     assert code == 0
     for step in range(7):
         assert f"canvas 1 · step {step}/6" in terminal.written
@@ -302,14 +363,69 @@ def test_an_interrupt_restores_the_terminal(checkpoint):
     terminal = Terminal("run", PROMPT, "--model", checkpoint, "--steps", 500, "--max-tokens", 16)
     terminal.read_until(r"step [2-9]/500")
     terminal.process.send_signal(signal.SIGINT)
-    code, stderr = terminal.close()
+    code, _, stderr = terminal.close()
     assert code == 130
     assert SHOW_CURSOR in terminal.written[terminal.written.rindex("\x1b[?25l") :]
     assert "Traceback" not in stderr
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_signal_keeps_the_draft(sfumato, checkpoint, monkeypatch, number, code, n):
+    take, seen = Engine.take, []
+
+    def interrupted(self, request_id):
+        events = list(take(self, request_id))
+        seen.extend(events)
+        if len(seen) > 8:
+            signal.raise_signal(number)
+        return events
+
+    monkeypatch.setattr(Engine, "take", interrupted)
+    given = ("run", PROMPT, "--model", checkpoint, "--steps", 500, "--max-tokens", 16, "--set", "adaptive=false")
+    done = sfumato(*given, "--n", n)
+    drafts = {event.variation: event.text for event in seen if isinstance(event, CanvasChanged)}
+    assert done.exit_code == code
+    assert done.stdout == "".join(f"--- seed {i}\n{drafts[i]}\n" if n > 1 else f"{drafts[i]}\n" for i in sorted(drafts))
+    assert done.stderr.endswith("sfumato: interrupted: partial text\n")
+
+    seen.clear()
+    done = sfumato(*given, "--n", n, "--json")
+    answers = json.loads(done.stdout)
+    for answer in answers["results"] if n > 1 else [answers]:
+        assert answer["finish_reason"] == "cancelled"
+        assert 0 < answer["usage"]["forward_passes"] < 500
+    assert done.exit_code == code
+
+
+def run_shell(command):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "-c", command], env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("run - <&-", 2, "sfumato: the prompt is empty; give some text\n"),
+        ("run 7+8 >&-", 1, "sfumato: stdout is closed; send it to a file, a pipe or /dev/null\n"),
+        ("--help >&-", 1, "sfumato: stdout is closed; send it to a file, a pipe or /dev/null\n"),
+    ],
+)
+def test_closed_streams_are_said_plainly(command, code, message):
+    done = run_shell(f"python -m sfumato {command}")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
+
+
+def test_a_closed_stderr_keeps_the_answer(checkpoint):
+    done = run_shell(f"python -m sfumato run 7+8 --model {checkpoint} 2>&-")
+    assert done.returncode == 0
+    assert done.stdout.strip()
+
+
 def test_any_setting_of_the_sampler_can_be_given(sfumato, checkpoint):
-    settings = {"entropy_bound": 2.0, "stable_steps": 3, "budget": "truncated", "adaptive": False}
+    settings = {"entropy_bound": 2.0, "stable_steps": 3, "top_k": 7, "adaptive": False}
     given = []
     for key, value in settings.items():
         given += ["--set", f"{key}={json.dumps(value)}"]
@@ -333,3 +449,32 @@ def test_settings_that_are_refused(sfumato, checkpoint, setting, message):
         done = sfumato(*command, checkpoint, "--set", setting)
         assert done.exit_code in (1, 2)
         assert message in done.stderr
+
+
+def test_seed_steps_and_schema_reach_the_engine(sfumato, checkpoint, tmp_path, monkeypatch):
+    asked: list[Request] = []
+    run = Engine.run
+
+    def spied(self: Engine, requests: list[Request], **settings: Any) -> Any:
+        asked.extend(requests)
+        return run(self, requests, **settings)
+
+    monkeypatch.setattr(Engine, "run", spied)
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"enum": [7, 8]}')
+    done = sfumato(
+        "run", "hi", "--model", checkpoint, "--seed", 7, "--steps", 3, "--schema", schema, "--set", "top_k=5"
+    )
+    assert done.exit_code == 0, done.stderr
+    [request] = asked
+    assert (request.seed, request.sampler.steps, request.sampler.top_k) == (7, 3, 5)
+    assert request.automaton is not None
+    assert done.stdout.strip() in ("7", "8")
+
+
+def test_options_pass_through_no_untyped_table():
+    """From the command line to the request; what --set gives is checked by name before it joins them."""
+    root = Path(str(library.__file__)).parent
+    modules = ("cli/run", "cli/edit", "cli/chat", "cli/evaluate", "engine/model", "engine/options", "engine/rewriting")
+    for name in (*modules, "engine/languages", "engine/request", "evaluation/tasks", "evaluation/gaps"):
+        assert "dict[str, Any]" not in (root / f"{name}.py").read_text(encoding="utf-8"), name

@@ -6,40 +6,12 @@ import json
 import shlex
 
 import pytest
+from benchmarks.__main__ import app as benchmarks
+from typer.testing import CliRunner
 
-from sfumato.models.places import ASSETS
+from recipes import RECIPE
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.training.trainer import Trainer
-
-RECIPE = """
-generation = { steps = 4, max_tokens = 8 }
-
-[model]
-vocab_size = 261
-hidden_size = 16
-intermediate_size = 32
-num_hidden_layers = 1
-num_attention_heads = 2
-num_key_value_heads = 1
-head_dim = 8
-max_position_embeddings = 160
-canvas_embedding = true
-
-[data]
-tasks = { arithmetic = 1.0 }
-tokenizer_items = 5
-
-[train]
-steps = 4
-warmup = 1
-
-[generation_spec]
-canvas_length = 32
-
-[packing]
-rows = 1
-row_length = 512
-canvas_lengths = [32]
-"""
 
 
 @pytest.fixture
@@ -58,7 +30,7 @@ def test_a_run_ends_in_a_checkpoint_and_one_line_of_numbers(sfumato, recipe, tmp
     assert list(numbers) == ["steps", "tokens", "seconds", "loss", "scores", "checkpoint"]
     assert (numbers["steps"], numbers["tokens"], numbers["loss"]) == (3, last["num_tokens"], last["loss"])
     assert "run: step 3/3 · loss" in done.stderr
-    answer = sfumato("run", "7+8", "--model", numbers["checkpoint"], "--json")
+    answer = sfumato("run", "7+8", "--any-prompt", "--model", numbers["checkpoint"], "--json")
     assert json.loads(answer.stdout)["usage"]["denoising_steps"] == 4
 
 
@@ -143,7 +115,7 @@ def test_answers_are_judged_while_training(sfumato, recipe, tmp_path):
         assert record["sample_judge_nll"] > 1.0
         assert 0.0 <= record["sample_distinct_2"] <= 1.0
         assert record["sample_tokens"] <= 8.0
-    curve = sfumato("bench", "curve", tmp_path / "run" / "log.jsonl", "--json")
+    curve = CliRunner().invoke(benchmarks, ["curve", str(tmp_path / "run" / "log.jsonl"), "--json"])
     rows = [json.loads(line) for line in curve.stdout.splitlines()]
     judged = [row["value"] for row in rows if row["what"] == "answers, by the judge"]
     assert judged == [record["sample_judge_nll"] for record in records]

@@ -133,7 +133,7 @@ def test_where_prefixes_are_read_in_blocks_the_end_of_a_prompt_stands_on_the_fir
 )
 def test_what_no_such_model_learns_from_is_refused(spec: GenerationSpec, config: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
-        packed(ONE, spec=spec, **config)
+        PackingConfig(**config).check_for(spec)
 
 
 def test_a_row_without_the_autoregressive_loss_stops_where_the_last_canvas_starts():

@@ -2,13 +2,14 @@
 
 import ast
 import operator
+import re
 from fractions import Fraction
 from itertools import accumulate, permutations, product
 from math import isqrt
 
 import pytest
 
-from sfumato.data.tasks import TASKS, Arithmetic, Item
+from sfumato.data.tasks import TASKS, Arithmetic, Item, problem_key
 
 FIRST, LAST = TASKS["arithmetic"], TASKS["arithmetic_last"]
 SUMS_FIRST, SUMS_LAST = TASKS["terms"], TASKS["terms_last"]
@@ -29,6 +30,9 @@ def value_of(expression: str) -> Fraction:
     def walk(node: ast.expr) -> Fraction:
         if isinstance(node, ast.BinOp):
             return OPERATORS[type(node.op)](walk(node.left), walk(node.right))
+        if isinstance(node, ast.UnaryOp):
+            assert isinstance(node.op, ast.USub)
+            return -walk(node.operand)
         if isinstance(node, ast.Call):
             assert isinstance(node.func, ast.Name)
             assert node.func.id == "sqrt"
@@ -89,6 +93,32 @@ def test_every_sum_is_true_and_the_checker_wants_all_of_them():
         assert not task.check(item, "\n".join(lines[:-1]))
         wrong = lines[-1][:-1] + ("1" if lines[-1][-1] != "1" else "2")
         assert not task.check(item, "\n".join([*lines[:-1], wrong]))
+
+
+def test_plain_answers_are_true_by_another_reading():
+    task = TASKS["plain"]
+    expressions = []
+    for seed in range(2000):
+        item = task.generate(seed)
+        expression = problem_key(item.prompt)
+        value = value_of(expression)
+        assert value == item.meta["value"]
+        assert -200 <= value <= 200
+        assert all(int(number) <= 100 for number in re.findall(r"\d+", item.prompt))
+        if ":" in item.prompt:
+            lines = item.response.split("\n")
+            answer = lines.pop(0 if item.prompt.startswith("answer") else -1)
+            assert answer == f"answer: {value}"
+            assert lines[-1].endswith(f" = {value}")
+            assert all(value_of(left) == int(right) for left, right in (line.split(" = ") for line in lines))
+        else:
+            assert item.response == str(value)
+            assert not task.check(item, f"answer: {value}")
+        assert not task.check(item, item.response.replace(str(value), str(value + 1)))
+        expressions.append(expression)
+    text = " ".join(expressions)
+    assert all(piece in text for piece in ("+", "-", "*", "/", ")*"))
+    assert any(value < 0 for value in (task.generate(seed).meta["value"] for seed in range(100)))
 
 
 def test_arithmetic_reaches_its_forms():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.data.shards import Manifest, Shard, Targets, TeacherShard, TeacherTargets, read_shards, write_shard
+from sfumato.data.shards import Manifest, Shard, Targets, read_shards, read_targets, write_shard
 from sfumato.data.sources import read_records
 from sfumato.errors import CheckpointError
 
@@ -40,8 +40,7 @@ def directory(tmp_path: Path) -> Path:
             turn_tokens=10,
             answer_tokens=20,
         )
-        teacher = TeacherShard.of([targets(i) for i in documents], TOP_K)
-        write_shard(tmp_path / "data", shard, [record(i) for i in documents], teacher)
+        write_shard(tmp_path / "data", shard, [record(i) for i in documents], [targets(i) for i in documents])
         manifest = manifest.with_shard(shard)
     manifest.save(tmp_path / "data")
     return tmp_path / "data"
@@ -60,31 +59,32 @@ def test_what_was_written_is_read(directory: Path):
 
 
 def test_a_teachers_view_is_numbered_as_the_documents_are(directory: Path):
-    teacher = TeacherTargets(directory)
+    teacher = read_targets(directory)
     assert len(teacher) == 5
     for i in (4, 0, 1, 3, 2):
         found, expected = teacher[i], targets(i)
         assert (found.ids_NK.dtype, found.log_probs_NK.dtype) == (np.int32, np.float16)
         for own, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(own, other)
-    with pytest.raises(IndexError, match="document 5; allowed: 0 to 4"):
-        teacher[5]
 
 
 def test_a_teachers_view_that_does_not_fit(directory: Path):
     (directory / "shard-000002.teacher.safetensors").write_bytes(
         (directory / "shard-000000.teacher.safetensors").read_bytes()
     )
-    with pytest.raises(CheckpointError, match="is about 2 answers; the shard has 3"):
-        TeacherTargets(directory)[0]
+    with pytest.raises(CheckpointError, match=r"is about 2 answers of \[3\] tokens; the shard has 3 answers"):
+        read_targets(directory)
     (directory / "shard-000002.teacher.safetensors").write_bytes(b"nothing")
     with pytest.raises(CheckpointError, match=r"shard-000002\.teacher\.safetensors holds no log-probabilities"):
-        TeacherTargets(directory)[0]
+        read_targets(directory)
     (directory / "shard-000002.teacher.safetensors").unlink()
     with pytest.raises(CheckpointError, match=r"shard-000002\.teacher\.safetensors holds no log-probabilities"):
-        TeacherTargets(directory)[0]
-    with pytest.raises(CheckpointError, match=r"shapes .*; allowed: \[N\], \[N, K\]"):
-        TeacherShard(np.zeros(3), np.zeros((2, 1)), np.zeros((2, 1)), np.array([0, 3]))
+        read_targets(directory)
+    one = targets(0)
+    shard = Shard(name="shard-000000", start=0, stop=1, kept=1)
+    write_shard(directory, shard, [record(0)], [one._replace(ids_NK=np.zeros((2, TOP_K)))])
+    with pytest.raises(CheckpointError, match=r"is about 1 answers of \[1, 2\] tokens"):
+        read_targets(directory)
 
 
 def test_a_shard_that_is_not_as_the_manifest_says(directory: Path):

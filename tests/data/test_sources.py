@@ -15,8 +15,8 @@ import pytest
 from sfumato.data.packing import Document
 from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_records
 from sfumato.data.tasks import TASKS, items, problem_key, split_of
-from sfumato.data.tokenizer import Tokenizer
 from sfumato.errors import ConfigError
+from sfumato.text.tokenizer import Tokenizer
 
 OPEN_TASKS = [name for name, task in TASKS.items() if not task.fixed]
 # Drawing a 9x9 sudoku takes a millisecond, and twenty of them for one that is held out.
@@ -154,7 +154,7 @@ def test_a_line_that_is_no_document(tmp_path: Path, byte_tokenizer: Tokenizer, l
 @pytest.mark.parametrize("name", ["some.txt", "some.jsonl"])
 def test_a_file_that_cannot_be_read(tmp_path: Path, name: str):
     path = tmp_path / name
-    with pytest.raises(ConfigError, match=f"no training file at .*{name}"):
+    with pytest.raises(ConfigError, match=f"cannot read .*{name}"):
         read_records(path)
     path.write_bytes(b"")
     with pytest.raises(ConfigError, match="holds no documents"):
@@ -189,7 +189,7 @@ def test_parquet_without_pyarrow_is_refused_by_name(tmp_path: Path):
     for path in (tmp_path, tmp_path / "some.parquet"):
         with pytest.raises(ConfigError, match=r"some\.parquet is a parquet file, and pyarrow is not installed"):
             read_records(path)
-    with pytest.raises(ConfigError, match=r"no training file at .*other\.parquet"):
+    with pytest.raises(ConfigError, match=r"cannot read .*other\.parquet"):
         read_records(tmp_path / "other.parquet")
 
 

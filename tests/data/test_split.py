@@ -84,6 +84,14 @@ def test_one_expression_is_in_one_split_however_it_is_asked():
     assert splits == {"train", "test"}
 
 
+@pytest.mark.parametrize("expression", ["12+5", "(3-10)*4", "7*6"])
+def test_one_expression_is_one_problem_in_any_wording(expression):
+    spaced = "".join(f" {c} " if c in "+-*/" else c for c in expression)
+    wordings = ("{}", "{}=", "{} =", "What is {}?", "answer, then derive: {}", "derive, then answer: {}")
+    asked = [wording.format(one) for wording in wordings for one in (expression, spaced)]
+    assert {problem_key(prompt) for prompt in asked} == {expression}
+
+
 def test_one_countdown_is_in_one_split_in_any_order():
     random = Random(0)
     for seed in range(300):
@@ -163,5 +171,5 @@ def test_gym_name_or_package_unknown(monkeypatch):
     with pytest.raises(ConfigError, match="did you mean 'basic_arithmetic'"):
         find_task("gym:basic_arithmetik")
     monkeypatch.setitem(sys.modules, "reasoning_gym", None)
-    with pytest.raises(ConfigError, match="needs the package reasoning-gym"):
+    with pytest.raises(ConfigError, match="needs reasoning-gym"):
         find_task("gym:basic_arithmetic")

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import re
+from collections import Counter
 from itertools import product
 
 import mpmath
@@ -121,7 +122,7 @@ def test_fixed_functions_do_what_their_names_say(intent: str, arguments: tuple, 
 
 
 def test_one_gold_for_each_prompt():
-    for task in (BUGFIX, MIDDLE, JSON):
+    for task in (BUGFIX, MIDDLE, JSON, TASKS["field"]):
         golds: dict[str, str] = {}
         for seed in range(5000):
             item = task.generate(seed)
@@ -203,10 +204,32 @@ def leaves(value: object) -> list[object]:
     return [value]
 
 
+def test_other_pets_have_names_that_no_list_has():
+    """So that what is learned is to copy a name, not to choose one."""
+    counts = Counter(TASKS["pets"].generate(seed).meta["record"]["name"] for seed in range(500))
+    assert sum(count == 1 for count in counts.values()) > 30
+
+
+def test_a_field_is_what_the_record_of_its_sentence_holds():
+    records: dict[str, dict[str, object]] = {}
+    for seed in range(6000):
+        item = (JSON, TASKS["pets"])[seed % 2].generate(seed)
+        records[item.prompt.removeprefix("json: ")] = item.meta["record"]
+    met = 0
+    for seed in range(3000):
+        item = TASKS["field"].generate(seed)
+        key, _, sentence = item.prompt.partition(": ")
+        if sentence in records:
+            value = records[sentence][key.replace(" ", "_")]
+            assert item.response == (value if isinstance(value, str) else json.dumps(value))
+            met += 1
+    assert met > 100
+
+
 def test_records_say_no_more_than_their_sentences():
     kinds = set()
     for seed in range(400):
-        item = JSON.generate(seed)
+        item = (TASKS["pets"] if seed % 4 == 3 else JSON).generate(seed)
         record = json.loads(item.response)
         assert "\n" not in item.response
         assert record == item.meta["record"]
@@ -217,4 +240,4 @@ def test_records_say_no_more_than_their_sentences():
             else:
                 assert re.search(rf"(?<!\w){re.escape(str(leaf))}(?!\w)", item.prompt)
         kinds.add(item.meta["kind"])
-    assert len(kinds) == 8
+    assert len(kinds) == 9

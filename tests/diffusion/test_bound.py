@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.loss import denoiser_from_loo, loo_from_denoiser, nelbo
-from sfumato.diffusion.process import Process, UniformProcess
-from sfumato.diffusion.schedule import sample_t
+from sfumato.diffusion.process import Process, UniformProcess, sample_t
 
 # N noise levels, S states of the canvas (K^L), L canvas, K vocabulary
 L = 2

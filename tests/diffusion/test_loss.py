@@ -5,9 +5,6 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.loss import (
-    denoiser_from_loo,
-    flat_cross_entropy,
-    loo_from_denoiser,
     nelbo,
     nelbo_hybrid,
     nelbo_mask,
@@ -197,7 +194,7 @@ def test_nelbo_survives_a_schedule_that_starts_flat(process: Process, ordinary: 
     """With a cosine, 1 - alpha rounds to zero in single precision well before t does."""
     t_R = torch.tensor([1e-6, 1e-4, 1.0])
     x0_RL = ordinary.expand(3, -1)
-    for xt_RL in (x0_RL, x0_RL.roll(1, -1), process.prior((3, 3))):
+    for xt_RL in (x0_RL, x0_RL.roll(1, -1), process.noise(torch.rand(3, 3), torch.ones(()))):
         logits_RLK = torch.zeros(3, 3, process.vocab_size, requires_grad=True)
         nats_RL = nelbo(process, logits_RLK, x0_RL, xt_RL, t_R)
         assert nats_RL.isfinite().all()
@@ -208,67 +205,3 @@ def test_nelbo_is_differentiated_exactly(process: Process, generator: torch.Gene
     logits, x0, xt, t = random_cases(process, generator)
     logits, x0, xt, t = logits[::3], x0[::3], xt[::3], t[::3]
     assert torch.autograd.gradcheck(lambda x: nelbo(process, x, x0, xt, t), logits.requires_grad_())
-
-
-def test_flat_cross_entropy_counts_every_token(generator: torch.Generator) -> None:
-    logits = torch.randn(2, 3, 5, generator=generator)
-    targets = torch.randint(5, (2, 3), generator=generator)
-    nats = torch.stack(
-        [logits[r, i].exp().sum().log() - logits[r, i, targets[r, i]] for r in range(2) for i in range(3)]
-    ).view(2, 3)
-    total, count = flat_cross_entropy(logits, targets)
-    torch.testing.assert_close(total, nats.sum())
-    assert count == 6
-    weight = torch.tensor([[0.0, 2.0, 1.0], [0.5, 0.0, 1.0]])
-    total, count = flat_cross_entropy(logits, targets, weight)
-    torch.testing.assert_close(total, (nats * weight).sum())
-    assert count == 4.5
-    total, count = flat_cross_entropy(logits, targets, weight > 0)
-    torch.testing.assert_close(total, nats[weight > 0].sum())
-    assert count == 4
-
-
-def test_flat_cross_entropy_accumulates_in_single_precision() -> None:
-    logits = torch.zeros(3000, 4, dtype=torch.bfloat16)
-    total, count = flat_cross_entropy(logits, torch.zeros(3000, dtype=torch.long))
-    assert total.dtype == count.dtype == torch.float32
-    torch.testing.assert_close(total / count, torch.tensor(4.0).log())
-
-
-def test_flat_cross_entropy_is_untouched_by_tokens_of_no_weight() -> None:
-    logits = torch.tensor([[0.0, 0.0], [0.0, float("-inf")]], requires_grad=True)
-    total, _ = flat_cross_entropy(logits, torch.tensor([0, 1]), torch.tensor([True, False]))
-    torch.testing.assert_close(total, torch.tensor(2.0).log())
-    (gradient,) = torch.autograd.grad(total, logits)
-    assert gradient.isfinite().all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_loo_conversion_goes_back_and_forth(dtype: torch.dtype, generator: torch.Generator) -> None:
-    logits_RLK = torch.randn(3, 4, 6, generator=generator, dtype=dtype)
-    xt_RL = torch.randint(6, (3, 4), generator=generator)
-    alpha_R = torch.tensor([0.0, 0.4, 1.0])
-    there = denoiser_from_loo(logits_RLK, xt_RL, alpha_R)
-    assert there.dtype == dtype
-    torch.testing.assert_close(loo_from_denoiser(there, xt_RL, alpha_R), logits_RLK)
-    assert torch.equal(there[0], logits_RLK[0])
-    assert there.isfinite().all()
-    assert (there[1:] != logits_RLK[1:]).sum() == 2 * 4
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
-def test_loo_conversion_gives_the_leave_one_out_posterior_of_a_joint(alpha: float, generator: torch.Generator) -> None:
-    """p(x_i | x_t) and p(x_i | x_t without position i), both enumerated from one joint over three tokens."""
-    K, L = 3, 3
-    joint = torch.rand(K, K, K, generator=generator, dtype=torch.float64)
-    joint /= joint.sum()
-    q = UniformProcess(K).marginal(torch.eye(K, dtype=torch.float64), torch.tensor(1 - alpha))
-    for xt in torch.cartesian_prod(*[torch.arange(K)] * L):
-        likelihood = [q[:, z] for z in xt]
-        for i in range(L):
-            rest = [torch.ones(K, dtype=torch.float64) if j == i else likelihood[j] for j in range(L)]
-            others = tuple(j for j in range(L) if j != i)
-            denoiser = torch.einsum("abc,a,b,c->abc", joint, *likelihood).sum(others)
-            leave_one_out = torch.einsum("abc,a,b,c->abc", joint, *rest).sum(others)
-            converted = loo_from_denoiser(denoiser.log(), xt[i], torch.tensor(alpha)).softmax(-1)
-            torch.testing.assert_close(converted, leave_one_out / leave_one_out.sum())

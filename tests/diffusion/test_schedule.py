@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sfumato.diffusion.schedule import HybridSchedule, LogLinear, Schedule, sample_t
+from sfumato.diffusion.process import HybridSchedule, LogLinear, Schedule, sample_t
 from sfumato.errors import ConfigError
 
 SCHEDULES = [

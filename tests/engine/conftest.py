@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.data.tokenizer import Tokenizer
+from sfumato.checkpoints.load import Checkpoint
 from sfumato.engine.model import TextModel
 from sfumato.models.attention import Attention
-from sfumato.models.checkpoint import Checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.spec import GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
 
 # R rows, Q positions, D model, V vocabulary
 

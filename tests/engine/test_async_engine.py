@@ -39,6 +39,14 @@ def test_many_at_once_are_answered_as_each_alone(model: TextModel):
     assert [[result.tokens for result in own] for own in found] == expected
 
 
+def test_a_model_brings_an_engine(model: TextModel):
+    async def ask() -> list[Any]:
+        async with AsyncEngine(model) as engine:
+            return await engine.generate(model.request("hello", **SETTINGS))
+
+    assert asyncio.run(ask())[0].tokens == model.generate("hello", **SETTINGS).tokens
+
+
 def test_events_arrive_in_order(model: TextModel):
     async def ask() -> list[Any]:
         async with AsyncEngine(Engine(model)) as engine:

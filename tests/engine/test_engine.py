@@ -12,13 +12,13 @@ import pytest
 import torch
 
 import plain
+from settings import sampler_config
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result, Start
 from sfumato.errors import CapacityError, ConfigError, RequestError
-from sfumato.models.quantize import quantize_model
-from sfumato.models.quantized import QUANTIZATIONS
-from sfumato.sampling import SamplerConfig
+from sfumato.models.quantization.apply import quantize_model
+from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
 
 Make = Callable[..., TextModel]
@@ -27,11 +27,18 @@ NAMES = ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "fu
 
 
 def drain(engine: Engine) -> list[tuple[int, Event]]:
-    events = []
+    """All events that wait and that further steps bring."""
+    events = engine.take_all()
     while engine.has_work:
-        events += engine.step()
+        engine.step()
         engine.check()
+        events += engine.take_all()
     return events
+
+
+def step(engine: Engine) -> list[tuple[int, Event]]:
+    engine.step()
+    return engine.take_all()
 
 
 def results(events: list[tuple[int, Event]]) -> dict[int, list[Result]]:
@@ -45,7 +52,7 @@ def results(events: list[tuple[int, Event]]) -> dict[int, list[Result]]:
 
 
 def drawn_request(model: TextModel, random_: random.Random) -> Request:
-    spec, process = model.spec, model.generator.process
+    spec, process = model.spec, model.bundle.process
     sampler: dict[str, Any] = {"steps": random_.randint(1, 6), "adaptive": random_.random() < 0.7}
     names = ["entropy", "threshold", "ancestral", "margin", "predictor-corrector", "remdm"]
     while True:
@@ -57,7 +64,7 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
         sampler["top_p"] = random_.choice([1.0, 1.0, 0.8])
         sampler["entropy_bound"] = random_.choice([0.1, 2.0, 20.0])
         try:
-            SamplerConfig(**sampler).check(process)
+            sampler_config(**sampler).check(process)
             break
         except RequestError:
             continue
@@ -74,13 +81,13 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
         )
     return Request(
         prompt=tuple(random_.choice(prompts)),
-        sampler=SamplerConfig(**sampler),
+        sampler=sampler_config(**sampler),
         start=start,
         max_tokens=max_tokens,
         canvas_length=spec.canvas_length if fixed else random_.choice([3, 8, 12]),
         seed=random_.randrange(1000),
         priority=random_.choice([0, 0, 1, 5]),
-        fit=random_.random() < 0.5,
+        auto_length=random_.random() < 0.5,
         trace=True,
         revisit=0 if fixed or spec.commit == "in_place" else random_.choice([0, 0, 1, 3]),
         revisit_level=random_.choice([0.3, 1.0]),
@@ -132,7 +139,7 @@ def test_mixes_of_requests_are_as_each_is_alone(
             index = random_.randrange(len(pool))
             wanted[engine.submit(pool[index])] = index
             for _ in range(random_.randint(0, 4)):
-                events += engine.step()
+                engine.step()
                 engine.check()
             if random_.random() < 0.2:
                 gone = random_.choice(list(wanted))
@@ -170,17 +177,18 @@ def test_what_is_left_out_is_read_as_it_was(make_model: Make, specs: dict[str, G
     decided of them differs, in the plain loop as well, which computes them all."""
     model = make_model(specs[name], num_hidden_layers=1)
     settings: dict[str, Any] = {"max_tokens": 29, "steps": 8, "adaptive": False, "entropy_bound": 4.0}
-    if model.generator.process.has_uniform:
+    if model.bundle.process.has_uniform:
         # Random weights seldom say the same twice: they may say anything for long, and always the likeliest.
         settings |= {"temperature": 0.0, "entropy_bound": 1e9, "steps": 16}
     elif reuse == "block":
+        del settings["entropy_bound"]
         settings |= {"block_length": 2 if name == "block" else 6, "sampler": "confidence", "steps": 12}
     positions = {}
     for refresh in (1, 3, 0):
         request = model.request("hello there", reuse=reuse, refresh=refresh, seed=3, **settings)
         [result] = [event.result for _, event in Engine(model).run([request]) if isinstance(event, Finished)]
         assert (list(result.tokens), result.usage.canvases, result.usage.denoising_steps) == plain.answer(
-            model.generator, request
+            model.bundle, request
         )
         positions[refresh] = result.usage.positions_computed
     assert positions[0] < positions[1]
@@ -225,7 +233,7 @@ def test_a_short_request_overtakes_long_ones(make_model: Make):
         engine.step()
     short = engine.submit(model.request("x", max_tokens=8, **settings))
     steps = 0
-    while short not in results(engine.step()):
+    while short not in results(step(engine)):
         steps += 1
     assert steps < 4 + 2
     assert set(results(drain(engine))) == set(long)
@@ -239,7 +247,7 @@ def test_nobody_waits_for_ever(make_model: Make):
     long = engine.submit(model.request("hello", max_tokens=24, **settings))
     for _ in range(200):
         engine.submit(model.request("x", max_tokens=4, **settings))
-        if long in results(engine.step()):
+        if long in results(step(engine)):
             return
     raise AssertionError("200 steps, and it is not finished")
 
@@ -266,9 +274,9 @@ def test_a_long_prompt_is_written_in_chunks_and_keeps_nobody_waiting(make_model:
 def test_steps_are_cut_where_many_wait_and_the_request_allows_it(make_model: Make):
     model = make_model(PLAIN)
     asked: dict[str, Any] = {"max_tokens": 8, "steps": 8, "adaptive": False}
-    strict, lenient = (model.request("abc", **asked, least_steps=least) for least in (None, 3))
+    strict, lenient = (model.request("abc", **asked, min_steps=least) for least in (None, 3))
     alone = model.generate("abc", **asked)
-    engine = Engine(model, EngineConfig(busy_from=2))
+    engine = Engine(model, EngineConfig(load_threshold=2))
     numbers = [engine.submit(request) for request in (strict, lenient, lenient, lenient)]
     found = results(drain(engine))
     usages = [found[number][0].usage for number in numbers]
@@ -276,12 +284,12 @@ def test_steps_are_cut_where_many_wait_and_the_request_allows_it(make_model: Mak
     assert [usage.denoising_steps for usage in usages] == [8, 4, 4, 4]
     assert [usage.steps_cut for usage in usages] == [0, 4, 4, 4]
     assert found[numbers[0]][0].tokens == alone.tokens
-    by_itself = Engine(model, EngineConfig(busy_from=2))
+    by_itself = Engine(model, EngineConfig(load_threshold=2))
     number = by_itself.submit(lenient)
     (only,) = results(drain(by_itself))[number]
     assert (only.tokens, only.usage.steps_cut) == (alone.tokens, 0)
-    with pytest.raises(RequestError, match="least_steps is 9; allowed: 1 to 8"):
-        model.request("abc", **asked, least_steps=9)
+    with pytest.raises(RequestError, match="min_steps is 9; allowed: 1 to 8"):
+        model.request("abc", **asked, min_steps=9)
 
 
 def test_cancelling(make_model: Make):
@@ -315,9 +323,9 @@ def test_a_deadline_gives_what_is_committed(make_model: Make, monkeypatch: pytes
     waiting = engine.submit(model.request("hello", deadline_ms=1000, priority=-1, **settings))
     calm = engine.submit(model.request("hello", **settings))
     for _ in range(4):
-        assert not results(engine.step())
+        assert not results(step(engine))
         now += 0.25
-    assert set(results(engine.step())) == {waiting}
+    assert set(results(step(engine))) == {waiting}
     now += 0.25
     found = results(drain(engine))
     [late], [whole] = found[hurried], found[calm]
@@ -336,7 +344,7 @@ def test_a_request_that_can_never_fit_is_refused_at_once(make_model: Make):
     with pytest.raises(RequestError, match="holds token 300; allowed: 0 to 260"):
         engine.submit(Request(prompt=(300,)))
     with pytest.raises(RequestError, match="remdm"):
-        engine.submit(Request(prompt=(5,), sampler=SamplerConfig(name="remdm")))
+        engine.submit(Request(prompt=(5,), sampler=sampler_config(name="remdm")))
     assert not engine.has_work
 
 
@@ -368,7 +376,7 @@ def test_a_large_request_is_passed_over_for_a_while_and_not_for_ever(make_model:
     done: list[int] = []
     for _ in range(400):
         engine.submit(small)
-        done += results(engine.step())
+        done += results(step(engine))
         engine.check()
         if large in done:
             break
@@ -389,7 +397,7 @@ def test_run_takes_more_than_the_queue_holds(make_model: Make):
     requests = [model.request("x", max_tokens=8, steps=2, seed=i) for i in range(9)]
     found = [(index, event.result.seed) for index, event in engine.run(requests) if isinstance(event, Finished)]
     assert sorted(found) == [(i, i) for i in range(9)]
-    assert engine._mailboxes == {}
+    assert engine._events == {}
 
 
 def test_closing_answers_everything(make_model: Make):
@@ -438,8 +446,7 @@ def test_a_tokenizer_that_fails_for_one_fails_for_one(make_model: Make, monkeypa
     engine = Engine(model)
     numbers = [engine.submit(model.request("hello", seed=i, max_tokens=8, steps=2)) for i in range(3)]
     engine.step()
-    victim = engine._owners[1]
-    monkeypatch.setattr(victim._detokenizer, "push", lambda tokens: 1 / 0)
+    monkeypatch.setattr(engine._rows[1].stream, "push", lambda tokens: 1 / 0)
     found = results(drain(engine))
     assert [found[number][0].finish_reason for number in numbers] == ["length", "error", "length"]
     assert "ZeroDivisionError" in found[numbers[1]][0].error

@@ -65,10 +65,10 @@ def test_what_is_given_stays_and_the_rest_equals_the_plain_loop(
         start=Start(tokens=given, frozen=tuple(frozen), noise_level=noise_level),
     )
     [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
-    tokens, canvases, steps = plain.answer(model.generator, request)
+    tokens, canvases, steps = plain.answer(model.bundle, request)
     assert list(result.tokens) == tokens
     assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
-    assert result.finish_reason == "stop"
+    assert result.finish_reason in ("stop", "steps")
     assert [token for token, fixed in zip(tokens, frozen, strict=True) if fixed] == [
         token for token, fixed in zip(given, frozen, strict=True) if fixed
     ]
@@ -84,7 +84,7 @@ def test_generation_equals_the_plain_loop(
     model = make_model(specs[name])
     request = model.request("hello", max_tokens=29, steps=4, seed=5, **sampler)
     [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
-    tokens, canvases, steps = plain.answer(model.generator, request)
+    tokens, canvases, steps = plain.answer(model.bundle, request)
     assert list(result.tokens) == tokens
     assert len(tokens) > 1
     assert (result.usage.canvases, result.usage.denoising_steps) == (canvases, steps)
@@ -103,30 +103,30 @@ def test_a_length_head_sets_the_first_canvas(
     sizes = set()
     for ending in range(60, 80):
         request = model.request([*prompt, ending, ending], max_tokens=29, steps=2, seed=5)
-        assert request.fit
+        assert request.auto_length
         [result] = [event.result for _, event in model.engine.run([request]) if isinstance(event, Finished)]
         assert (list(result.tokens), result.usage.canvases, result.usage.denoising_steps) == plain.answer(
-            model.generator, request
+            model.bundle, request
         )
-        size = plain.fitted(model.generator, request.prompt)
+        size = plain.fitted(model.bundle, request.prompt)
         sizes.add(size)
-        ended = result.finish_reason == "stop"
+        ended = result.finish_reason in ("stop", "steps")
         rest = 29 - min(29, size or 12)
         assert ended or result.usage.canvases == 1 + -(-rest // 12)
     assert len(sizes) > 2
-    assert not model.request("hello", canvas_length=8).fit
+    assert not model.request("hello", canvas_length=8).auto_length
 
 
 def test_a_length_is_not_asked_of_a_model_without_a_head(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
-    assert not model.request("hello").fit
+    assert not model.request("hello").auto_length
     with pytest.raises(RequestError, match="canvas_length is 'auto' and small has no length head; allowed: a whole"):
         model.request("hello", canvas_length="auto")
 
 
 def test_a_length_is_not_asked_where_prefixes_are_not_read_causally(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["full"], length_buckets=(4, 8))
-    assert not model.request("hello").fit
+    assert not model.request("hello").auto_length
     message = "small does not read its prefixes causally, as a length head does"
     with pytest.raises(RequestError, match=f"canvas_length is 'auto' and {message}; allowed: a whole"):
         model.request("hello", canvas_length="auto")
@@ -286,6 +286,24 @@ def test_an_end_token_past_the_last_position_is_not_reached(make_scripted: Make,
     model = make_scripted(PLAIN, [*alphabet[:10], END])
     assert model.generate("?", max_tokens=10, steps=3).finish_reason == "length"
     assert model.generate("?", max_tokens=11, steps=3).finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("certainty", "steps", "reason", "unsettled"),
+    [(20.0, 5, "stop", 0), (20.0, 1, "steps", 2), (1.0, 5, "steps", 2)],
+)
+def test_an_answer_of_canvases_that_have_not_settled_says_so(
+    make_scripted: Make, alphabet: list[int], certainty: float, steps: int, reason: str, unsettled: int
+):
+    model = make_scripted(PLAIN, [*alphabet[:10], END], certainty=certainty)
+    settings: dict[str, Any] = {"steps": steps, "temperature": 0.0}
+    result = model.generate("?", max_tokens=20, **settings)
+    assert (result.text, result.finish_reason, result.usage.unsettled) == ("abcdefghij", reason, unsettled)
+    # What was cut for another reason says that, and counts.
+    assert model.generate("?", max_tokens=10, **settings).finish_reason == "length"
+    assert model.generate("?", max_tokens=10, **settings).usage.unsettled == unsettled
+    # Where all steps are taken as asked, the last one is the end.
+    assert model.generate("?", max_tokens=20, adaptive=False, **settings).finish_reason == "stop"
 
 
 def test_special_tokens_are_never_written(make_scripted: Make):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,14 @@ import pytest
 import torch
 
 import sfumato
-from sfumato.data.tokenizer import Tokenizer
-from sfumato.engine.model import TextModel, load
+from sfumato.api import load
+from sfumato.checkpoints.load import Checkpoint, save_checkpoint
+from sfumato.engine.model import TextModel
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError
-from sfumato.models.checkpoint import Checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
+from sfumato.sampling import SamplerConfig
 from sfumato.spec import GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
 
 Make = Callable[..., TextModel]
 PLAIN = GenerationSpec(canvas_length=8)
@@ -46,8 +51,8 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"sampler": "remdm"}, "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only"),
         ({"step": 4}, r"unknown setting 'step'; did you mean 'steps'\?"),
         ({"treshold": 0.5}, r"unknown setting 'treshold'; did you mean 'threshold'\?"),
-        ({"threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),
-        ({"threshold": "high"}, "threshold is 'high'; allowed: 0 to 1"),
+        ({"sampler": "threshold", "threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),
+        ({"sampler": "threshold", "threshold": "high"}, "threshold is 'high'; allowed: 0 to 1"),
         ({"temperature": -1.0}, "temperature_start is -1.0; allowed: 0 or more"),
         ({"temperature": float("nan")}, "temperature_start is nan; allowed: 0 or more"),
         ({"name": "entropy"}, "unknown setting 'name'"),
@@ -59,6 +64,63 @@ def test_settings_that_are_refused(make_model: Make, settings: dict[str, Any], m
         model.generate("hello", **settings)
     with pytest.raises(RequestError, match=message):
         model.stream("hello", **settings)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        (None, "the prompt is None; allowed: a string, messages with role and content, or token ids"),
+        (7, "the prompt is 7; allowed: a string"),
+        (b"hello", "the prompt is b'hello'; allowed: a string"),
+        ({"role": "user", "content": "x"}, "the prompt is {'role': 'user'"),
+        (["a", "b"], "the prompt is a list of texts; allowed: one text, or all of them in generate_batch"),
+        ([1.5], "the prompt is no text; allowed: a string, messages with role and content, or token ids"),
+    ],
+)
+def test_what_is_no_prompt(make_model: Make, prompt: Any, message: str):
+    with pytest.raises(RequestError, match=re.escape(message)):
+        make_model(PLAIN).generate(prompt)
+
+
+def test_a_system_message_stands_before_the_conversation(make_model: Make):
+    model = make_model(PLAIN)
+    with pytest.raises(RequestError, match="unknown role 'system'; allowed: assistant, user"):
+        model.request("x", system="y")
+    for prompt, message in (
+        ([5, 6], "system is for a chat"),
+        ([{"role": "system", "content": "a"}, {"role": "user", "content": "b"}], "allowed: one of them"),
+    ):
+        with pytest.raises(RequestError, match=message):
+            model.request(prompt, system="y")
+    with pytest.raises(RequestError, match="need the chat template"):
+        model.request("x", system="y", raw=True)
+    with pytest.raises(RequestError, match="system is for a chat; allowed: with a prompt or an instruction"):
+        model.infill("a", "b", system="y")
+
+
+def test_a_copy_answers_alike_and_apart(make_model: Make):
+    model = make_model(PLAIN)
+    before = model.generate("hello", steps=3).tokens
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other.generate("hello", steps=3).tokens == before
+        assert other.engine is not model.engine
+        with torch.no_grad():
+            other.decoder.embedding_VD.mul_(-1)
+        assert other.generate("hello", steps=3).tokens != before
+    assert model.generate("hello", steps=3).tokens == before
+
+
+def test_a_model_says_what_it_is(make_model: Make):
+    model = make_model(PLAIN)
+    num = sum(parameter.numel() for parameter in model.decoder.parameters())
+    assert repr(model) == f"TextModel('small', {num / 1e6:.1f}M parameters, uniform noise, torch.float32 on cpu)"
+    assert "autoregressive" in repr(make_model(AR))
+
+
+def test_a_batch_tells_of_its_progress(make_model: Make):
+    told: list[int] = []
+    make_model(PLAIN).generate_batch(["a", "b", "c"], max_tokens=8, steps=2, on_progress=told.append)
+    assert told == [1, 2, 3]
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n", [], [{"role": "user", "content": " "}], [{"role": "user"}]])
@@ -92,12 +154,12 @@ def test_what_just_fits(make_model: Make):
 
 def test_defaults_come_from_the_checkpoint(make_model: Make):
     model = make_model(PLAIN, generation={"steps": 5, "max_tokens": 7, "name": "ancestral", "tasks": ["pi"]})
-    assert (model.sampler_defaults.steps, model.sampler_defaults.name) == (5, "ancestral")
+    assert (model.sampler_defaults.steps, model.sampler_defaults.sampler.name) == (5, "ancestral")
     request = model.request("hello")
     assert (request.max_tokens, request.sampler.steps, request.canvas_length) == (7, 5, 8)
     request = model.request("hello", steps=3, sampler="margin", temperature=0.3, max_tokens=9, canvas_length=4)
     expected = {"steps": 3, "name": "margin", "temperature_start": 0.3, "temperature_end": 0.3}
-    assert request.sampler == dataclasses.replace(model.sampler_defaults, **expected)
+    assert request.sampler == SamplerConfig.of(expected, model.sampler_defaults)
     assert (request.max_tokens, request.canvas_length) == (9, 4)
     assert model.request("hello", steps=None, sampler=None) == model.request("hello")
 
@@ -107,7 +169,7 @@ def test_defaults_come_from_the_checkpoint(make_model: Make):
     [
         ({"steps": 0}, "generation_config.json of small: steps is 0"),
         ({"name": "entrpy"}, "generation_config.json of small: unknown sampler 'entrpy'"),
-        ({"threshold": "x"}, "generation_config.json of small: threshold is 'x'"),
+        ({"name": "threshold", "threshold": "x"}, "generation_config.json of small: threshold is 'x'"),
         ({"max_tokens": "many"}, "generation_config.json of small: max_tokens is 'many'"),
         ({"max_tokens": 0}, "generation_config.json of small: max_tokens is 0"),
     ],
@@ -315,6 +377,14 @@ def test_inputs_are_seen_on_conversations_where_a_template_takes_them(monkeypatc
         found.append(model.decoder.model.layers[0].mlp.down_proj.product.unsmooth_I)
         assert model.tokenizer.has_chat_template
     assert not torch.equal(*found)
+
+
+def test_the_embedded_model_settles_on_an_example_of_each_kind():
+    model = sfumato.load("tiny")
+    assert {kind.name for kind in model.kinds} >= {"arithmetic", "json", "bugfix"}
+    results = model.generate_batch([kind.example for kind in model.kinds])
+    reasons = {kind.name: result.finish_reason for kind, result in zip(model.kinds, results, strict=True)}
+    assert set(reasons.values()) == {"stop"}, reasons
 
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):

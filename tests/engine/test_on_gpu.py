@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 import torch
 
-from sfumato.data.tokenizer import Tokenizer
+from sfumato.api import load
+from sfumato.checkpoints.load import save_checkpoint
 from sfumato.engine.engine import Engine, EngineConfig
-from sfumato.engine.model import TextModel, load
+from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request
+from sfumato.kernels.base import set_backend
+from sfumato.kernels.gpu.backend import TritonBackend
 from sfumato.models import attention
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import save_checkpoint
 from sfumato.models.moe import MoEConfig
-from sfumato.models.operations import TORCH, on_gpu, use
-from sfumato.models.quantized import QUANTIZATIONS, QuantizedWeight, grouped_product
+from sfumato.models.quantization.products import grouped_product
+from sfumato.models.quantization.weights import QUANTIZATIONS, QuantizedWeight
 from sfumato.spec import GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
 
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not made for this platform", allow_module_level=True)
@@ -71,10 +74,8 @@ def test_answers_are_those_without_kernels_alone_and_together(
     plain = make_model(specs[name], num_hidden_layers=1)
     expected = tokens_of(plain, requests_of(plain))
     model = place(plain)
-    monkeypatch.setattr(attention, "_reads_in_kernels", lambda _: True)
-    operations = on_gpu(torch.float32)
-    assert operations is not TORCH
-    use(model.generator.model, operations)
+    backend = TritonBackend(torch.float32)
+    set_backend(model.bundle.model, backend)
     requests = requests_of(model)
     assert tokens_of(model, requests) == expected
     assert tokens_of(model, requests[1:2])[0] == expected[1]
@@ -118,7 +119,7 @@ def test_a_model_on_a_gpu_is_that_on_a_cpu(make_model: Make, specs: dict[str, Ge
     tokens = torch.randint(20, (1, 32), generator=torch.Generator().manual_seed(0))
     logits = []
     with torch.no_grad():
-        for one in (plain.generator.model, model.generator.model):
+        for one in (plain.bundle.model, model.bundle.model):
             positions = torch.arange(32, device=one.device)[None]
             hidden = one(tokens.to(one.device), positions, AttentionSpec(causal=True))
             logits.append(one.logits(hidden).cpu())

@@ -85,7 +85,7 @@ def test_it_is_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec]
         )
         result, _ = run(model, request)
         found = (list(result.tokens), result.usage.canvases, result.usage.denoising_steps)
-        assert found == plain.answer(model.generator, request)
+        assert found == plain.answer(model.bundle, request)
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_schemas_hold_whatever_is_opened(make_model: Make, specs: dict[str, Gene
             ),
         )
         opened += result.usage.reopened
-        assert result.finish_reason == "stop"
+        assert result.finish_reason in ("stop", "steps")
         assert told(events) == result.text
         jsonschema.validate(json.loads(result.text), schema)
     assert opened > 40
@@ -134,13 +134,15 @@ def test_who_ends_it_meanwhile_gets_the_answer_as_it_was(
         number = engine.submit(model.request("hello", revisit=2, deadline_ms=1000, **settings))
         events: list[tuple[int, Event]] = []
         while not any(isinstance(event, Reopened) for _, event in events):
-            events += engine.step()
+            engine.step()
             engine.check()
-        events += engine.step()
+            events += engine.take_all()
+        engine.step()
         if end == "cancelled":
             engine.cancel(number)
         now = 2.0
-        events += engine.step()
+        engine.step()
+        events += engine.take_all()
         assert not engine.has_work
         assert engine.cache.num_used == 0
         [result] = [event.result for _, event in events if isinstance(event, Finished)]

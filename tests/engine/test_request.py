@@ -55,7 +55,7 @@ def test_a_result_as_json():
     usage = Usage(prompt_tokens=3)
     values: dict[str, Any] = {"text": "a", "tokens": (5,), "finish_reason": "stop", "seed": 4, "model": "m"}
     plain = json.loads(json.dumps(Result(**values, usage=usage).to_dict()))
-    assert list(plain) == ["text", "finish_reason", "seed", "model", "usage"]
+    assert list(plain) == ["text", "finish_reason", "certainty", "seed", "model", "usage"]
     assert list(plain["usage"]) == [
         "prompt_tokens",
         "cached_tokens",
@@ -63,6 +63,7 @@ def test_a_result_as_json():
         "canvases",
         "reopened",
         "denoising_steps",
+        "unsettled",
         "steps_cut",
         "forward_passes",
         "positions_computed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +15,8 @@ from sfumato.models.decoder import Decoder
 
 
 @pytest.fixture(autouse=True)
-def _put_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _put_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     before = torch.get_num_threads()
     yield
@@ -53,6 +55,57 @@ def test_the_fastest_number_is_taken(
     torch.set_num_threads(given)
     assert threads.choose_threads(make_decoder()) == torch.get_num_threads() == chosen
     assert set(timed) <= set(seconds)
+
+
+def test_a_choice_is_kept_while_forwards_take_as_long(
+    make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """Not one that was made while other processes wanted the cores; and a damaged entry is none."""
+    monkeypatch.setattr(threads, "usable_cores", lambda: 2)
+    seconds, timed, preemptions = {1: 2.0, 2: 1.0}, [], iter([0, 10**6])
+
+    def forward_s(model: Decoder) -> float:
+        timed.append(torch.get_num_threads())
+        return seconds[timed[-1]]
+
+    def choose() -> tuple[int, set[int]]:
+        timed.clear()
+        torch.set_num_threads(2)
+        return threads.choose_threads(make_decoder()), set(timed)
+
+    monkeypatch.setattr(threads, "_forward_s", forward_s)
+    monkeypatch.setattr(threads, "num_preemptions", lambda: next(preemptions, 0))
+    assert choose() == choose() == (2, {1, 2})
+    assert choose() == (2, {2})
+    # Two threads take far longer than they did.
+    seconds[2] = 10.0
+    preemptions = iter([0, 10**6])
+    assert choose() == (1, {1, 2})
+    seconds[2] = 1.0
+    assert choose() == (2, {2})
+    [entry] = (tmp_path / "kept").iterdir()
+    for content in ("{", "[]", '{"threads": 3, "forward_s": 1.0}', '{"threads": 1}'):
+        entry.write_text(content)
+        assert choose() == (2, {1, 2})
+        assert choose() == (2, {2})
+
+
+def test_no_forward_is_started_when_the_time_is_over(
+    make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch
+):
+    clock = [0.0]
+
+    def forward_s(model: Decoder) -> float:
+        clock[0] += 3.0
+        return 3.0 / torch.get_num_threads()
+
+    monkeypatch.setattr(threads, "usable_cores", lambda: 8)
+    monkeypatch.setattr(threads, "_forward_s", forward_s)
+    monkeypatch.setattr(threads.time, "perf_counter", lambda: clock[0])
+    torch.set_num_threads(8)
+    assert threads.choose_threads(make_decoder()) == 8
+    # One that is not counted, and one of each number.
+    assert clock[0] == 3 * 3.0
 
 
 def test_a_forward_of_each_model_can_be_timed(variant: Decoder):

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
+from settings import sampler_config
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.data.tasks import find_task, items
-from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
 from sfumato.evaluation.gaps import evaluate_gaps
-from sfumato.models.places import ASSETS
-from sfumato.sampling import SamplerConfig
+from sfumato.text.tokenizer import Tokenizer
 
 
 class Filler:
     """Fills a gap with what the gold response has there, changed by a function."""
 
-    sampler_defaults = SamplerConfig(steps=17)
+    sampler_defaults = sampler_config(steps=17)
     tokenizer = Tokenizer.load(ASSETS / "tiny")
 
     def __init__(self, change: Any) -> None:

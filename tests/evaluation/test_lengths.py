@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.data.tasks import find_task, items
-from sfumato.data.tokenizer import Tokenizer
-from sfumato.engine.generator import Generator
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
 from sfumato.evaluation.lengths import evaluate_lengths
-from sfumato.models.places import ASSETS
+from sfumato.text.tokenizer import Tokenizer
 
 EDGES = (2, 16, 32, 64, 128)
 
@@ -35,11 +35,11 @@ class Knowing:
         self.asked: list[Any] = []
 
     @property
-    def generator(self) -> Any:
+    def bundle(self) -> Any:
         return self
 
     def first_length(self, shares: Any) -> int | None:
-        return Generator.first_length(self, shares)  # type: ignore[arg-type]
+        return ModelBundle.first_length(self, shares)  # type: ignore[arg-type]
 
     @property
     def model(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 from typing import Any
 
@@ -12,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from sfumato.loops import attention as loops
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models import attention
 from sfumato.models.attention import (
     AttentionSpec,
@@ -157,12 +157,14 @@ SHAPES: dict[str, list[tuple[int, int, int | None]]] = {
 
 
 @pytest.fixture(params=["torch", "kernels", "loops"])
-def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def backend(request: pytest.FixtureRequest) -> Backend:
     """Where there is no GPU, its kernel is interpreted."""
-    if request.param == "kernels" and importlib.util.find_spec("triton") is None:
-        pytest.skip("Triton is not made for this platform")
-    monkeypatch.setattr(attention, "_reads_in_kernels", lambda _: request.param == "kernels")
-    return str(request.param)
+    if request.param == "kernels":
+        pytest.importorskip("triton", reason="Triton is not made for this platform")
+        from sfumato.kernels.gpu.backend import TritonBackend
+
+        return TritonBackend(torch.float32)
+    return TORCH if request.param == "torch" else CompiledBackend()
 
 
 @pytest.mark.parametrize("scale", [None, 1.0])
@@ -170,7 +172,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 def test_packed_texts_read_their_own(
-    shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None, reader: str
+    shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None, backend: Backend
 ):
     """Each position against the definition: its own text up to where it may, and no other's slots; in two layers."""
     generator = torch.Generator().manual_seed(0)
@@ -190,9 +192,7 @@ def test_packed_texts_read_their_own(
         prefixes.append(layers)
     total = sum(segment.count for segment in segments)
     windows = [] if window is None else [window]
-    packed = PackedAttention(
-        pool, segments, total + padding, windows=windows, loops=loops if reader == "loops" else None
-    )
+    packed = PackedAttention(pool, segments, total + padding, windows=windows, backend=backend)
     expected_positions = [place for segment in segments for place in range(segment.start, segment.end)]
     assert packed.positions_1N[0, :total].tolist() == expected_positions
     before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]

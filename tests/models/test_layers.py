@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models.layers import (
     MLP,
     RMSNorm,
@@ -15,15 +17,14 @@ from sfumato.models.layers import (
     SelfConditioning,
     rotary_frequencies,
 )
-from sfumato.models.operations import TORCH, Operations, compiled
 
 # R rows, Q positions, H heads, E head dimension
 
 
 @pytest.fixture(params=["torch", "loops"])
-def operations(request: pytest.FixtureRequest) -> Iterator[Operations]:
+def operations(request: pytest.FixtureRequest) -> Iterator[Backend]:
     with torch.no_grad():
-        yield TORCH if request.param == "torch" else compiled()
+        yield TORCH if request.param == "torch" else CompiledBackend()
 
 
 def test_rms_norm():
@@ -43,7 +44,7 @@ def test_mlp():
     torch.testing.assert_close(mlp(x), (inner * torch.sigmoid(inner) * (x @ up.T)) @ down.T)
 
 
-def test_rotary_turns_pairs_of_halves_by_position_times_frequency(operations: Operations):
+def test_rotary_turns_pairs_of_halves_by_position_times_frequency(operations: Backend):
     """Half-split layout: element i turns with element i + E/2, as one complex number."""
     theta, size = 100.0, 6
     positions_RQ = torch.tensor([[0, 1, 7], [3, 300, 2]])
@@ -56,7 +57,7 @@ def test_rotary_turns_pairs_of_halves_by_position_times_frequency(operations: Op
 
 
 @pytest.mark.parametrize("shift", [1, 50])
-def test_rotary_scores_depend_on_distance_alone(shift: int, operations: Operations):
+def test_rotary_scores_depend_on_distance_alone(shift: int, operations: Backend):
     rotary = RotaryEmbedding(rotary_frequencies(8, 10000.0))
     query, key = torch.randn(2, 1, 1, 1, 8)
 
@@ -77,7 +78,7 @@ def test_self_conditioning_starts_at_zero_and_zero_always_gives_zero():
     assert not block(torch.zeros(2, 3, 4)).any()
 
 
-def test_a_head_may_be_rotated_in_part(operations: Operations):
+def test_a_head_may_be_rotated_in_part(operations: Backend):
     x = torch.randn(1, 4, 2, 8)
     part = RotaryEmbedding(rotary_frequencies(8, 100.0, fraction=0.5))(torch.arange(4)[None])
     turned = operations.rotate(x, *part)

@@ -13,14 +13,14 @@ import torch
 
 import sfumato
 from parity import Numbers, check_exported, check_int8, check_saved, relative_error
-from sfumato.data.tokenizer import Tokenizer
+from settings import sampler_config
+from sfumato.checkpoints.load import Checkpoint, load_checkpoint
 from sfumato.diffusion.process import make_process
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
-from sfumato.engine.generator import Generator
 from sfumato.engine.request import Finished, Request
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import Checkpoint, load_checkpoint
-from sfumato.sampling import SamplerConfig
+from sfumato.text.tokenizer import Tokenizer
 
 # R rows, Q positions, V vocabulary
 
@@ -137,20 +137,20 @@ def logits_error(checkpoint: Checkpoint, reference: Any, seed: int) -> float:
 
 def continuations(checkpoint: Checkpoint, texts: list[list[int]]) -> list[list[int]]:
     """Greedy answers of the engine, all in one batch, under the defaults of the checkpoint."""
-    generator = Generator(
+    bundle = ModelBundle(
         name="it",
         model=checkpoint.model,
         spec=checkpoint.spec,
         process=make_process(checkpoint.spec.noise, VOCAB, checkpoint.spec.mask_id),
         tokenizer=Numbers(),  # type: ignore[arg-type]
     )
-    sampler = SamplerConfig(**checkpoint.generation)
+    sampler = sampler_config(**checkpoint.generation)
     requests = [
         Request(prompt=tuple(text), sampler=sampler, max_tokens=NUM_TOKENS, canvas_length=checkpoint.spec.canvas_length)
         for text in texts
     ]
     found: dict[int, list[int]] = {}
-    for index, event in Engine(generator).run(requests):
+    for index, event in Engine(bundle).run(requests):
         if isinstance(event, Finished):
             found[index] = list(event.result.tokens)
     return [found[index] for index in range(len(texts))]

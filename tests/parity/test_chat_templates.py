@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.data.chat import ChatTemplate
+from sfumato.text.chat import ChatTemplate
 
 TOKENS = {"bos_token": "<bos>", "eos_token": "<eos>"}
 

@@ -13,11 +13,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from parity import check_int8, logits
+from settings import sampler_config
+from sfumato.checkpoints.load import build, load_checkpoint
 from sfumato.errors import CheckpointError
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import build, load_checkpoint
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
-from sfumato.sampling import SamplerConfig
 from texts import Texts
 
 # R rows, Q positions, L canvas, V vocabulary
@@ -421,7 +421,7 @@ def test_sampling_defaults(
     }
     found = load_checkpoint(tmp_path).generation
     assert found == defaults | own
-    SamplerConfig(**{key: value for key, value in found.items() if key != "max_tokens"})
+    sampler_config(**{key: value for key, value in found.items() if key != "max_tokens"})
 
 
 def test_another_sampler_is_refused(make_gemma: Callable[..., Any], tmp_path: Path):

@@ -16,15 +16,16 @@ import torch
 from torch import Tensor
 
 from parity import Numbers
-from sfumato.data.tokenizer import Tokenizer
+from settings import sampler_config
+from sfumato.api import load
+from sfumato.checkpoints.load import load_checkpoint
 from sfumato.diffusion.process import UniformProcess
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
-from sfumato.engine.generator import Generator
-from sfumato.engine.model import load
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.models.checkpoint import load_checkpoint
-from sfumato.sampling import RowSettings, SamplerConfig
+from sfumato.sampling import RowSettings
 from sfumato.sampling.random import Stream, uniform
+from sfumato.text.tokenizer import Tokenizer
 
 # L canvas, V vocabulary, N positions of all rows together
 
@@ -133,7 +134,7 @@ def ours(directory: Path, prompt: list[int], seed: int, settings: dict[str, Any]
 
 def answer(directory: Path, prompt: list[int], seed: int, settings: dict[str, Any], eos_ids: list[int]) -> Result:
     checkpoint = load_checkpoint(directory)
-    generator = Generator(
+    generator = ModelBundle(
         name="gemma",
         model=checkpoint.model,
         spec=checkpoint.spec,
@@ -142,7 +143,7 @@ def answer(directory: Path, prompt: list[int], seed: int, settings: dict[str, An
     )
     request = Request(
         prompt=tuple(prompt),
-        sampler=SamplerConfig(**settings),
+        sampler=sampler_config(**settings),
         max_tokens=LENGTH * CANVASES,
         canvas_length=checkpoint.spec.canvas_length,
         seed=seed,
@@ -252,7 +253,7 @@ def test_a_checkpoint_with_a_tokenizer_answers(
     make_gemma(tmp_path, canvas_length=LENGTH, vocab_size=byte_tokenizer.vocab_size)
     byte_tokenizer.save(tmp_path)
     model = load(tmp_path)
-    assert model.sampler_defaults == SamplerConfig(name="entropy", **DEFAULTS)
+    assert model.sampler_defaults == sampler_config(name="entropy", **DEFAULTS)
     request = model.request("Hello")
     assert (request.max_tokens, request.canvas_length) == (256, LENGTH)
     result = model.generate("Hello", max_tokens=2 * LENGTH, steps=3)
@@ -265,7 +266,7 @@ def test_temperatures_to_the_last_bit(ends: tuple[float, float], steps: int):
     module = pytest.importorskip("transformers.models.diffusion_gemma.generation_diffusion_gemma")
     start, end = ends
     process = module.LinearTemperatureScheduleLogitsProcessor(t_min=end, t_max=start, max_denoising_steps=steps)
-    config = SamplerConfig(temperature_start=start, temperature_end=end, steps=steps)
+    config = sampler_config(temperature_start=start, temperature_end=end, steps=steps)
     settings = RowSettings.from_configs([config])
     for step in range(steps):
         # Their steps count down to 1.

@@ -22,14 +22,14 @@ import torch
 from torch import Tensor
 
 from parity import Numbers
+from settings import sampler_config
 from sfumato.diffusion.process import make_process
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
-from sfumato.engine.generator import Generator
 from sfumato.engine.request import CanvasChanged, Finished, Request, Result
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
 from sfumato.models.moe import MoEConfig
-from sfumato.sampling import SamplerConfig
 from sfumato.sampling.random import Stream, uniform
 from sfumato.spec import GenerationSpec
 
@@ -98,9 +98,9 @@ def run(
     **settings: Any,
 ) -> list[Run]:
     """Answer prompts in one batch, and put their canvases together from what the engine shows of each step."""
-    sampler = SamplerConfig(temperature_start=0.0, temperature_end=0.0, stop_entropy=0.0, **settings)
+    sampler = sampler_config(temperature_start=0.0, temperature_end=0.0, stop_entropy=0.0, **settings)
     length = spec.canvas_length
-    generator = Generator(
+    bundle = ModelBundle(
         name="it",
         model=model,
         spec=spec,
@@ -113,7 +113,7 @@ def run(
     ]
     shown: dict[int, list[CanvasChanged]] = {index: [] for index in range(len(texts))}
     results: dict[int, Result] = {}
-    for index, event in Engine(generator).run(requests, drafts=True):
+    for index, event in Engine(bundle).run(requests, drafts=True):
         if isinstance(event, CanvasChanged):
             shown[index].append(event)
         if isinstance(event, Finished):

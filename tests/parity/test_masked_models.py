@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from parity import check_exported, check_int8, check_saved, relative_error
-from sfumato.engine.runner import Part, Runner
+from sfumato.checkpoints.families import FAMILIES, ConfigTable, stored_shape
+from sfumato.checkpoints.load import Checkpoint, load_checkpoint
+from sfumato.engine.runner import Runner, ScheduledChunk
+from sfumato.layout import PrefixLayout
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import Checkpoint, load_checkpoint
-from sfumato.models.families import FAMILIES, ConfigTable, stored_shape
 from sfumato.models.moe import MoEConfig, Router
 from sfumato.spec import GenerationSpec
 from texts import Texts
@@ -445,17 +445,17 @@ def test_canvases_behind_prefixes_that_read_them(
     """Three prompts and canvases of different lengths in one batch, each as if it were alone; then a second canvas."""
     checkpoint, reference = make(case, tmp_path)
     prefixes = [draw(length, seed=length) for length in (6, 1, 11)]
-    texts, shift = Texts(checkpoint.model, 3), int(checkpoint.spec.logit_shift)
-    runner = Runner(checkpoint.model, texts.pool)
+    texts, layout = Texts(checkpoint.model, 3), PrefixLayout(checkpoint.spec)
+    runner = Runner(checkpoint.model, texts.pool, layout)
     for turn in range(2):
         canvases = [draw(width, seed=100 * turn + width) for width in (8, 5, 3)]
         tokens_RL = torch.tensor([[*canvas, *[0] * (8 - len(canvas))] for canvas in canvases])
-        parts = []
+        chunks = []
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
             segment = texts.segment(row, len(prefix) + len(canvas), None)
-            places = np.arange(len(canvas))
-            parts.append(Part(segment=segment, tokens=prefix, row=row, reads=places, canvas=places, shift=shift))
-        hidden_ND, place_RL, _ = runner.forward(parts, tokens_RL)
+            positions = layout.canvas_positions(len(prefix), len(canvas))
+            chunks.append(ScheduledChunk(segment=segment, tokens=prefix, row=row, positions=positions))
+        hidden_ND, place_RL, _ = runner.forward(chunks, tokens_RL)
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
             found_LV = runner.logits(hidden_ND, place_RL[row, : len(canvas)])
             expected_LV = reference([*prefix, *canvas])[len(prefix) :]

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 
+from settings import sampler_config
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
 from sfumato.sampling.canvas import CanvasBatch
-from sfumato.sampling.settings import SamplerConfig
 
 # R rows, L canvas, D model
 
-CONFIG = SamplerConfig()
+CONFIG = sampler_config()
 
 
 def assert_same(one: CanvasBatch, other: CanvasBatch) -> None:
@@ -73,7 +73,7 @@ def test_a_canvas_starts_the_same_alone_and_among_others(process: Process) -> No
 
 def test_rows_can_be_taken_out_and_put_together(uniform_process: Process) -> None:
     lengths, seeds = [3, 5, 2], [1, 2, 3]
-    configs = [SamplerConfig(steps=steps) for steps in (4, 5, 6)]
+    configs = [sampler_config(steps=steps) for steps in (4, 5, 6)]
     batch = CanvasBatch.from_noise(uniform_process, lengths, seeds=seeds, config=configs)
     assert_same(CanvasBatch.concatenate([batch.select([i]) for i in range(3)]), batch)
     singles = [
@@ -120,8 +120,8 @@ def test_a_canvas_without_free_positions_is_done(uniform_process: Process) -> No
         ({"frozen": [[True, False, True], [True]]}, "frozen has 3 entries for the 2 of canvas 0"),
         ({"frozen": [[True, False]]}, "frozen has 1 entries; allowed: one per canvas, here 2"),
         ({"config": [CONFIG] * 3}, "config has 3 entries; allowed: one per canvas, here 2"),
-        ({"config": SamplerConfig(name="remdm")}, "sampler 'remdm'"),
-        ({"config": [CONFIG, SamplerConfig(name="remdm")]}, "sampler 'remdm'"),
+        ({"config": sampler_config(name="remdm")}, "sampler 'remdm'"),
+        ({"config": [CONFIG, sampler_config(name="remdm")]}, "sampler 'remdm'"),
     ],
 )
 def test_what_cannot_be_denoised_is_refused(uniform_process: Process, changes: dict[str, Any], message: str) -> None:
@@ -132,7 +132,7 @@ def test_what_cannot_be_denoised_is_refused(uniform_process: Process, changes: d
 
 def test_trimming_and_putting_back(uniform_process: Process) -> None:
     """What no row needs is cut; a selection that has gone on takes its rows' places again."""
-    config = SamplerConfig(steps=4)
+    config = sampler_config(steps=4)
     batch = CanvasBatch.from_noise(uniform_process, [3, 9, 5], seeds=[0, 1, 2], config=config)
     short = batch.select([0, 2]).trimmed()
     assert short.tokens_RL.shape == (2, 5)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.data.language import Language, of_choices, of_regex, without
+from settings import sampler_config
+from sfumato.constraints.dfa import Language, of_choices, without
+from sfumato.constraints.regex import of_regex
 from sfumato.diffusion.process import make_process
-from sfumato.sampling import Automaton, CanvasBatch, Constraint, SamplerConfig, step
+from sfumato.sampling import Automaton, CanvasBatch, Constraint, step
 from sfumato.sampling.automaton import over_tokens
 from sfumato.sampling.constraint import _Classed, backward, solve
 
@@ -25,7 +27,7 @@ LANGUAGES = {
     "unicode": of_regex("(é|a)+"),
     "choices": of_choices(["abab", "ba", "c"]),
     "without": without(["ab", "cc"]),
-    "both": of_regex("[abc]*") & without(["bb"]),
+    "both": of_regex("[abc]*").intersect(without(["bb"])),
 }
 
 
@@ -85,30 +87,58 @@ def test_a_language_that_no_tokens_spell():
     assert over_tokens(of_regex("x+"), TOKENS, [END]) is None
 
 
+def shares_of(strings: Sequence[Sequence[int]], scores_LV: np.ndarray, weighs_behind: bool = False) -> np.ndarray:
+    """The probability of each string: that of each token, among those with which strings go on there; or the product
+    of its positions."""
+    if weighs_behind:
+        totals = np.array([sum(scores_LV[i, token] for i, token in enumerate(tokens)) for tokens in strings])
+        return np.exp(totals - totals.max()) / np.exp(totals - totals.max()).sum()
+    after: dict[tuple[int, ...], set[int]] = {}
+    for string in strings:
+        for place, token in enumerate(string):
+            after.setdefault(tuple(string[:place]), set()).add(token)
+    weights_LV = np.exp(scores_LV.astype(np.float64))
+    return np.array(
+        [
+            np.prod(
+                [
+                    weights_LV[place, token] / weights_LV[place, sorted(after[tuple(string[:place])])].sum()
+                    for place, token in enumerate(string)
+                ]
+            )
+            for string in strings
+        ]
+    )
+
+
 def weights(length: int, seed: int, scale: float = 2.0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(length, len(TOKENS))).astype(np.float32) * scale
 
 
+@pytest.mark.parametrize("weighs_behind", [False, True])
 @pytest.mark.parametrize("fixed", [(), (-1, 4), (2,), (-1, -1, -1, 0)], ids=str)
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_best_string_and_marginals_by_enumeration(name: str, fixed: tuple[int, ...]):
+def test_best_string_and_marginals_by_enumeration(name: str, fixed: tuple[int, ...], weighs_behind: bool):
     language, automaton, length = LANGUAGES[name], automaton_of(LANGUAGES[name]), 4
     fixed = (*fixed, *[-1] * (length - len(fixed)))
     strings = strings_of(language, length, fixed)
     if not strings:
         pytest.skip("no string has these tokens")
     scores_LV = weights(length, seed=3)
-    totals = np.array([sum(scores_LV[i, token] for i, token in enumerate(tokens)) for tokens in strings])
-    shares = np.exp(totals - totals.max()) / np.exp(totals - totals.max()).sum()
+    shares = shares_of(strings, scores_LV, weighs_behind)
     tokens = _Classed(automaton, scores_LV)
     constraint = Constraint(
-        automaton=automaton, state=automaton.start, allowed_S=automaton.final_S.copy(), length=length
+        automaton=automaton,
+        state=automaton.start,
+        allowed_S=automaton.final_S.copy(),
+        length=length,
+        weighs_behind=weighs_behind,
     )
     fixed_L = np.array([-1 if token < 0 else automaton.class_V[token] for token in fixed])
     found = solve(constraint, fixed_L, tokens.best_NC, tokens.sums_NC, np.full((2, length), 0.5))
     best = tuple(tokens.pick(found.best_L)[0].tolist())
     open_ = [place for place in range(length) if fixed[place] < 0]
-    assert [best[place] for place in open_] == [strings[totals.argmax()][place] for place in open_]
+    assert [best[place] for place in open_] == [strings[shares.argmax()][place] for place in open_]
     for place in open_:
         expected = np.zeros(len(TOKENS))
         for string, share in zip(strings, shares, strict=True):
@@ -124,8 +154,7 @@ def test_strings_are_drawn_as_often_as_they_are_probable(name: str):
     language, automaton, length, num = LANGUAGES[name], automaton_of(LANGUAGES[name]), 3, 4000
     strings = strings_of(language, length)
     scores_LV = weights(length, seed=4, scale=1.0)
-    totals = np.array([sum(scores_LV[i, token] for i, token in enumerate(tokens)) for tokens in strings])
-    shares = np.exp(totals) / np.exp(totals).sum()
+    shares = shares_of(strings, scores_LV)
     tokens = _Classed(automaton, scores_LV)
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=length)
     u = np.random.default_rng(0).random((num, 3, length))
@@ -185,7 +214,7 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
     automaton = over_tokens(language, [*TOKENS, None], [END])
     assert automaton is not None
     for steps in (1, 2, 5):
-        config = SamplerConfig(name=sampler, steps=steps, threshold=0.3, adaptive=steps != 2)  # type: ignore[arg-type]
+        config = sampler_config(name=sampler, steps=steps, threshold=0.3, adaptive=steps != 2)  # type: ignore[arg-type]
         batch = CanvasBatch.from_noise(process, [9, 6, 9], seeds=[1, 2, steps], config=config)
         constraints = [
             Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=length)
@@ -209,12 +238,45 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
             assert language.accepts(text)
 
 
+def test_positions_that_hold_each_other_up_give_way():
+    """Each position is sure given the others as they stand: `ccc` where `c` and an end are meant."""
+    automaton = automaton_of(of_regex("c|ccc"))
+    constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=3)
+    scores_LV = np.log(np.full((3, len(TOKENS)), 1e-6, dtype=np.float32))
+    scores_LV[0, 6] = 0.0
+    # Behind the c, an end; what stands behind that was read as if another c were there.
+    scores_LV[1, [END, 6]] = np.log([0.8, 0.2])
+    scores_LV[2, [END, 6]] = np.log([0.01, 0.99])
+    tokens = _Classed(automaton, scores_LV)
+    found = solve(constraint, np.full(3, -1), tokens.best_NC, tokens.sums_NC, np.full((2, 3), 0.5))
+    assert tokens.pick(found.best_L)[0].tolist() == [6, END, END]
+
+
+@pytest.mark.parametrize(("sure_of", "confident"), [(6, True), (2, False)])
+def test_confidence_is_that_of_the_model_without_the_language(sure_of: int, confident: bool):
+    process = make_process("uniform", len(TOKENS), None)
+    automaton = automaton_of(of_regex("cccc"))
+    constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=4)
+    batch = CanvasBatch.from_noise(process, [4], seeds=[0], config=sampler_config(steps=1))
+
+    def denoiser(tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
+        logits = torch.zeros(4, len(TOKENS))
+        logits[:, sure_of] = 8.0
+        return logits
+
+    result = step(batch, denoiser, process, constraints=[constraint])  # type: ignore[arg-type]
+    assert result.batch.tokens_RL[0].tolist() == [6] * 4
+    expected = torch.zeros(4, len(TOKENS)).index_fill(1, torch.tensor([sure_of]), 8.0).softmax(-1)[:, 6]
+    torch.testing.assert_close(result.statistics.confidence_RL[0], expected)
+    assert bool((expected > 0.9).all()) == confident
+
+
 def test_what_is_cut_off_is_taken_where_nothing_else_is_left():
     process = make_process("uniform", len(TOKENS), None)
     language = of_regex("cccc")
     automaton = automaton_of(language)
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=6)
-    batch = CanvasBatch.from_noise(process, [6], seeds=[0], config=SamplerConfig(steps=1, top_k=1))
+    batch = CanvasBatch.from_noise(process, [6], seeds=[0], config=sampler_config(steps=1, top_k=1))
 
     def sure_of_a(tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
         logits = torch.zeros(6, len(TOKENS))

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from settings import sampler_config
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
-from sfumato.sampling import CanvasBatch, SamplerConfig, denoise, step
+from sfumato.sampling import CanvasBatch, denoise, step
 
 # R rows, L canvas, K vocabulary, S states (all canvases of ordinary tokens)
 
@@ -80,7 +81,7 @@ def sample(noise: str, probs: Tensor, steps: int, num_rows: int, frozen: bool = 
         [[ordinary[0]] * length] * num_rows,
         frozen=[[position >= probs.ndim for position in range(length)]] * num_rows,
         seeds=range(num_rows),
-        config=SamplerConfig(steps=steps, adaptive=False, **settings),
+        config=sampler_config(steps=steps, adaptive=False, **settings),
     )
     denoiser = ExactDenoiser(process, states_SL, probs.flatten(), probs.ndim, steps)
     tokens_RL = denoise(batch, denoiser, process).batch.tokens_RL[:, : probs.ndim]
@@ -136,7 +137,7 @@ def test_two_tokens_approach_the_joint_with_more_steps(noise: str, name: Any, se
 
 def test_a_corrected_token_does_not_depend_on_what_stood_there() -> None:
     process, num_rows, steps = UniformProcess(3), 30_000, 4
-    config = SamplerConfig(name="predictor-corrector", corrector_k=1, steps=steps, adaptive=False)
+    config = sampler_config(name="predictor-corrector", corrector_k=1, steps=steps, adaptive=False)
     batch = CanvasBatch.from_tokens(
         process, [[0, 0]] * num_rows, frozen=[[False, True]] * num_rows, seeds=range(num_rows), config=config
     )

@@ -8,8 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.models import operations
-from sfumato.models.operations import TORCH, Operations, compiled, on_gpu
+from sfumato.kernels import base as operations
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.cpu.backend import CompiledBackend
+from sfumato.kernels.gpu.backend import TritonBackend
 from sfumato.sampling import reading
 from sfumato.sampling.reading import Reader, Statistics
 
@@ -19,13 +21,13 @@ LOGITS_RLV = 3 * torch.randn(3, 5, 11, generator=torch.Generator().manual_seed(0
 
 
 class _Own:
-    operations: Operations = TORCH
+    operations: Backend = TORCH
     num_draws = 4096
 
 
 @pytest.fixture(params=["torch", "loops", "kernels"], autouse=True)
 def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {"torch": lambda: TORCH, "loops": compiled, "kernels": lambda: on_gpu(torch.float32)}
+    made = {"torch": lambda: TORCH, "loops": CompiledBackend, "kernels": lambda: TritonBackend(torch.float32)}
     monkeypatch.setattr(_Own, "operations", made[request.param]())
     if request.param == "kernels":
         # Interpreted, row by row.

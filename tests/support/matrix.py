@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     cells: dict[tuple[str, str], list[bool]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
-            for name, cell in report.user_properties:
+            for name, cell in getattr(report, "user_properties", []):
                 if name == "parity":
                     cells.setdefault(cell, []).append(outcome == "passed")
     if not cells:

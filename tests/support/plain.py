@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sfumato.engine.generator import Generator
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Request
 from sfumato.models.attention import AttentionSpec
 from sfumato.sampling import Automaton, CanvasBatch, Constraint, denoise
@@ -23,20 +23,19 @@ Answered = tuple[list[int], int, int]
 class Uncached:
     """A `sampling.Denoiser` of one row."""
 
-    def __init__(self, generator: Generator, prefix: Sequence[int], frozen: Sequence[bool]) -> None:
-        self.generator, self.prefix, self.frozen = generator, list(prefix), list(frozen)
+    def __init__(self, bundle: ModelBundle, prefix: Sequence[int], frozen: Sequence[bool]) -> None:
+        self.bundle, self.prefix, self.frozen = bundle, list(prefix), list(frozen)
 
     def __call__(
         self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
-        spec, model = self.generator.spec, self.generator.model
-        full, block = spec.prefix_attention == "full", 1
+        spec, model = self.bundle.spec, self.bundle.model
+        full = spec.prefix_attention == "full"
+        block = spec.canvas_length if spec.prefix_attention == "block" else 1
         prefix, canvas, frozen = self.prefix, tokens_RL[0].tolist(), self.frozen
         if spec.logit_shift and not full:
             prefix, canvas = prefix[:-1], [prefix[-1], *canvas[:-1]]
             frozen = [False, *frozen[:-1]]
-        if spec.prefix_attention == "block":
-            block = spec.canvas_length
         tokens = torch.tensor([[*prefix, *canvas]])
         places = torch.arange(tokens.shape[1])
         on_canvas = places >= len(prefix)
@@ -66,36 +65,43 @@ class Uncached:
         return model.logits(hidden[0, first + index_N])
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
-        return self.generator.model.soft_embedding(probs_RLV)
+        return self.bundle.model.soft_embedding(probs_RLV)
 
     def embedding(self, tokens_RL: Tensor) -> Tensor:
-        return self.generator.model.token_embedding(tokens_RL)
+        return self.bundle.model.token_embedding(tokens_RL)
 
 
-def forced(generator: Generator, automaton: Automaton, tokens: Sequence[int], most: int) -> list[int]:
-    """The tokens that must follow, but the last of them unless the text ends there, or there is room for no more."""
+def forced(bundle: ModelBundle, automaton: Automaton, tokens: Sequence[int], most: int) -> list[int]:
+    """The tokens that must follow, found byte by byte: as long as a single byte can. The last of them is left to the
+    model, which may write a longer one, unless every text ends behind it; and so is the last that there is room for."""
+    single = {own[0]: token for token, own in enumerate(bundle.tokenizer.token_bytes) if own and len(own) == 1}
     state = automaton.walk(automaton.start, tokens)
-    text, whole = automaton.forced(state)
-    found = generator.tokenizer.encode(text.decode(errors="ignore"))
-    found = found[: len(found) - (not whole)]
+    text, place = b"", state
+    while not automaton.final_S[place]:
+        ways = [(byte, automaton.walk(place, [token])) for byte, token in single.items()]
+        ways = [(byte, after) for byte, after in ways if after < automaton.num_states]
+        if len(ways) != 1:
+            break
+        text, place = text + bytes([ways[0][0]]), ways[0][1]
+    found = bundle.tokenizer.encode(text.decode(errors="ignore"))
     left = most - len(tokens)
-    found = found[: left - 1] if len(found) == left else found
-    behind = automaton.walk(state, found)
-    if len(found) > left or behind == automaton.num_states or automaton.distance_S[behind] > left - len(found):
-        return []
-    return found
+    if len(found) == left or not (automaton.final_S[place] and automaton.is_over(place)):
+        found = found[:-1]
+    after = automaton.walk(state, found)
+    can_end = after < automaton.num_states and len(found) + automaton.distance_S[after] <= left
+    return found if can_end else []
 
 
 @torch.inference_mode()
-def fitted(generator: Generator, text: Sequence[int]) -> int | None:
+def fitted(bundle: ModelBundle, text: Sequence[int]) -> int | None:
     """The shortest bucket of which the length head is sure enough, by the last token that is not read on the canvas."""
-    ahead = list(text[: len(text) - generator.spec.logit_shift])
+    ahead = list(text[: len(text) - bundle.spec.logit_shift])
     if not ahead:
         return None
-    hidden = generator.model(torch.tensor([ahead]), torch.arange(len(ahead))[None], AttentionSpec(causal=True))
-    shares = generator.model.length_logits(hidden[0, -1]).softmax(-1)
+    hidden = bundle.model(torch.tensor([ahead]), torch.arange(len(ahead))[None], AttentionSpec(causal=True))
+    shares = bundle.model.length_logits(hidden[0, -1]).softmax(-1)
     sums = [float(shares[: i + 1].sum()) for i in range(len(shares) - 1)]
-    return next((edge for edge, share in zip(generator.model.length_buckets, sums, strict=True) if share >= 0.9), None)
+    return next((edge for edge, share in zip(bundle.model.length_buckets, sums, strict=True) if share >= 0.9), None)
 
 
 Place = tuple[int, bool]
@@ -104,7 +110,7 @@ Place = tuple[int, bool]
 
 @torch.inference_mode()
 def denoised(
-    generator: Generator,
+    bundle: ModelBundle,
     request: Request,
     text: Sequence[int],
     places: Sequence[Place],
@@ -117,7 +123,7 @@ def denoised(
     """One canvas behind a text, and its steps."""
     frozen = [kept for _, kept in places]
     batch = CanvasBatch.from_tokens(
-        generator.process,
+        bundle.process,
         [[token for token, _ in places]],
         frozen=[frozen],
         noise_level=noise_level,
@@ -128,12 +134,12 @@ def denoised(
     )
     done = denoise(
         batch,
-        Uncached(generator, text, frozen),
-        generator.process,
-        self_conditioning=generator.spec.self_conditioning,
-        banned=generator.banned_for([may_end]),
+        Uncached(bundle, text, frozen),
+        bundle.process,
+        self_conditioning=bundle.spec.self_conditioning,
+        banned=bundle.banned_for([may_end]),
         constraints=[constraint],
-        operations=generator.model.operations,
+        operations=bundle.model.backend,
     ).batch
     return done.tokens_RL[0].tolist(), int(done.step_R[0])
 
@@ -151,13 +157,20 @@ def within(
     if given:
         classes = [int(automaton.class_V[token]) if kept else -1 for token, kept in given[end:most]]
         allowed = backward(automaton, classes, may_end=may_end)[0]
-    state = automaton.walk(automaton.start, tokens)
-    return Constraint(automaton=automaton, state=state, allowed_S=allowed, length=inside, ahead=ahead)
+    state, kept = automaton.walk(automaton.start, tokens), [stays for _, stays in given]
+    return Constraint(
+        automaton=automaton,
+        state=state,
+        allowed_S=allowed,
+        length=inside,
+        ahead=ahead,
+        weighs_behind=bool(kept) and any(kept[kept.index(False) :]),
+    )
 
 
-def answer(generator: Generator, request: Request) -> Answered:
+def answer(bundle: ModelBundle, request: Request) -> Answered:
     """The canvases of an answer, and then the last of them once more, those that something follows."""
-    tokens, spans, steps, ended = written(generator, request)
+    tokens, spans, steps, ended = written(bundle, request)
     canvas, start = len(spans), request.start
     again = [(first, last) for first, last in spans if first < last < len(tokens)]
     for first, last in reversed(again[len(again) - min(request.revisit, len(again)) :]):
@@ -165,11 +178,11 @@ def answer(generator: Generator, request: Request) -> Answered:
             first <= place < last and not (start is not None and start.frozen[place]) for place in range(len(tokens))
         ]
         given = [(token, not own) for token, own in zip(tokens, free, strict=True)]
-        ends = [(generator.tokenizer.eos_ids[0], True)] if ended else []
+        ends = [(bundle.tokenizer.eos_ids[0], True)] if ended else []
         places = [*given, *ends][first : last + request.canvas_length]
         most = len(tokens)
         found, taken = denoised(
-            generator,
+            bundle,
             request,
             [*request.prompt, *tokens[:first]],
             places,
@@ -183,14 +196,15 @@ def answer(generator: Generator, request: Request) -> Answered:
     return tokens, canvas, steps
 
 
-def written(generator: Generator, request: Request) -> tuple[list[int], list[tuple[int, int]], int, bool]:
+def written(bundle: ModelBundle, request: Request) -> tuple[list[int], list[tuple[int, int]], int, bool]:
     """Canvas after canvas, each from noise or from what is given, the last one cut to what is left; blocks are whole.
     What is frozen up to the next free position is text.
 
     Returns:
         Tokens, the first and the one behind the last of each canvas, steps, and whether there was an end behind them.
     """
-    start, block = request.start, generator.spec.block
+    start = request.start
+    block = bundle.spec.canvas_length if bundle.spec.prefix_attention == "block" else 1
     given = [] if start is None else list(zip(start.tokens, start.frozen, strict=True))
     may_end = start is None or start.blanks
     behind: list[int] = list(request.prompt)
@@ -199,10 +213,12 @@ def written(generator: Generator, request: Request) -> tuple[list[int], list[tup
     steps = 0
     automaton = request.automaton
     if automaton is not None and start is None:
-        tokens = forced(generator, automaton, [], request.max_tokens)
+        tokens = forced(bundle, automaton, [], request.max_tokens)
         behind += tokens
     while True:
-        while len(tokens) < len(given) and given[len(tokens)][1]:
+        # What one canvas holds stays on it.
+        holds_all = not tokens and len(given) <= request.canvas_length
+        while not holds_all and len(tokens) < len(given) and given[len(tokens)][1]:
             behind.append(given[len(tokens)][0])
             tokens.append(behind[-1])
         if len(tokens) >= request.max_tokens:
@@ -210,13 +226,13 @@ def written(generator: Generator, request: Request) -> tuple[list[int], list[tup
         whole = len(behind) // block * block
         text, head = behind[:whole], behind[whole:]
         wanted = request.canvas_length
-        if request.fit and not spans:
-            wanted = fitted(generator, text) or wanted
+        if request.auto_length and not spans:
+            wanted = fitted(bundle, text) or wanted
         length = min(wanted, request.max_tokens - len(tokens)) if block == 1 else block
         places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
         places += [(0, False)] * (length - len(places))
         found, taken = denoised(
-            generator,
+            bundle,
             request,
             text,
             places,
@@ -237,14 +253,14 @@ def written(generator: Generator, request: Request) -> tuple[list[int], list[tup
         new = found[len(head) :]
         behind += new
         new = new[: request.max_tokens - len(tokens)]
-        ends = [place for place, token in enumerate(new) if token in generator.tokenizer.eos_ids]
+        ends = [place for place, token in enumerate(new) if token in bundle.tokenizer.eos_ids]
         if ends and start is None:
             spans.append((len(tokens), len(tokens) + ends[0]))
             return [*tokens, *new[: ends[0]]], spans, steps, True
         spans.append((len(tokens), len(tokens) + len(new)))
         tokens += new
         if automaton is not None and start is None:
-            more = forced(generator, automaton, tokens, request.max_tokens)
+            more = forced(bundle, automaton, tokens, request.max_tokens)
             tokens, behind = [*tokens, *more], [*behind, *more]
             if automaton.is_over(automaton.walk(automaton.start, tokens)):
                 return tokens, spans, steps, len(tokens) < request.max_tokens

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 import torch
 
+from sfumato.api import load
+from sfumato.checkpoints.load import save_checkpoint
 from sfumato.data.filters import FilterConfig
-from sfumato.data.tokenizer import Tokenizer
-from sfumato.engine.model import TextModel, load
-from sfumato.models.checkpoint import save_checkpoint
+from sfumato.engine.model import TextModel
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.spec import GenerationSpec
 from sfumato.synthesis.conversations import SynthesisConfig
+from sfumato.text.tokenizer import Tokenizer
 
 VOCAB = 261
 OPEN = {"scripts": (), "min_printable": 0.0, "min_distinct": 0.0, "min_turn_tokens": 1, "min_answer_tokens": 1}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from sfumato.checkpoints.load import Checkpoint
 from sfumato.data.sources import chat_document
-from sfumato.data.tokenizer import Tokenizer
 from sfumato.engine.model import TextModel
 from sfumato.errors import CapacityError, ConfigError, RequestError
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import Checkpoint
 from sfumato.spec import GenerationSpec
 from sfumato.synthesis.conversations import Conversations, SynthesisConfig
+from sfumato.text.tokenizer import Tokenizer
 
 CHATML = (
     "{% for message in messages %}{{ '<|pad|>' if message.role == 'system' else '<|' + message.role + '|>' }}"

@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from sfumato.config import from_table
-from sfumato.data.shards import Manifest, TeacherTargets
+from sfumato.data.shards import Manifest, read_targets
 from sfumato.data.sources import FileSource, read_records
 from sfumato.engine.model import TextModel
 from sfumato.errors import CheckpointError, ConfigError, RequestError
 from sfumato.synthesis.conversations import Conversations
 from sfumato.synthesis.run import Synthesis
-from sfumato.training.recipe import Recipe, Run
+from sfumato.training.recipe import Recipe
+from sfumato.training.run import Run
 
 SETTINGS = (
     *("--max-turn", "24", "--max-answer", "40", "--top-k", "3", "--set", "top_p=1.0", "--set", "shard_size=8"),
@@ -57,7 +58,7 @@ def test_what_is_written(model: TextModel, make_config, tmp_path: Path):
     lines = [json.loads(line) for path in paths for line in path.read_text().split("\n") if line]
     assert len(records) == len(lines) == manifest.kept > 10
     kept = {one.seed: one for one in written if one.dropped is None}
-    teacher, spent = TeacherTargets(tmp_path / "data"), Counter()
+    teacher, spent = read_targets(tmp_path / "data"), Counter()
     for i, (record, line) in enumerate(zip(records, lines, strict=True)):
         own = kept[line["seed"]]
         assert line == {"messages": list(own.messages), "seed": own.seed}

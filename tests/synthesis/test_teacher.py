@@ -10,7 +10,7 @@ from sfumato.data.packing import Document
 from sfumato.engine.model import TextModel
 from sfumato.models.attention import AttentionSpec
 from sfumato.synthesis import teacher
-from sfumato.synthesis.teacher import teacher_shard
+from sfumato.synthesis.teacher import teacher_targets
 
 TOP_K = 5
 
@@ -27,7 +27,7 @@ def test_each_answer_is_seen_as_if_it_were_alone(model: TextModel, monkeypatch, 
     monkeypatch.setattr(teacher, "_POSITIONS", most)
     monkeypatch.setattr(teacher, "_LOGITS", 7)
     asked = documents(9)
-    shard = teacher_shard(model.decoder, asked, TOP_K)
+    shard = teacher_targets(model.decoder, asked, TOP_K)
     assert len(shard) == 9
     for i, document in enumerate(asked):
         text = [*document.prompt, *document.response]
@@ -48,4 +48,4 @@ def test_each_answer_is_seen_as_if_it_were_alone(model: TextModel, monkeypatch, 
 
 
 def test_no_answers(model: TextModel):
-    assert len(teacher_shard(model.decoder, [], TOP_K)) == 0
+    assert len(teacher_targets(model.decoder, [], TOP_K)) == 0

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 import torch
 
+from sfumato.checkpoints.load import Checkpoint
 from sfumato.data.packing import Document, PackingConfig
 from sfumato.diffusion.process import Process, UniformProcess
+from sfumato.engine.model import TextModel
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.spec import GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
 from sfumato.training.distributed import World
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import TrainConfig, Trainer
@@ -85,3 +89,13 @@ def _threads_as_before() -> Iterator[None]:
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def make_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer) -> Callable[..., TextModel]:
+    def made(spec: GenerationSpec, **changes: Any) -> TextModel:
+        marks = {"canvas_embedding": True, "given_embedding": True, "self_conditioning": spec.self_conditioning}
+        decoder = make_decoder(vocab_size=261, **marks | changes)
+        return TextModel("small", Checkpoint(decoder, spec, {}), byte_tokenizer)
+
+    return made

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from sfumato.checkpoints.load import load_checkpoint
+from sfumato.checkpoints.packaged import PACKAGED, locate
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.config import load_recipe
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.checkpoint import load_checkpoint
-from sfumato.models.packaged import PACKAGED, locate
-from sfumato.models.places import ASSETS
 from sfumato.training.plan import count_parameters
-from sfumato.training.recipe import Recipe, Run, outline
+from sfumato.training.recipe import Recipe
+from sfumato.training.run import Run, outline
 from sfumato.training.state import put
 
 ADAPT = f"""
@@ -58,7 +59,7 @@ def read(path: Path, *overrides: str) -> Recipe:
 
 
 def records(run: Run) -> list[dict[str, float]]:
-    return [json.loads(line) for line in run.trainer.log_path.read_text().splitlines()]
+    return [json.loads(line) for line in run.trainer.log.path.read_text().splitlines()]
 
 
 def test_it_starts_as_the_checkpoint_that_it_adapts(path: Path, tmp_path: Path):
@@ -82,7 +83,7 @@ def test_canvases_grow_and_the_teacher_fades(path: Path, tmp_path: Path):
     run = Run(read(path), tmp_path / "run")
     sizes = []
     for share in (0.0, 0.29, 0.3, 0.6):
-        [batch], _ = run.trainer._batches(0, share)
+        batch, _ = run.trainer._make(0, share)
         canvas_B1T = batch.attention.mask[:, :, batch.canvas_BT[0].nonzero()[0, 0]]
         sizes.append(int((canvas_B1T[0, 0] & batch.canvas_BT[0]).sum()))
     assert sizes == [4, 4, 8, 16]

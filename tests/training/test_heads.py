@@ -10,13 +10,13 @@ from safetensors.torch import save_file
 
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.sampling.stopping import NUM_FEATURES, STOP_HEAD, LearnedStop, stop_features
-from sfumato.training.heads import Gathered, HeadsRecipe, first_stops, fit_stop, split, stop_scores, stop_threshold
+from sfumato.training.heads import HeadDataset, HeadsRecipe, first_stops, fit_stop, split, stop_scores, stop_threshold
 
 STEPS = 4
 RECIPE = HeadsRecipe(model="tiny", tasks={"json": 1.0}, steps=STEPS, right=0.9)
 
 
-def drawn(num_canvases: int, seed: int) -> Gathered:
+def drawn(num_canvases: int, seed: int) -> HeadDataset:
     """Canvases that settle at some step, before which a position in eight is unlikely."""
     generator = torch.Generator().manual_seed(seed)
     settles = torch.randint(1, STEPS, (num_canvases,), generator=generator)
@@ -28,7 +28,7 @@ def drawn(num_canvases: int, seed: int) -> Gathered:
         torch.ones(num_canvases * STEPS, 8, dtype=torch.bool),
         torch.zeros(num_canvases * STEPS, dtype=torch.int64),
     )
-    return Gathered(features, settled.flatten(), torch.zeros(1, 2), torch.ones(1, dtype=torch.int64))
+    return HeadDataset(features, settled.flatten(), torch.zeros(1, 2), torch.ones(1, dtype=torch.int64))
 
 
 def test_features_count_free_positions_alone():
@@ -51,14 +51,14 @@ def test_a_stop_is_learned_and_its_threshold_keeps_what_is_wanted():
     assert scores["right"] > 0.95
     assert scores["mean_steps"] == pytest.approx(scores["settled_steps"], abs=0.1)
     # Where nothing tells, it never stops before the end.
-    blind = Gathered(torch.zeros_like(learned.features_NF), learned.settled_N, learned.states_ND, learned.lengths_N)
+    blind = HeadDataset(torch.zeros_like(learned.features_NF), learned.settled_N, learned.states_ND, learned.lengths_N)
     head = fit_stop(blind, RECIPE)
     assert stop_scores(head, blind, RECIPE, stop_threshold(head, blind, RECIPE))["mean_steps"] == STEPS
 
 
 def test_first_stops_by_hand():
     settled = torch.tensor([False, True, True, True, False, False, False, True])
-    found = Gathered(torch.zeros(8, 1), settled, torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64))
+    found = HeadDataset(torch.zeros(8, 1), settled, torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64))
     prob = torch.tensor([0.1, 0.9, 0.1, 0.1, 0.1, 0.8, 0.1, 0.1])
     assert first_stops(prob, found, 4, 0.5) == (0.5, 2.0)
     assert first_stops(prob, found, 4, 0.85) == (1.0, 3.0)

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.config import load_recipe
-from sfumato.training.recipe import Recipe, Run
+from sfumato.training.recipe import Recipe
+from sfumato.training.run import Run
 
 RECIPE = """
 [model]
@@ -57,7 +58,8 @@ import os, sys
 from pathlib import Path
 import torch._dynamo
 from sfumato.config import load_recipe
-from sfumato.training.recipe import Recipe, Run
+from sfumato.training.recipe import Recipe
+from sfumato.training.run import Run
 
 for _ in sys.stdin:
     child = os.fork()

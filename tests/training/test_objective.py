@@ -17,13 +17,13 @@ from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
-from sfumato.synthesis.teacher import teacher_shard
+from sfumato.synthesis.teacher import teacher_targets
+from sfumato.training.distillation import StoredTarget, TeacherPass
 from sfumato.training.objective import (
     ObjectiveConfig,
-    ReadLesson,
-    StoredLesson,
     TrainingBatch,
     corrupt,
+    cross_entropy,
     losses,
     prepare,
     right_entropy,
@@ -468,7 +468,7 @@ class Taught:
 
     def __init__(self, teacher: Decoder, top: int) -> None:
         documents = [Long(9).document(seed) for seed in range(6)]
-        said = teacher_shard(teacher, documents, top)
+        said = teacher_targets(teacher, documents, top)
         self.documents = [
             dataclasses.replace(document, teacher=said[i]) if i % 2 else document
             for i, document in enumerate(documents)
@@ -494,16 +494,16 @@ def test_what_was_stored_is_what_a_teacher_reads(
         return prepared(packed, PROCESSES["uniform"], **objective)
 
     stored, read = batch_of("stored"), batch_of("ar")
-    assert isinstance(stored.lesson, StoredLesson)
-    assert isinstance(read.lesson, ReadLesson)
+    assert isinstance(stored.target, StoredTarget)
+    assert isinstance(read.target, TeacherPass)
     brought = torch.zeros(3, 20, dtype=torch.bool)
     for row, teachers in enumerate(packed.teachers):
         brought[row, : len(teachers)] = torch.tensor([one is not None for one in teachers])
     brought_BT = brought.gather(1, packed.documents_BT % brought.shape[1])
-    assert torch.equal(stored.lesson.taught_BT, read.lesson.taught_BT & brought_BT)
+    assert torch.equal(stored.target.taught_BT, read.target.taught_BT & brought_BT)
     assert 10 < stored.counts()["teacher"] < read.counts()["teacher"]
-    assert not (read.lesson.taught_BT & (packed.answers_BT < 0)).any()
-    of_those = dataclasses.replace(read, lesson=dataclasses.replace(read.lesson, taught_BT=stored.lesson.taught_BT))
+    assert not (read.target.taught_BT & (packed.answers_BT < 0)).any()
+    of_those = dataclasses.replace(read, target=dataclasses.replace(read.target, taught_BT=stored.target.taught_BT))
     for top in (VOCAB, 3):
         settings = {"weights": {"teacher": 1.0}, "teacher_top": top}
         expected = losses(model, of_those, teacher=teacher, **settings)["teacher"]
@@ -515,7 +515,7 @@ def test_what_was_stored_is_what_a_teacher_reads(
 
 def test_a_batch_that_nobody_said_anything_of(make_decoder: Callable[..., Decoder]):
     _, batch = lesson_batch(teacher_weight=1.0, teacher="stored")
-    assert batch.lesson is None
+    assert batch.target is None
     assert batch.counts()["teacher"] == 0
     assert "teacher" not in losses(make_decoder(), batch, weights={"teacher": 1.0})
 
@@ -524,8 +524,8 @@ def test_a_teacher_of_the_same_canvas_reads_less_noise(make_decoder: Callable[..
     """Of the same path: what is noise for it is the same noise for the model, and more of it is text."""
     config = {"teacher_weight": 1.0, "teacher": "canvas", "teacher_step": 0.4, "t_min": 0.5, "t_max": 0.9}
     packed, batch = lesson_batch(**config)
-    assert isinstance(batch.lesson, ReadLesson)
-    easier, harder = batch.lesson.tokens_BS, batch.tokens_BT
+    assert isinstance(batch.target, TeacherPass)
+    easier, harder = batch.target.tokens_BS, batch.tokens_BT
     on = batch.on_canvas_BT
     clean = packed.tokens_BT
     assert bool(((easier == clean) | (easier == harder))[on].all())
@@ -556,3 +556,18 @@ def test_certainty_is_asked_for_where_a_prediction_is_right():
 )
 def test_weights_of_a_part_of_the_run(config: dict[str, float], share_done: float, expected: dict[str, float]):
     assert ObjectiveConfig(**config).weights(share_done) == pytest.approx(expected)  # type: ignore[arg-type]
+
+
+def test_cross_entropy_counts_every_token_by_its_weight():
+    generator = torch.Generator().manual_seed(0)
+    logits, targets = torch.randn(6, 5, generator=generator), torch.randint(5, (6,), generator=generator)
+    nats = torch.stack([logits[i].exp().sum().log() - logits[i, targets[i]] for i in range(6)])
+    torch.testing.assert_close(cross_entropy(logits, targets), nats.sum())
+    weights = torch.tensor([0.0, 2.0, 1.0, 0.5, 0.0, 1.0])
+    torch.testing.assert_close(cross_entropy(logits, targets, weights), (nats * weights).sum())
+
+
+def test_cross_entropy_accumulates_in_single_precision():
+    total = cross_entropy(torch.zeros(3000, 4, dtype=torch.bfloat16), torch.zeros(3000, dtype=torch.long))
+    assert total.dtype == torch.float32
+    torch.testing.assert_close(total / 3000, torch.tensor(4.0).log())

@@ -59,7 +59,7 @@ def step(make_trainer: Make, directory: Path, model: dict[str, Any], **config: A
     packing = {"rows": ROWS, "row_length": LENGTH, "canvas_lengths": (16, 32)}
     objective = {"self_conditioning_share": float("self_conditioning" in model)}
     trainer = make_trainer(directory, model=sizes, packing=packing, objective=objective, **config)
-    [batch], _ = trainer._batches(0, 0.0)
+    [batch], _ = trainer._batches(0)
     assert batch.first_pass(trainer.model) == ("self_conditioning" in model)
     return trainer, batch
 

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 import torch
 
+from sfumato.checkpoints.load import load_checkpoint
 from sfumato.config import load_recipe
-from sfumato.data.tasks import split_of
-from sfumato.data.tokenizer import Tokenizer
+from sfumato.data.tasks import TASKS, split_of
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.models.checkpoint import load_checkpoint
 from sfumato.spec import DEFAULT
-from sfumato.training import recipe as recipes
+from sfumato.text.tokenizer import Tokenizer
+from sfumato.training import run as recipes
 from sfumato.training.heads import HeadsRecipe
-from sfumato.training.recipe import DataConfig, Recipe, RLRecipe, Run
+from sfumato.training.recipe import DataConfig, Recipe
+from sfumato.training.rl import RLRecipe
+from sfumato.training.run import Run
 
 SMALL = """
 [model]
@@ -90,7 +92,7 @@ def test_what_is_refused_when_it_is_read(path: Path, override: str, message: str
     [
         ("data.tasks={countdwn = 1.0}", "unknown task 'countdwn'; did you mean 'countdown'"),
         ("data.tasks={}", r"mixture weights are \[\]"),
-        ("data.files={'nowhere.txt' = 1.0}", "no training file at nowhere.txt"),
+        ("data.files={'nowhere.txt' = 1.0}", "cannot read nowhere.txt: No such file"),
         ("model.vocab_size=100", "vocab_size is 100; allowed: 261 or more"),
         ("generation_spec={noise = 'mask', mask_id = 261}", "mask_id is 261; allowed: 0 to 260"),
         ("generation_spec.self_conditioning=true", "generation_spec.self_conditioning is True and model.self_cond"),
@@ -132,13 +134,28 @@ def test_a_run_ends_in_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
     run.trainer.run()
     run.save_checkpoint()
     loaded = load_checkpoint(tmp_path / "run" / "checkpoint")
-    assert loaded.generation == {"steps": 7}
+    assert loaded.generation == {"steps": 7, "prompt_kinds": [TASKS["countdown"].kind.to_dict()]}
     assert loaded.spec == run.spec == DEFAULT
     weights = loaded.model.state_dict()
     assert all(torch.equal(weights[name], tensor) for name, tensor in run.trainer.average.items())
     assert not torch.equal(weights["model.norm.weight"], run.trainer.model.state_dict()["model.norm.weight"])
     tokenizer = Tokenizer.load(tmp_path / "run" / "checkpoint")
     assert tokenizer.encode("answer: 7") == run.tokenizer.encode("answer: 7")
+
+
+def test_a_run_lists_kinds_of_prompts_where_tasks_are_all_that_was_learned(path: Path, tmp_path: Path):
+    def kinds(*overrides: str) -> list[str]:
+        run = Run(read(path, *overrides), tmp_path / "run")
+        run.save_checkpoint()
+        return [kind["name"] for kind in run.generation.get("prompt_kinds", [])]
+
+    start = f"init_from={tmp_path / 'run' / 'checkpoint'}"
+    (tmp_path / "some.jsonl").write_text('{"prompt": "a", "response": "b"}\n')
+    assert kinds() == ["countdown"]
+    assert kinds(start, "data.tasks={pi = 1.0}") == ["pi"]
+    assert kinds(start, f"data.files={{'{tmp_path / 'some.jsonl'}' = 1.0}}") == []
+    # What that one was asked is not known.
+    assert kinds(start) == []
 
 
 def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -171,9 +188,7 @@ def test_starting_from_a_checkpoint(path: Path, tmp_path: Path):
     assert all(torch.equal(found[name], tensor) for name, tensor in second.trainer.average.items())
     with pytest.raises(ConfigError, match=r"its tensors do not fit this model: .*model\.embed_tokens\.weight"):
         Run(read(path, start, "model.hidden_size=12"), tmp_path / "three")
-    with pytest.raises(
-        CheckpointError, match=r"unknown model .*nowhere.*; allowed: .*or a checkpoint directory or hub id"
-    ):
+    with pytest.raises(CheckpointError, match=r"no such file or directory: .*nowhere; allowed: a checkpoint directory"):
         Run(read(path, f"init_from={tmp_path / 'nowhere'}"), tmp_path / "four")
 
 
@@ -188,7 +203,7 @@ def test_a_checkpoint_is_trained_further_as_it_reads(path: Path, tmp_path: Path)
     second.trainer.run()
     second.save_checkpoint()
     found = load_checkpoint(second.checkpoint_directory)
-    assert (found.spec, found.generation) == (first.spec, {"steps": 7})
+    assert (found.spec, found.generation) == (first.spec, first.generation)
     with pytest.raises(ConfigError, match=r"ar_share is 1.0 and prefix_attention is 'full'; allowed: 0"):
         Run(load_recipe(Recipe, tmp_path / "further.toml", start[:1]), tmp_path / "three")
     with pytest.raises(ConfigError, match=r"length_weight is 0.1 and prefix_attention is 'full'; allowed: 0"):
@@ -206,7 +221,7 @@ def test_a_seed_decides_the_run(path: Path, tmp_path: Path):
     def losses(name: str, seed: int) -> list[Any]:
         run = Run(read(path, f"train.seed={seed}"), tmp_path / name)
         run.trainer.run()
-        return [json.loads(line)["loss"] for line in run.trainer.log_path.read_text().splitlines()]
+        return [json.loads(line)["loss"] for line in run.trainer.log.path.read_text().splitlines()]
 
     first = losses("a", 1)
     assert losses("b", 1) == first
@@ -227,7 +242,7 @@ def test_the_twin_reads_the_same_documents(path: Path, tmp_path: Path):
         assert documents[0] == documents[1]
     for run in runs:
         run.trainer.run()
-        last = json.loads(run.trainer.log_path.read_text().splitlines()[-1])
+        last = json.loads(run.trainer.log.path.read_text().splitlines()[-1])
         assert (last["canvas_loss"] == 0.0) == (run.directory.name == "twin")
         assert last["ar_loss"] > 1.0
 

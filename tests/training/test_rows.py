@@ -14,6 +14,7 @@ from torch import Tensor
 from plain import Uncached
 from sfumato.data.packing import Document, PackedBatch, PackingConfig, pack
 from sfumato.diffusion.process import make_process
+from sfumato.layout import PrefixLayout
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
@@ -55,7 +56,7 @@ def noised(batch: PackedBatch) -> Tensor:
 
 
 def packed_logits(model: Decoder, batch: PackedBatch, noisy_BT: Tensor, logit_shift: bool = False) -> Tensor:
-    batch = dataclasses.replace(batch, spec=GenerationSpec(logit_shift=logit_shift))
+    batch = dataclasses.replace(batch, layout=PrefixLayout(GenerationSpec(logit_shift=logit_shift)))
     tokens_BT, positions_BT, reads = batch.inputs(noisy_BT)
     mask_B1TT = reads.mask(noisy_BT.device)
     attention = AttentionSpec(mask=mask_B1TT)

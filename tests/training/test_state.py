@@ -63,16 +63,16 @@ def test_a_resumed_run_has_the_losses_of_an_uninterrupted_one(
     stopped.save = lambda inner=stopped.save: inner() if stopped.progress.step <= 2 else None  # type: ignore[method-assign]
     stopped.run()
     # Its log reaches the end, its state step 2, as after a kill.
-    with stopped.log_path.open("a", encoding="utf-8") as log:
+    with stopped.log.path.open("a", encoding="utf-8") as log:
         log.write('{"step": 7, "loss": 0.1')
     again = make_trainer(tmp_path / "other", **settings)
     again.resume()
     assert again.progress.step == 2
-    kept = [json.loads(line)["step"] for line in again.log_path.read_text().splitlines()]
+    kept = [json.loads(line)["step"] for line in again.log.path.read_text().splitlines()]
     assert kept == [1, 2]
     again.run()
     timeless = [
-        [{**json.loads(line), "tokens_per_s": 0} for line in one.log_path.read_text().splitlines()]
+        [{**json.loads(line), "tokens_per_s": 0} for line in one.log.path.read_text().splitlines()]
         for one in (plain, again)
     ]
     assert timeless[0] == timeless[1]

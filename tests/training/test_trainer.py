@@ -24,13 +24,14 @@ from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
 from sfumato.training.objective import TrainingBatch, losses
-from sfumato.training.trainer import MOST_REFUSED_IN_A_ROW, TrainConfig, Trainer, make_optimizers
+from sfumato.training.optimizers import make_optimizers
+from sfumato.training.trainer import MOST_REFUSED_IN_A_ROW, TrainConfig, Trainer
 
 Make = Callable[..., Trainer]
 
 
 def records_of(trainer: Trainer) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in trainer.log_path.read_text().splitlines()]
+    return [json.loads(line) for line in trainer.log.path.read_text().splitlines()]
 
 
 def weights_of(trainer: Trainer) -> dict[str, Tensor]:
@@ -76,7 +77,7 @@ def test_a_step_by_hand(make_trainer: Make, tmp_path: Path):
     """Losses are sums over all supervised positions divided by their number; the record has both and their norm."""
     objective = {"canvas_weight": 0.5, "ar_weight": 2.0, "self_conditioning_share": 0.0}
     trainer = make_trainer(tmp_path, objective=objective)
-    [batch], num_tokens = trainer._batches(0, 0.0)
+    [batch], num_tokens = trainer._batches(0)
     sums = losses(trainer.model, batch)
     canvas, clean = sums["canvas"] / batch.on_canvas_BT.sum(), sums["ar"] / batch.on_clean_BT.sum()
     parameters = list(trainer.model.parameters())
@@ -95,7 +96,7 @@ def joined(batches: list[TrainingBatch]) -> TrainingBatch:
     columns = {
         name: torch.cat([getattr(batch, name) for batch in batches])
         for name in (field.name for field in dataclasses.fields(TrainingBatch))
-        if name.endswith("_BT")
+        if name.endswith("_BT") and getattr(batches[0], name) is not None
     }
     masks = [batch.attention.mask for batch in batches if batch.attention.mask is not None]
     attention = AttentionSpec(mask=torch.cat(masks))
@@ -109,7 +110,7 @@ def test_two_half_batches_are_one_batch_of_both(make_trainer: Make, tmp_path: Pa
     whole = make_trainer(tmp_path / "whole", **settings)
     unequal = 0
     for step in range(3):
-        parts, num_tokens = halves._batches(step, 0.0)
+        parts, num_tokens = halves._batches(step)
         assert len(parts) == 2
         unequal += int(parts[0].on_clean_BT.sum() != parts[1].on_clean_BT.sum())
         halves._batches = lambda *args, found=(parts, num_tokens): found  # type: ignore[method-assign]
@@ -129,7 +130,7 @@ def test_accumulated_batches_are_different_ones(make_trainer: Make, tmp_path: Pa
     trainer = make_trainer(tmp_path, accumulation=2)
     seen = []
     for step in range(2):
-        for batch in trainer._batches(step, 0.0)[0]:
+        for batch in trainer._batches(step)[0]:
             seen.append(batch.targets_BT)
     assert not any(torch.equal(seen[i], seen[j]) for i in range(4) for j in range(i))
 
@@ -230,7 +231,7 @@ def test_no_average_is_the_weights(make_trainer: Make, tmp_path: Path):
 @pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
 def test_every_parameter_has_one_optimizer(make_decoder: Callable[..., Decoder], muon_lr: float):
     model = make_decoder(qk_norm=True, attention_bias=True, tie_word_embeddings=False, canvas_embedding=True)
-    optimizers = make_optimizers(model, TrainConfig(steps=1, muon_lr=muon_lr, weight_decay=0.3))
+    optimizers = make_optimizers(model, lr=1e-3, muon_lr=muon_lr, weight_decay=0.3)
     groups = [(name, group) for name, optimizer in optimizers.items() for group in optimizer.param_groups]
     taken = [id(parameter) for _, group in groups for parameter in group["params"]]
     assert sorted(taken) == sorted(map(id, model.parameters()))
@@ -299,7 +300,7 @@ def test_an_interrupt_at_a_bad_moment_waits_until_the_state_is_whole(
     name, owner = {
         "update": ("step", trainer.optimizers["adamw"]),
         "swap": ("put", sys.modules[Trainer.__module__]),
-        "log": ("_log", trainer),
+        "log": ("append", trainer.log),
     }[moment]
     inner = getattr(owner, name)
 
@@ -365,9 +366,9 @@ def test_batches_made_beside_the_step_before_are_the_same(make_trainer: Make, tm
     made: list[tuple[int, str]] = []
     batches = beside._batches
 
-    def seen(step: int, share_done: float) -> Any:
+    def seen(step: int) -> Any:
         made.append((step, threading.current_thread().name.rpartition("_")[0]))
-        return batches(step, share_done)
+        return batches(step)
 
     beside._batches = seen  # type: ignore[method-assign]
     beside._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
@@ -385,10 +386,10 @@ def test_a_batch_that_cannot_be_made_ends_the_run_at_its_own_step(
     trainer._beside = ThreadPoolExecutor(1)
     batches = trainer._batches
 
-    def failing(step: int, share_done: float) -> Any:
+    def failing(step: int) -> Any:
         if step == 3:
             raise ConfigError("no such document")
-        return batches(step, share_done)
+        return batches(step)
 
     monkeypatch.setattr(trainer, "_batches", failing)
     with pytest.raises(ConfigError, match="no such document"):
@@ -434,7 +435,7 @@ def test_step_and_seed_decide_a_batch(make_trainer: Make, tmp_path: Path):
         ({"steps": 1, "muon_lr": -1.0}, "muon_lr is -1.0; allowed: 0 or more"),
         ({"steps": 1, "weight_decay": -1.0}, "weight_decay is -1.0; allowed: 0 or more"),
         ({"steps": 1, "save_every_s": -1.0}, "save_every_s is -1.0; allowed: 0 or more"),
-        ({"steps": 1, "average": 1.0}, "average is 1.0; allowed: 0 <= average < 1"),
+        ({"steps": 1, "average": 1.0}, "average is 1.0; allowed: 0 or more, less than 1"),
         ({"steps": 1, "final_lr": 1.5}, "final_lr is 1.5; allowed: 0 to 1"),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 
 import sfumato
 from sfumato.config import load_recipe
-from sfumato.training.recipe import Recipe, Run
+from sfumato.training.recipe import Recipe
+from sfumato.training.run import Run
 
 RECIPE = """
 [model]

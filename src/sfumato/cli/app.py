@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
-from sfumato.cli.bench import COMMANDS, bench
+from sfumato.cli.chat import chat
 from sfumato.cli.convert import convert
 from sfumato.cli.data import COMMANDS as DATA_COMMANDS
 from sfumato.cli.data import data
@@ -16,27 +18,57 @@ from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.heads import heads
+from sfumato.cli.lsp import lsp
 from sfumato.cli.memory import keep_freed_memory
+from sfumato.cli.mend import mend
+from sfumato.cli.models import COMMANDS as MODELS_COMMANDS
+from sfumato.cli.models import models
+from sfumato.cli.options import expand
 from sfumato.cli.pull import pull
 from sfumato.cli.rl import rl
 from sfumato.cli.run import run
 from sfumato.cli.train import adapt, distil, train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
+from sfumato.interrupts import exit_code
 
-FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+FAILURE, USAGE = 1, 2
 
 
-class Command(TyperCommand):
+class _PlainHelp:
+    """Shows help as it is written: brackets are no markup, and a flag has no type."""
+
+    help: str | None
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.help = escape(self.help or "")
+        for param in self.params:  # type: ignore[attr-defined]
+            param.help = escape(getattr(param, "help", None) or "")
+
+    def get_params(self, ctx: Any) -> Any:
+        """All parameters, `--help` included."""
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Group(_PlainHelp, TyperGroup):
+    """Several commands."""
+
+
+class Command(_PlainHelp, TyperCommand):
     """A command whose failures are one line on stderr and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it; 2 for what the caller asked wrongly, 1 for any other failure, 130 for an interrupt."""
+        """Run it; 2 for what the caller asked wrongly, 1 for any other failure, 130 and 143 for signals."""
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as error:
+            raise typer.Exit(exit_code(error)) from None
         except Exception as error:
             if ctx.find_root().params.get("verbose"):
                 traceback.print_exc()
@@ -59,7 +91,7 @@ def _print_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    add_completion=False,
+    cls=Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -77,18 +109,15 @@ def common(
     keep_freed_memory()
 
 
-app.command(cls=Command)(run)
-app.command(cls=Command)(edit)
-app.command(cls=Command)(infill)
-for trained in (train, adapt, distil, heads, rl):
-    app.command(cls=Command)(trained)
-app.command("eval", cls=Command)(evaluate)
-app.command(cls=Command)(doctor)
-app.command(cls=Command)(convert)
-app.command(cls=Command)(pull)
-for measured in COMMANDS:
-    bench.command(cls=Command)(measured)
-app.add_typer(bench, name="bench")
-for made in DATA_COMMANDS:
-    data.command(cls=Command)(made)
-app.add_typer(data, name="data")
+def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> None:
+    for name, command in commands.items():
+        group.command(name, cls=Command)(expand(command))
+
+
+_add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
+_add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
+_add(app, {"eval": evaluate, "doctor": doctor, "convert": convert, "pull": pull})
+_add(data, DATA_COMMANDS)
+app.add_typer(data, name="data", cls=Group)
+_add(models, MODELS_COMMANDS)
+app.add_typer(models, name="models", cls=Group)

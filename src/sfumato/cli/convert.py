@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -12,27 +11,19 @@ from sfumato.cli.options import MODEL_HELP, DTypeName
 from sfumato.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
-    from sfumato.models.quantized import Bits
-
-
-class Target(StrEnum):
-    """Layouts that can be written."""
-
-    sfumato = "sfumato"
-    huggingface = "huggingface"
-    delta = "delta"
+    from sfumato.models.quantization.weights import Bits
 
 
 def convert(
     source: Annotated[str, typer.Argument(help=MODEL_HELP)],
     directory: Annotated[Path, typer.Argument(help="Where to write; made if need be.")],
     to: Annotated[
-        Target,
+        Literal["sfumato", "huggingface", "delta"],
         typer.Option(
             help="sfumato: ours, for any model. huggingface: for transformers, or for what reads --base. delta: what "
             "--base lacks."
         ),
-    ] = Target.sfumato,
+    ] = "sfumato",
     base: Annotated[
         str | None,
         typer.Option(
@@ -44,29 +35,29 @@ def convert(
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
-    from sfumato.engine.model import DTYPES, load_parts
-    from sfumato.models.checkpoint import export_checkpoint, export_like, save_checkpoint
+    from sfumato.api import DTYPES, load_parts
+    from sfumato.checkpoints.load import export_checkpoint, export_like, save_checkpoint
+    from sfumato.checkpoints.registry import find
     from sfumato.models.decoder import Decoder
-    from sfumato.models.places import find
     from sfumato.sampling.stopping import LearnedStop
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
-    if to is (Target.delta if base is None else Target.sfumato):
+    if to == ("delta" if base is None else "sfumato"):
         raise ConfigError(
             "--base says what a checkpoint was trained from; allowed: with --to delta, which needs it, and with --to "
             "huggingface"
         )
-    if to is Target.delta and dtype is not None:
+    if to == "delta" and dtype is not None:
         raise ConfigError("--dtype is for weights, and a delta holds differences; allowed: --bits")
     place = find(source)
     checkpoint, tokenizer = load_parts(place)
     stored = None if dtype is None else DTYPES[dtype]
-    if to is Target.huggingface and base is not None:
+    if to == "huggingface" and base is not None:
         export_like(directory, checkpoint, find(base), dtype=stored)
         typer.echo(str(directory))
         return
-    if to is Target.huggingface:
+    if to == "huggingface":
         export_checkpoint(directory, checkpoint, tokenizer.eos_ids, dtype=stored)
     else:
         if not isinstance(checkpoint.model, Decoder):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Threads
+from sfumato.cli.options import MODEL_HELP, Weights
 from sfumato.errors import ConfigError
+from sfumato.interrupts import Signals, exit_code
 
 if TYPE_CHECKING:
     from sfumato.data.shards import Manifest
@@ -37,20 +38,16 @@ def synth(
         int, typer.Option(help="Store the log-probabilities of so many likeliest tokens at each token of an answer.")
     ] = 0,
     rows: Annotated[int, typer.Option(help="Conversations in work at once; the texts do not depend on it.")] = 64,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
-    dtype: DType = DTypeName.float32,
-    quantize: Quantize = None,
-    threads: Threads = None,
+    weights: Weights = Weights(),
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; as filters.min_distinct=0.6 or top_p=0.9."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on behind the last whole shard.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last whole shard.")] = False,
 ) -> None:
     """Have an autoregressive model write conversations, for its own adaptation."""
     from sfumato.config import from_table, parse_settings
     from sfumato.data.shards import MANIFEST
-    from sfumato.engine.model import load
     from sfumato.synthesis.conversations import SynthesisConfig
     from sfumato.synthesis.run import Synthesis
 
@@ -65,10 +62,8 @@ def synth(
         raise ConfigError(f"n is {n}; allowed: 1 or more")
     if resume and not (directory / MANIFEST).exists():
         raise ConfigError(f"{directory} holds no {MANIFEST} to resume from; leave --resume out to start there")
-    few_bits = None if quantize is None else quantize.value
-    about = {"name": Path(model).name, "dtype": dtype.value, "quantize": few_bits}
-    loaded = load(model, dtype=dtype.value, quantize=few_bits, device=device, threads=threads or "auto")
-    synthesis = Synthesis(loaded, config, directory, about=about, rows=rows)
+    about = {"name": Path(model).name, "dtype": weights.dtype, "quantize": weights.quantize}
+    synthesis = Synthesis(weights.load(model), config, directory, about=about, rows=rows)
     if resume:
         synthesis.resume()
     else:
@@ -84,20 +79,21 @@ def synth(
         )
 
     try:
-        manifest = synthesis.run(n, say)
-    except KeyboardInterrupt:
+        with Signals() as signals, signals.raised():
+            manifest = synthesis.run(n, say)
+    except KeyboardInterrupt as error:
         typer.echo(
             f"sfumato: {synthesis.manifest.sampled} of {n} conversations are sampled; the same command with --resume "
             "goes on",
             err=True,
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_code(error)) from None
     summary = {key: manifest.to_dict()[key] for key in ("model", "counts", "tokens")}
     seconds = round(time.perf_counter() - started, 3)
     typer.echo(json.dumps({**summary, "seconds": seconds, "directory": str(directory)}))
 
 
-COMMANDS = (synth,)
+COMMANDS = {"synth": synth}
 
 
 def _topics(files: Sequence[Path]) -> list[str]:

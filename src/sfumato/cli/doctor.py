@@ -4,47 +4,80 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from sfumato.cli.options import complete_model, format_size
+from sfumato.spec import GenerationSpec
+
+if TYPE_CHECKING:
+    from sfumato.models.model import Model
+    from sfumato.spec import GenerationSpec
 
 CANVAS, PREFIX = 64, 128
 """Positions of the step whose time is predicted."""
 PACKAGES = ("torch", "tokenizers", "safetensors", "numpy", "numba", "jinja2", "typer", "rich")
-EXTRAS = ("tensorboard", "reasoning_gym", "gguf", "outlines_core", "jsonschema")
+EXTRAS = ("tensorboard", "reasoning_gym", "gguf", "jsonschema")
 
 
 def doctor(
     model: Annotated[
         str | None,
-        typer.Argument(help="A checkpoint, to be judged by its config alone: a name, a directory, a GGUF file."),
+        typer.Argument(
+            help="A checkpoint, judged by its config alone: a name, directory or GGUF file.",
+            autocompletion=complete_model,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show versions, devices, and which models and extras are here; or what a model needs, before it is loaded."""
-    report = _report() if model is None else _model_report(model)
+    if model is not None:
+        from sfumato.checkpoints.load import build
+        from sfumato.checkpoints.registry import find
+
+        print_model_report(model_report(model, *build(find(model))), as_json)
+        return
+    report = _report()
     if as_json:
         typer.echo(json.dumps(report))
-        return
-    for name, value in _rows(report) if model is None else _model_rows(report):
+    else:
+        _print(_rows(report))
+
+
+def print_model_report(report: dict[str, Any], as_json: bool) -> None:
+    """Print what `model_report` found."""
+    if as_json:
+        typer.echo(json.dumps(report))
+    else:
+        _print(_model_rows(report))
+
+
+def _print(rows: Iterable[tuple[str, str]]) -> None:
+    for name, value in rows:
         typer.echo(f"{name:<14} {value}")
 
 
-def _model_report(name: str) -> dict[str, Any]:
-    """What a model is and needs; nothing but its config is read."""
+def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> dict[str, Any]:
+    """What a model is and needs; its weights are not read.
+
+    Args:
+        name: for the report.
+        model: may be on the meta device.
+        spec: how it generates.
+        family: of checkpoints.
+    """
     import torch
 
-    from sfumato.bench.roofline import in_integers, measure_machine, model_size, step_cost
+    from sfumato.costs import in_integers, measure_machine, model_size, step_cost
     from sfumato.machine import free_memory
-    from sfumato.models.checkpoint import build
-    from sfumato.models.integers import multiplies_integers
-    from sfumato.models.places import find
-    from sfumato.models.quantize import weight_bytes
-    from sfumato.models.quantized import QUANTIZATIONS
+    from sfumato.models.quantization.apply import weight_bytes
+    from sfumato.models.quantization.tables import multiplies_integers
+    from sfumato.models.quantization.weights import QUANTIZATIONS
 
-    model, spec, family = build(find(name))
     size, cost = model_size(model), step_cost(model, CANVAS, PREFIX, soft_embedding=spec.self_conditioning)
     machine = measure_machine()
     least_s = {"float32": machine.seconds(cost, 4)}
@@ -80,27 +113,18 @@ def _model_report(name: str) -> dict[str, Any]:
     }
 
 
-def _size(num_bytes: float) -> str:
-    return f"{num_bytes / 1e9:.2f} GB" if num_bytes >= 1e9 else f"{num_bytes / 1e6:.1f} MB"
-
-
 def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     spec, step, free = report["generation"], report["step"], report["memory_bytes"]
     active = report["active_parameters"]
     rows = [
         ("model", report["model"]),
         ("family", report["family"]),
-        (
-            "generation",
-            "autoregressive"
-            if spec["canvas_length"] == 1
-            else f"{spec['noise']} noise, canvas {spec['canvas_length']}, prefix attention {spec['prefix_attention']}",
-        ),
+        ("generation", GenerationSpec(**spec).describe()),
         ("parameters", f"{report['parameters']:,}" + (f", {active:,} active" if active < report["parameters"] else "")),
     ]
     for kind, size in report["weights_bytes"].items():
         fits = "fits" if size < free else "does not fit"
-        rows.append((f"  {kind}", f"{_size(size)}, {fits} in the {free / 1e9:.1f} GB of memory that are free"))
+        rows.append((f"  {kind}", f"{format_size(size)}, {fits} in the {free / 1e9:.1f} GB of memory that are free"))
     cache, beyond = report["cache_bytes_per_token"], report["cache_bytes_per_token_beyond_windows"]
     later = f", {beyond['bfloat16']:,} beyond the sliding windows" if beyond != cache else ""
     rows.append(("cache", f"{cache['bfloat16']:,} bytes a token in bfloat16{later}"))
@@ -124,6 +148,7 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _report() -> dict[str, Any]:
+    from sfumato.checkpoints.inventory import list_models
     from sfumato.machine import usable_cores
 
     return {
@@ -134,7 +159,7 @@ def _report() -> dict[str, Any]:
         "extras": {name: find_spec(name) is not None for name in EXTRAS},
         "cpu": {"cores": usable_cores(), **_cpu()},
         "devices": _devices(),
-        "models": _models(),
+        "models": [model.to_dict() for model in list_models()],
     }
 
 
@@ -163,31 +188,6 @@ def _devices() -> list[dict[str, Any]]:
     return found
 
 
-def _models() -> list[dict[str, Any]]:
-    from sfumato.models.packaged import PACKAGED, present
-    from sfumato.models.places import ASSETS
-
-    directories = sorted({ASSETS / "tiny", *(path.parent for path in ASSETS.glob("*/config.json"))})
-    packaged = [(name, present(name)) for name in PACKAGED]
-    return [
-        {
-            "name": directory.name,
-            "present": (directory / "config.json").is_file(),
-            "size_bytes": sum(path.stat().st_size for path in directory.glob("*") if path.is_file()),
-            "pulled": False,
-        }
-        for directory in directories
-    ] + [
-        {
-            "name": name,
-            "present": path is not None,
-            "size_bytes": 0 if path is None else path.stat().st_size,
-            "pulled": True,
-        }
-        for name, path in packaged
-    ]
-
-
 def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [(name, str(report[name])) for name in ("sfumato", "python", "platform")]
     rows += [(name, found or "not installed") for name, found in report["packages"].items()]
@@ -197,9 +197,8 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         memory = f", {device['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in device else ""
         rows.append(("device", f"{device['device']}: {device.get('name', '')}{memory}"))
     rows += [(name, "there" if there else "not installed (optional)") for name, there in report["extras"].items()]
-    for model in report["models"]:
-        there = f"there, {model['size_bytes'] / 1e6:.1f} MB"
-        if not model["present"]:
-            there = f"not there: {'sfumato pull ' + model['name'] if model['pulled'] else 'make train-tiny'}"
-        rows.append((f"model {model['name']}", there))
+    rows += [
+        (f"model {model['name']}", model["problem"] or f"there, {format_size(model['size_bytes'])}")
+        for model in report["models"]
+    ]
     return rows

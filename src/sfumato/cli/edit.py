@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import difflib
+import ast
 import json
+import os
 import re
 import sys
+import tomllib
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, Threads, sampler_settings
-from sfumato.cli.run import CONTROLS
+from sfumato.cli.difference import may_write, show_difference
+from sfumato.cli.options import Model, Sampling, System, Weights
+from sfumato.cli.run import CONTROLS, count
 from sfumato.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
+    from sfumato.engine.options import EditOptions, InfillOptions
     from sfumato.engine.request import Result
 
 _PLACE = re.compile(r"(\d+)(?::(\d+))?")
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
+_PARSERS: dict[str, Callable[[str], object]] = {
+    ".py": ast.parse,
+    ".pyi": ast.parse,
+    ".json": json.loads,
+    ".toml": tomllib.loads,
+}
 
-Model = Annotated[str, typer.Option(help=MODEL_HELP)]
-Steps = Annotated[int | None, typer.Option(help="Most denoising steps a canvas may take.")]
-Seed = Annotated[int, typer.Option(help="Decides all randomness.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and write nothing.")]
 
 
@@ -40,40 +49,59 @@ def edit(
         float | None, typer.Option(help="How much of what is written anew is forgotten: 1 all, the default.")
     ] = None,
     budget: Annotated[int, typer.Option(help="Without --span: most tokens that the model may choose.")] = 64,
+    min_certainty: Annotated[
+        float | None,
+        typer.Option(metavar="NATS", help="Write no edit that the model is less sure of; -inf writes any."),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="Edits to make, of which the surest is shown; --json has all.")] = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write what would no longer parse, too.")] = False,
     model: Model = "tiny",
-    steps: Steps = None,
-    seed: Seed = 0,
-    settings: Settings = None,
+    system: System = None,
+    sampling: Sampling = Sampling(),
     as_json: Json = False,
-    dtype: DType = DTypeName.float32,
-    quantize: Quantize = None,
-    threads: Threads = None,
+    weights: Weights = Weights(),
 ) -> None:
     """Edit a file: show the difference, and write it after consent."""
-    from sfumato.engine.model import load
     from sfumato.storage import write_atomically
 
     content = _read(file)
     text = content.decode()
+    writes = not (dry_run or as_json)
+    if writes and not (file.stat().st_mode & 0o222 and os.access(file, os.W_OK)):
+        raise RequestError(f"{file} is read-only; allowed: a file that may be written, or --dry-run")
     spans = [_lines(text, one) for one in span] if span else None
-    given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
-    text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
-    given |= {"strength": strength, "budget": budget, "seed": seed}
-    result = text_model.edit(text, spans=spans, instruction=instruction, **given)
+    options: EditOptions = {
+        "spans": spans,
+        "instruction": instruction,
+        "system": system,
+        "strength": strength,
+        "budget": budget,
+        "min_certainty": min_certainty,
+    }
+    sampling.apply_to(options)
+    results = weights.load(model).edit(text, n=n, **options)
+    results = results if isinstance(results, list) else [results]
+    result = results[0]
     if as_json:
-        typer.echo(json.dumps(result.to_dict()))
+        objects = [one.to_dict() for one in results]
+        typer.echo(json.dumps(objects[0] if n == 1 else {"results": objects}))
         _end(result)
         return
-    _end(result)
     changed = result.text != text
     if changed:
-        _show_difference(file, text, result.text)
-    _figures(result, "" if changed else "nothing changed")
-    if not changed or dry_run:
+        show_difference(file, text, result.text)
+    certainty = f"certainty {result.certainty + 0.0:.2f}"
+    _figures(result, certainty, "" if changed or result.finish_reason != "stop" else "nothing changed")
+    _end(result)
+    if not changed:
         return
-    if not yes and not _consent(file):
+    if not force:
+        _check_parses(file, text, result.text)
+    if dry_run:
+        return
+    if not yes and not may_write(str(file)):
         typer.echo("nothing written", err=True)
         raise typer.Exit(1)
     if _read(file) != content:
@@ -92,25 +120,23 @@ def infill(
     max_tokens: Annotated[int, typer.Option(help="Most tokens to write.")] = 32,
     only: Annotated[bool, typer.Option("--only", help="Print what was written, without the text around it.")] = False,
     model: Model = "tiny",
-    steps: Steps = None,
-    seed: Seed = 0,
-    settings: Settings = None,
+    system: System = None,
+    sampling: Sampling = Sampling(),
     as_json: Json = False,
-    dtype: DType = DTypeName.float32,
-    quantize: Quantize = None,
-    threads: Threads = None,
+    weights: Weights = Weights(),
 ) -> None:
     """Write what is missing in a text, and print it."""
-    from sfumato.engine.model import load
-
     name = "stdin" if file is None or str(file) == "-" else str(file)
     text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
     prefix, suffix = _around(name, text, at, marker)
-    given = sampler_settings(settings) | ({} if steps is None else {"steps": steps})
-    text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
-    result = text_model.infill(
-        prefix, suffix, prompt=prompt, length=length or "auto", max_tokens=max_tokens, seed=seed, **given
-    )
+    options: InfillOptions = {
+        "prompt": prompt,
+        "system": system,
+        "length": length or "auto",
+        "max_tokens": max_tokens,
+    }
+    sampling.apply_to(options)
+    result = weights.load(model).infill(prefix, suffix, **options)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     elif sys.stdout.isatty():
@@ -122,7 +148,7 @@ def infill(
     else:
         typer.echo(result.text if only else f"{prefix}{result.text}{suffix}", nl=only)
     if not as_json:
-        _figures(result)
+        _figures(result, "" if result.text else "nothing written")
     _end(result)
 
 
@@ -164,7 +190,7 @@ def _lines(text: str, given: str) -> tuple[int, int]:
 
 
 def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
-    """The text before the gap and behind it."""
+    """The text before the gap and after it."""
     if at is None:
         if not marker or text.count(marker) != 1:
             count = text.count(marker) if marker else 0
@@ -183,34 +209,43 @@ def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str
     return text[: start + column - 1], text[start + column - 1 :]
 
 
-def _show_difference(file: Path, before: str, after: str) -> None:
-    """A unified difference, in colours where the terminal has them."""
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
-    console = Console(highlight=False, markup=False, emoji=False)
-    for line in lines:
-        console.print(Text(line.translate(CONTROLS), styles.get(line[:1], "")), soft_wrap=True)
+def _check_parses(file: Path, before: str, after: str) -> None:
+    """Refuse to write what no longer parses, where the text before did."""
+    parse = _PARSERS.get(file.suffix)
+    if parse is None or _error(parse, before):
+        return
+    if error := _error(parse, after):
+        typer.echo(f"sfumato: {file} would no longer parse ({error}): nothing written; --force writes it", err=True)
+        raise typer.Exit(1)
 
 
-def _consent(file: Path) -> bool:
-    if not sys.stdin.isatty():
-        raise RequestError("nobody is there to ask; allowed: --yes to write, --dry-run not to")
-    return typer.confirm(f"write {file}?", err=True)
+def _error(parse: Callable[[str], object], text: str) -> str:
+    """Why a text does not parse; empty if it does."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            parse(text.removeprefix("\ufeff"))
+    # The parsers' own errors are ValueErrors, but Python's.
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return str(error) or type(error).__name__
+    return ""
 
 
-def _figures(result: Result, more: str = "") -> None:
-    usage: Any = result.usage
+def _figures(result: Result, *more: str) -> None:
+    usage = result.usage
     parts = [
-        f"{usage.canvases} canvas{'es' if usage.canvases != 1 else ''}",
-        f"{usage.denoising_steps} steps",
+        count(usage.canvases, "canvas", "canvases"),
+        count(usage.denoising_steps, "step"),
         f"{1000 * usage.total_s:.0f} ms",
-        more,
+        *more,
     ]
     Console(stderr=True, highlight=False).print(" · ".join(part for part in parts if part), style="dim", markup=False)
 
 
 def _end(result: Result) -> None:
     """Say what went wrong, if anything did."""
+    if result.finish_reason == "unsure":
+        typer.echo(f"sfumato: {result.error}", err=True)
+        raise typer.Exit(1)
     if result.failed:
         reason = result.error or "the model gave NaN or infinite logits"
         typer.echo(f"sfumato: {reason}; the text is as it was there", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.train import Directory, Overrides, RecipePath
+from sfumato.cli.train import Directory, Overrides, RecipePath, Resume
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from sfumato.training.heads import HeadsRecipe
 
 
-def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory = None) -> None:
+def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
     """Learn a stop head and a length head from a model's own answers; what was gathered before is used again."""
+    from sfumato.api import load
+    from sfumato.checkpoints.load import save_checkpoint
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
-    from sfumato.engine.model import load
     from sfumato.evaluation.gathering import gather, prompts
-    from sfumato.models.checkpoint import save_checkpoint
+    from sfumato.kernels.cpu.packed import unpack_linears
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
     from sfumato.training.heads import (
@@ -42,14 +43,16 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
     for task in loaded.tasks:
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
+    if resume and not (directory / "recipe.json").exists():
+        raise ConfigError(f"{directory} holds no answers to go on from; leave --resume out to start there")
     _check_same(loaded, directory)
     model = load(loaded.model)
     if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
         raise ConfigError(f"model is {loaded.model}; allowed: a model of ours that refines canvases")
-    if loaded.length_buckets and model.spec.prefix_attention != "causal":
+    if loaded.length_buckets and not model.bundle.layout.causal:
         raise ConfigError(
-            f"length_buckets is {list(loaded.length_buckets)} and prefix_attention of {loaded.model} is "
-            f"{model.spec.prefix_attention!r}; allowed: none, as a length head reads text that is read causally"
+            f"length_buckets is {list(loaded.length_buckets)} and {model.bundle.layout.setting} of {loaded.model}; "
+            "allowed: none, as a length head reads text that is read causally"
         )
     write_recipe(directory / "recipe.json", loaded)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
@@ -61,17 +64,18 @@ def heads(recipe: RecipePath, overrides: Overrides = None, directory: Directory 
     generation = dict(model.generation)
     checkpoint = directory / "checkpoint"
     decoder = model.decoder
+    unpack_linears(decoder)
     if loaded.length_buckets and not (len(learned.lengths_N) and len(held_out.lengths_N)):
         typer.echo(f"{directory.name}: too few answers came to an end to learn lengths; no length head", err=True)
     elif loaded.length_buckets:
         decoder = _with_length_head(model, loaded)
         fit_length(decoder, learned, loaded)
         scores |= length_scores(decoder, held_out)
-    head = model.generator.stop_head
+    head = model.bundle.stop_head
     if loaded.stop:
         head = fit_stop(learned, loaded)
-        generation["stop_probability"] = stop_threshold(head, learned, loaded)
-        scores |= stop_scores(head, held_out, loaded, generation["stop_probability"])
+        generation["stop_probability"] = threshold = stop_threshold(head, learned, loaded)
+        scores |= stop_scores(head, held_out, loaded, threshold)
     save_checkpoint(checkpoint, decoder, model.spec, generation=generation)
     if head is not None:
         assert isinstance(head, LearnedStop)

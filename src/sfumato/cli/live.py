@@ -17,7 +17,9 @@ from rich.live import Live
 from rich.style import Style
 from rich.text import Text
 
+from sfumato.cli.run import count
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Result
+from sfumato.interrupts import Signals
 
 FRAME_S = 0.06
 """Least time a frame stands; a canvas of 24 steps then takes a second and a half."""
@@ -58,11 +60,17 @@ class CanvasView:
     """Revisions in the whole answer."""
     num_lines: int = 0
     """Most lines shown so far; kept, so that the view does not jump when a draft gets shorter."""
+    num_single: int = 0
+    """Canvases of one position so far, where all are: an autoregressive answer, which has no noise and no steps."""
+    finished: bool = False
+    """Whether the answer is complete."""
 
     def update(self, event: CanvasChanged) -> None:
         """Take in a draft."""
         if self.event is None:
             self.accepted = self.revised = [False] * len(event.tokens)
+        if len(event.tokens) == 1 and event.canvas in (0, self.num_single - 1, self.num_single):
+            self.num_single = event.canvas + 1
         self.event = event
         self.fresh = [now and not before for before, now in zip(self.accepted, event.accepted, strict=True)]
         self.accepted = [before or now for before, now in zip(self.accepted, event.accepted, strict=True)]
@@ -75,19 +83,21 @@ class CanvasView:
         self.event = None
 
     def reopen(self, text: str) -> None:
-        """A canvas is open again, behind the text that stays settled."""
+        """A canvas is open again, after the text that stays settled."""
         self.committed = text
         self.event = None
 
     def header(self, width: int) -> Text:
         """Where the canvas stands, in one line."""
         header = Text(style=NOISE, no_wrap=True, overflow="ellipsis")
+        if self.num_single:
+            return header.append(count(self.num_single, "token"))
         if self.event is not None:
             wide = width >= _WIDE
             header.append(f"canvas {self.event.canvas + 1} · step {self.event.step}/{self.event.steps} · ")
             header.append(f"{sum(self.accepted)}/{len(self.accepted)} {'accepted ' if wide else ''}· ")
-        count = f"{self.revisions} revision{'' if self.revisions == 1 else 's'}"
-        return header.append(count, style=Style(dim=False) + REVISED if self.revisions else NOISE)
+        revisions = count(self.revisions, "revision")
+        return header.append(revisions, style=Style(dim=False) + REVISED if self.revisions else NOISE)
 
     def text(self) -> Text:
         """What is committed and the draft, every position in the style of its state."""
@@ -108,13 +118,15 @@ class CanvasView:
         return ACCEPTED if self.fresh[i] else SETTLED
 
 
-def play(events: Iterator[Event], console: Console) -> list[Result]:
+def play(events: Iterator[Event], console: Console, signals: Signals | None = None) -> list[Result]:
     """Show a stream of events; give the answers at its end, one for each variation.
 
     Args:
         events: as `TextModel.stream` gives them.
         console: a terminal; the view is gone from it when this returns or raises.
+        signals: from the first one on nothing more is shown.
     """
+    signals = signals or Signals()
     views: dict[int, CanvasView] = {}
     results: dict[int, Result] = {}
     frame: set[int] = set()
@@ -122,7 +134,7 @@ def play(events: Iterator[Event], console: Console) -> list[Result]:
 
     def draw() -> None:
         nonlocal drawn_at
-        if frame:
+        if frame and signals.arrived is None:
             time.sleep(max(0.0, drawn_at + FRAME_S - time.monotonic()))
             live.update(render(views, console), refresh=True)
             drawn_at = time.monotonic()
@@ -132,6 +144,7 @@ def play(events: Iterator[Event], console: Console) -> list[Result]:
         for event in ahead(events):
             view = views.setdefault(event.variation, CanvasView())
             if isinstance(event, Finished):
+                view.finished = True
                 results[event.variation] = event.result
             elif isinstance(event, Committed):
                 draw()
@@ -146,7 +159,14 @@ def play(events: Iterator[Event], console: Console) -> list[Result]:
                 # The noise of a single position, an autoregressive canvas, is not worth a frame.
                 if event.step > 0 or len(event.tokens) > 1:
                     frame.add(event.variation)
-        time.sleep(LAST_FRAME_S)
+        if signals.arrived is None:
+            time.sleep(LAST_FRAME_S)
+    return [results[i] for i in sorted(results)]
+
+
+def finish(events: Iterator[Event]) -> list[Result]:
+    """The answers at the end of a stream of events; an interrupt ends it between steps."""
+    results = {event.variation: event.result for event in ahead(events) if isinstance(event, Finished)}
     return [results[i] for i in sorted(results)]
 
 
@@ -182,17 +202,25 @@ def ahead(events: Iterator[Event]) -> Iterator[Event]:
 
 
 def render(views: Mapping[int, CanvasView], console: Console) -> Group:
-    """All answers one below the other, each with its header, cut to the terminal at the top of each text."""
+    """Answers one below the other, each with its header, cut to the terminal at the top of each text; where not all of
+    them fit, those still in work."""
     width, height = console.size
-    with_legend = width >= len(_legend()) and height >= 12
-    share = max(1, (height - 1 - 2 * with_legend) // len(views) - 2)
+    steps = not all(view.num_single for view in views.values())
+    legend = [_legend()] if steps and width >= len(_legend()) and height >= 12 else []
+    room = max(1, height - 1 - len(legend))
+    # A header and a line of text at least, with an empty line between answers if there is room for it.
+    gap = int(3 * len(views) <= room)
+    fitting = room // 2 if 2 * len(views) <= room else max(1, (room - 1) // 2)
+    shown = sorted(sorted(views, key=lambda variation: (views[variation].finished, variation))[:fitting])
+    share = max(1, room // len(shown) - 1 - gap)
     rows: list[Text] = []
-    for variation in sorted(views):
-        view = views[variation]
+    for view in (views[variation] for variation in shown):
         lines = list(view.text().wrap(console, width, overflow="fold"))[-share:]
         view.num_lines = min(share, max(view.num_lines, len(lines)))
-        rows += [view.header(width), *lines, *[Text()] * (view.num_lines - len(lines) + 1)]
-    return Group(*rows, *([_legend()] if with_legend else []))
+        rows += [view.header(width), *lines, *[Text()] * (view.num_lines - len(lines) + gap)]
+    if len(shown) < len(views):
+        rows = [*rows[: room - 1], Text(f"… and {len(views) - len(shown)} more", style=NOISE)]
+    return Group(*rows[:room], *legend)
 
 
 def _legend() -> Text:

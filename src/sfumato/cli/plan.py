@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sfumato.cli.table import print_table
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sfumato.training.recipe import Recipe
 
 NUMBERS_OF_GPUS = (1, 2, 4, 8, 16, 32, 64)
-_PIPE_WIDTH = 150
 
 
 def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float | None, as_json: bool) -> None:
@@ -37,7 +36,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
     from sfumato.errors import unknown
     from sfumato.hardware import GPUS
     from sfumato.training.plan import MFU, count_parameters, plan
-    from sfumato.training.recipe import outline
+    from sfumato.training.run import outline
 
     if gpu not in GPUS:
         raise ConfigError(unknown("gpu", gpu, GPUS))
@@ -79,13 +78,12 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in {recipe.train.precision}; "
         f"{packing.rows} x {packing.row_length} positions a batch; {gpu} at {mfu:.0%} of its peak; GB of each GPU"
     )
-    pairs = [(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS]
-    _print_table([(kept if kept.fits else again, kept.fits) for kept, again in pairs], [pair[0] for pair in pairs])
+    print_table([_row(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS])
 
 
 def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
+    from sfumato.checkpoints.load import build
     from sfumato.config import from_table, load_recipe, parse_settings
-    from sfumato.models.checkpoint import build
     from sfumato.models.decoder import DecoderConfig
     from sfumato.training.plan import SHAPE_PACKING, SHAPES
     from sfumato.training.recipe import Recipe
@@ -123,32 +121,22 @@ def _described(one: Plan) -> dict[str, Any]:
     }
 
 
-def _print_table(chosen: Sequence[tuple[Plan, bool]], kept: Sequence[Plan]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    headings = (
-        *("GPUs", "batches", "state", "gathered", "activations", "recomputed", "in all", "fits"),
-        *("PFLOP", "exchanged", "arithmetic s", "exchange s", "step s", "positions/s"),
-    )
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for (one, whole), plain in zip(chosen, kept, strict=True):
-        table.add_row(
-            str(one.num_gpus),
-            str(one.accumulation),
-            f"{sum(one.state_bytes.values()) / 1e9:.1f}",
-            f"{one.gathered_bytes / 1e9:.1f}",
-            f"{plain.activation_bytes / 1e9:.1f}",
-            "" if whole else f"{one.activation_bytes / 1e9:.1f}",
-            f"{one.memory_bytes / 1e9:.1f}",
-            "yes" if whole else "recomputing" if one.fits else "no",
-            f"{one.operations / 1e15:.2f}",
-            f"{one.exchanged_bytes / 1e9:.1f}",
-            f"{one.compute_s:.3f}",
-            f"{one.exchange_s:.3f}",
-            f"{one.step_s:.3f}",
-            f"{one.positions_per_s:,.0f}",
-        )
-    Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
+def _row(plain: Plan, again: Plan) -> dict[str, str | None]:
+    """A line of the table: a plan, with recomputation where it does not fit without."""
+    one = plain if plain.fits else again
+    return {
+        "GPUs": str(one.num_gpus),
+        "batches": str(one.accumulation),
+        "state": f"{sum(one.state_bytes.values()) / 1e9:.1f}",
+        "gathered": f"{one.gathered_bytes / 1e9:.1f}",
+        "activations": f"{plain.activation_bytes / 1e9:.1f}",
+        "recomputed": "" if plain.fits else f"{one.activation_bytes / 1e9:.1f}",
+        "in all": f"{one.memory_bytes / 1e9:.1f}",
+        "fits": "yes" if plain.fits else "recomputing" if one.fits else "no",
+        "PFLOP": f"{one.operations / 1e15:.2f}",
+        "exchanged": f"{one.exchanged_bytes / 1e9:.1f}",
+        "arithmetic s": f"{one.compute_s:.3f}",
+        "exchange s": f"{one.exchange_s:.3f}",
+        "step s": f"{one.step_s:.3f}",
+        "positions/s": f"{one.positions_per_s:,.0f}",
+    }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import json
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,45 +17,47 @@ from sfumato.cli.train import (
     Directory,
     Overrides,
     RecipePath,
+    Record,
     Resume,
     Sink,
-    found,
-    interrupted,
-    records,
-    resuming,
-    run_directory,
+    resume_command,
+    say_resume,
     scalars,
     showing,
+    task_scores,
 )
 from sfumato.errors import ConfigError
+from sfumato.interrupts import exit_code
 
 if TYPE_CHECKING:
     from sfumato.data.tasks import Item, Task
     from sfumato.engine.model import TextModel
+    from sfumato.engine.options import GenerateOptions
     from sfumato.engine.request import Request, Result
     from sfumato.models.decoder import Decoder
-    from sfumato.training.recipe import RLRecipe
-    from sfumato.training.rl import RLTrainer
+    from sfumato.training.rl import RLRecipe, RLTrainer
     from sfumato.training.rollout import Rollout
 
 POSITIONS = 1024
 """Most positions of a step of the engine: nobody waits for a single answer."""
 
-Record = dict[str, Any]
-
 
 def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
     """Train a model by what checkers say of its answers; an interrupt saves the state, from which --resume goes on."""
+    from sfumato.api import load
+    from sfumato.checkpoints.load import save_checkpoint
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
-    from sfumato.engine.model import load
-    from sfumato.models.checkpoint import save_checkpoint
-    from sfumato.training.recipe import RLRecipe, check_recipe, write_recipe
+    from sfumato.runs import check_directory
+    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.training.recipe import check_recipe, write_recipe
+    from sfumato.training.rl import RLRecipe
 
     loaded = load_recipe(RLRecipe, recipe, overrides or ())
     for task in (*loaded.rollout.tasks, *loaded.evaluation.tasks):
         find_task(task)
-    directory = run_directory(directory, recipe, resume)
+    directory = directory or Path("runs") / recipe.stem
+    check_directory(directory, resume=resume)
     model = load(loaded.init_from)
     sinks: list[Sink] = []
     trainer = make_trainer(model, loaded, directory, sinks)
@@ -62,18 +65,20 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     if resume:
         check_recipe(left, loaded)
         trainer.resume()
-    else:
-        write_recipe(left, loaded)
+    write_recipe(left, loaded)
     try:
         with ExitStack() as stack:
             sinks.append(stack.enter_context(showing(directory.name, trainer, _describe)))
             sinks.append(stack.enter_context(scalars(directory / "tensorboard", trainer)))
             trainer.run()
-    except KeyboardInterrupt:
-        raise interrupted(resuming("rl", recipe, overrides or (), directory), trainer) from None
+    except KeyboardInterrupt as error:
+        say_resume(trainer, resume_command("rl", recipe, overrides or (), directory))
+        raise typer.Exit(exit_code(error)) from None
     checkpoint = directory / "checkpoint"
     save_checkpoint(checkpoint, trainer.model, model.spec, generation=model.generation, tensors=trainer.averaged())
     model.tokenizer.save(checkpoint)
+    if isinstance(model.bundle.stop_head, LearnedStop):
+        model.bundle.stop_head.write(checkpoint)
     typer.echo(json.dumps(_summary(trainer, checkpoint)))
 
 
@@ -84,15 +89,17 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
         ConfigError: if the model, or the way it is to answer, is not one whose steps can be taken again.
         RequestError: if a setting of the sampler is not allowed.
     """
+    from sfumato.checkpoints.load import Checkpoint
     from sfumato.data.tasks import find_task
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.tasks import evaluate_task
-    from sfumato.models.checkpoint import Checkpoint
+    from sfumato.kernels.cpu.packed import unpack_linears
     from sfumato.models.decoder import Decoder
     from sfumato.training.rl import RLTrainer
     from sfumato.training.rollout import Policy, check_replayable
 
     decoder = model.decoder
+    unpack_linears(decoder)
     if not isinstance(decoder, Decoder):
         raise ConfigError(f"init_from is {recipe.init_from!r}, which is no model that is trained here")
     settings = _settings(recipe)
@@ -103,7 +110,10 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
         asked = [_ask(tasks, recipe, step, place) for place in range(recipe.rl.prompts)]
         answers = recipe.rl.answers
         requests = [
-            model.request(item.prompt, n=answers, seed=_number(recipe.train.seed, step, place, "answers"), **settings)
+            dataclasses.replace(
+                model.request(item.prompt, n=answers, **settings),
+                seed=_number(recipe.train.seed, step, place, "answers"),
+            )
             for place, (_, item) in enumerate(asked)
         ]
         return _answered(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
@@ -113,9 +123,9 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
         now = TextModel(directory.name, Checkpoint(weights, model.spec, dict(model.generation)), model.tokenizer)
         numbers: dict[str, float] = {}
         wanted = recipe.evaluation
-        own = {key: value for key, value in settings.items() if key not in ("record", "steps")}
+        own: GenerateOptions = {**settings, "record": False, "steps": wanted.steps or settings.get("steps")}
         for name in wanted.tasks:
-            score = evaluate_task(now, name, n=wanted.n, steps=wanted.steps or settings.get("steps"), **own)
+            score = evaluate_task(now, name, n=wanted.n, **own)
             numbers |= {f"score/{name}": score.score, f"mean_steps/{name}": score.mean_steps}
         return numbers
 
@@ -125,7 +135,7 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
 
     return RLTrainer(
         decoder,
-        Policy(model.spec, model.generator.process.mask_id, model.generator.banned),
+        Policy(model.spec, model.bundle.process.mask_id, model.bundle.banned),
         collect,
         rl=recipe.rl,
         config=recipe.train,
@@ -135,17 +145,19 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
     )
 
 
-def _settings(recipe: RLRecipe) -> dict[str, Any]:
+def _settings(recipe: RLRecipe) -> GenerateOptions:
     """How answers are asked for."""
     wanted = recipe.rollout
-    settings: dict[str, Any] = dict(wanted.sampler)
-    if "name" in settings:
-        settings["sampler"] = settings.pop("name")
-    return settings | {
+    settings: GenerateOptions = {
         "canvas_length": wanted.canvas_length or None,
         "max_tokens": wanted.max_tokens or None,
         "record": True,
+        # What it has yet to learn, it may be asked.
+        "check_prompt": False,
     }
+    for name, value in wanted.sampler.items():
+        settings["sampler" if name == "name" else name] = value  # type: ignore[literal-required]
+    return settings
 
 
 def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tuple[Task, Item]:
@@ -206,13 +218,13 @@ def _describe(record: Record) -> str:
             f"{record['mean_steps']:.1f} steps",
             f"KL {record['kl']:.4f}",
         ]
-    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in found(record).items()])
+    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in task_scores(record).items()])
 
 
-def _summary(trainer: RLTrainer, checkpoint: Path) -> Record:
+def _summary(trainer: RLTrainer, checkpoint: Path) -> dict[str, object]:
     """The first and the last scores, as they stand in the log."""
-    log = records(trainer.log_path)
-    scored = [record for record in log if found(record)]
+    log = trainer.log.records()
+    scored = [record for record in log if task_scores(record)]
 
     def scores(record: Record) -> Record:
         return {key: value for key, value in record.items() if key.startswith(("score/", "mean_steps/"))}

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from sfumato.cli.options import MODEL_HELP, DType, DTypeName, Quantize, Settings, Threads, sampler_settings
+from sfumato.cli.options import Model, Sampling, Stop, System, Weights
+from sfumato.data.kinds import examples
 from sfumato.errors import RequestError
+from sfumato.interrupts import Signals
 
 if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
-    from sfumato.engine.request import Result
+    from sfumato.engine.engine import Engine
+    from sfumato.engine.languages import Schema
+    from sfumato.engine.options import GenerateOptions
+    from sfumato.engine.request import Event, Result
 
 # Written to a terminal, these would move the cursor or worse; a model may give any byte.
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -27,16 +32,12 @@ CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 
 def run(
     prompt: Annotated[str, typer.Argument(help="What to ask; - reads it from stdin.")],
-    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "tiny",
-    steps: Annotated[int | None, typer.Option(help="Most denoising steps a canvas may take.")] = None,
-    sampler: Annotated[
-        str | None, typer.Option(help="Rule that accepts and renoises; a wrong name lists them all.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    model: Model = "tiny",
+    system: System = None,
+    sampling: Sampling = Sampling(),
     n: Annotated[int, typer.Option("--n", help="Answers over one prompt; answer i has seed + i.")] = 1,
     max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
     canvas: Annotated[int | None, typer.Option(help="Positions denoised together.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="0 takes the likeliest token.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"results": [...]} for --n above 1.')
     ] = False,
@@ -48,62 +49,74 @@ def run(
     raw: Annotated[
         bool, typer.Option("--raw", help="Continue the prompt as it stands, without the chat template.")
     ] = False,
+    any_prompt: Annotated[
+        bool, typer.Option("--any-prompt", help="Ask for what the model was not trained on, too.")
+    ] = False,
     schema: Annotated[
         str | None, typer.Option(metavar="FILE", help="JSON Schema that the answer keeps to; - reads it from stdin.")
     ] = None,
     regex: Annotated[str | None, typer.Option(help="Regular expression that the whole answer matches.")] = None,
     choice: Annotated[list[str] | None, typer.Option(help="Repeatable; the answer is one of them.")] = None,
     ban: Annotated[list[str] | None, typer.Option(help="Repeatable; text that the answer does not hold.")] = None,
+    stop: Stop = None,
     revisit: Annotated[
         int | None,
         typer.Option(metavar="K", help="Open the last K canvases again at the end, and denoise them seeing the rest."),
     ] = None,
-    settings: Settings = None,
-    dtype: DType = DTypeName.float32,
-    quantize: Quantize = None,
-    threads: Threads = None,
+    weights: Weights = Weights(),
 ) -> None:
     """Answer a prompt, and show the canvas while it is denoised."""
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
+    if trace not in (None, "-") and not Path(str(trace)).absolute().parent.is_dir():
+        raise RequestError(f"trace is {trace!r}; allowed: a file in a directory that is there")
     if prompt == "-" and schema == "-":
         raise RequestError("prompt and schema are both '-'; allowed: one of them from stdin")
     if prompt == "-":
         prompt = _read_stdin("prompt")
     live = sys.stdout.isatty() and not as_json and not no_live
-    options: dict[str, Any] = {
-        "steps": steps,
-        "sampler": sampler,
+    options: GenerateOptions = {
         "max_tokens": max_tokens,
         "canvas_length": canvas,
-        "temperature": temperature,
         "schema": None if schema is None else _read_schema(schema),
         "regex": regex,
         "choices": choice,
         "ban": ban,
         "revisit": revisit,
+        "system": system,
+        "stop": stop,
+        "trace": trace is not None,
+        "raw": raw,
+        "check_prompt": not any_prompt,
     }
-    given = sampler_settings(settings) | {key: value for key, value in options.items() if value is not None}
-    given |= {"seed": seed, "n": n, "trace": trace is not None, "raw": raw}
-
-    with _loading(model) if live else nullcontext():
-        from sfumato.engine.model import load
-
-        text_model = load(model, dtype=dtype, quantize=quantize, threads=threads or "auto")
-    results = _show(text_model, prompt, given) if live else _answer(text_model, prompt, given)
+    sampling.apply_to(options)
+    started = time.perf_counter()
+    text_model = weights.load(model, check=lambda empty: empty.request(prompt, n=n, **options))
+    load_s = time.perf_counter() - started
+    events = text_model.stream(prompt, n=n, **options)
+    # Before the first draft there is nothing to keep.
+    first = next(events)
+    with Signals() as signals:
+        whole = itertools.chain((first,), events)
+        results = _collect(_until_signal(whole, text_model.engine, signals), signals, live=live)
     if trace not in (None, "-"):
         _write_trace(Path(str(trace)), results)
     if as_json:
         _print_json(results, with_trace=trace == "-")
     else:
-        _print_text(results)
-        Console(stderr=True, highlight=False).print(
-            _figures(results, live), style="dim", markup=False, soft_wrap=not sys.stderr.isatty()
-        )
+        print_text(results)
+        print_figures(results, live, load_s)
+        near = [kind for kind in text_model.kinds if kind.matches(prompt)]
+        if near and any(result.usage.unsettled for result in results):
+            typer.echo(f"sfumato: {model} was trained on such as\n{examples(near)}", err=True)
     if any(result.failed for result in results):
         reasons = {result.error or "the model gave NaN or infinite logits" for result in results if result.failed}
         typer.echo(f"sfumato: {'; '.join(sorted(reasons))}; the answer ends there", err=True)
         raise typer.Exit(1)
+    if signals.arrived is not None:
+        partial = any(result.finish_reason == "cancelled" for result in results)
+        typer.echo(f"sfumato: interrupted{': partial text' if partial else ''}", err=True)
+        raise typer.Exit(128 + signals.arrived)
 
 
 def _read_stdin(what: str) -> str:
@@ -113,29 +126,49 @@ def _read_stdin(what: str) -> str:
         raise RequestError(f"the {what} on stdin is not {error.encoding}: {error.reason}") from None
 
 
-def _read_schema(path: str) -> Any:
+def _read_schema(path: str) -> Schema:
     try:
-        return json.loads(_read_stdin("schema") if path == "-" else Path(path).read_text(encoding="utf-8"))
+        schema: Schema = json.loads(_read_stdin("schema") if path == "-" else Path(path).read_text(encoding="utf-8"))
+        return schema
     except OSError as error:
         raise RequestError(f"cannot read the schema {path}: {error.strerror}") from None
     except ValueError as error:
         raise RequestError(f"the schema {path} is not JSON: {error}") from None
 
 
-def _loading(model: str) -> AbstractContextManager[object]:
-    return Console(stderr=True).status(Text(f"loading {model}", style="dim"), spinner="dots", spinner_style="dim")
+def _until_signal(events: Iterator[Event], engine: Engine, signals: Signals) -> Iterator[Event]:
+    """The same events; at a signal the engine ends the answers, and they keep the draft of the canvas in work."""
+    from sfumato.engine.request import CanvasChanged, Finished
+
+    drafts: dict[int, str] = {}
+    for event in events:
+        if signals.arrived is not None:
+            engine.close()
+        if isinstance(event, CanvasChanged):
+            drafts[event.variation] = event.text if event.step else ""
+        elif isinstance(event, Finished):
+            result = event.result
+            # One whose canvas was opened again is whole.
+            if result.finish_reason == "cancelled" and not result.usage.reopened:
+                text = result.text + drafts.get(event.variation, "")
+                event = dataclasses.replace(event, result=dataclasses.replace(result, text=text))
+        else:
+            drafts[event.variation] = ""
+        yield event
 
 
-def _answer(model: TextModel, prompt: str, given: dict[str, Any]) -> list[Result]:
-    results = model.generate(prompt, **given)
-    return results if isinstance(results, list) else [results]
+def _collect(events: Iterator[Event], signals: Signals, *, live: bool) -> list[Result]:
+    """The answers at the end of a stream, which a terminal shows."""
+    if live:
+        from sfumato.cli.live import play
 
+        console = Console(highlight=False, markup=False, emoji=False)
+        if not console.is_dumb_terminal:
+            return play(events, console, signals)
+    from sfumato.engine.request import Finished
 
-def _show(model: TextModel, prompt: str, given: dict[str, Any]) -> list[Result]:
-    from sfumato.cli.live import play
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    return _answer(model, prompt, given) if console.is_dumb_terminal else play(model.stream(prompt, **given), console)
+    ended = (event for event in events if isinstance(event, Finished))
+    return [event.result for event in sorted(ended, key=lambda event: event.variation)]
 
 
 def _write_trace(path: Path, results: Sequence[Result]) -> None:
@@ -153,31 +186,44 @@ def _print_json(results: Sequence[Result], with_trace: bool) -> None:
     typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"results": objects}))
 
 
-def _print_text(results: Sequence[Result]) -> None:
+def print_text(results: Sequence[Result]) -> None:
+    """Print answers, several with their seeds; on a terminal, without what would control it."""
     for result in results:
         if len(results) > 1:
             typer.echo(f"--- seed {result.seed}")
         typer.echo(result.text.translate(CONTROLS) if sys.stdout.isatty() else result.text)
 
 
-def _figures(results: Sequence[Result], live: bool) -> str:
-    """What the answers cost, in one line."""
+def print_figures(results: Sequence[Result], live: bool, load_s: float | None = None) -> None:
+    """Say what answers cost, in one line on stderr, and which had not settled.
+
+    Args:
+        results: one or more.
+        live: they were shown while they were made, which took longer.
+        load_s: seconds that loading the model took; None leaves that out.
+    """
     usages = [result.usage for result in results]
     tokens = sum(usage.completion_tokens for usage in usages)
     seconds = max(usage.total_s for usage in usages)
     parts = [
         f"{len(results)} answers" if len(results) > 1 else "",
-        _count(tokens, "token"),
+        count(tokens, "token"),
         f"{reopened} opened again" if (reopened := sum(usage.reopened for usage in usages)) else "",
-        _count(sum(usage.denoising_steps for usage in usages), "step"),
-        _count(sum(usage.forward_passes for usage in usages), "forward"),
-        _count(sum(usage.revisions for usage in usages), "revision"),
+        count(sum(usage.denoising_steps for usage in usages), "step"),
+        count(sum(usage.forward_passes for usage in usages), "forward"),
+        count(sum(usage.revisions for usage in usages), "revision"),
         f"{1000 * seconds:.0f} ms{' without display' if live else ''}",
         f"{tokens / seconds:.0f} tokens/s end to end" if seconds > 0 else "",
+        "" if load_s is None else f"loaded in {load_s:.1f} s",
         "cut at the token limit" if any(result.finish_reason == "length" for result in results) else "",
     ]
-    return " · ".join(part for part in parts if part)
+    line = " · ".join(part for part in parts if part)
+    Console(stderr=True, highlight=False).print(line, style="dim", markup=False, soft_wrap=not sys.stderr.isatty())
+    if unsettled := [result for result in results if result.usage.unsettled]:
+        which = "the answer" if len(results) == 1 else f"{len(unsettled)} of {len(results)} answers"
+        typer.echo(f"sfumato: {which} had not settled when the steps were up, and may be noise", err=True)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number and what it counts."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

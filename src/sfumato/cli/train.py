@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.errors import ConfigError
+from sfumato.interrupts import exit_code
 
 if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
-    from sfumato.models.decoder import Decoder
-    from sfumato.training.distributed import World
-    from sfumato.training.recipe import Recipe, Run
+    from sfumato.training.recipe import Recipe
     from sfumato.training.trainer import Loop
 
 LINE_EVERY_S = 30.0
@@ -30,7 +26,7 @@ LINE_EVERY_S = 30.0
 SCALARS_EVERY = 10
 """Steps between TensorBoard's points."""
 
-Record = dict[str, Any]
+Record = dict[str, float]
 Sink = Callable[[Record], None]
 
 
@@ -39,7 +35,9 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the state in the directory.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from the state in the directory; a finished run with more steps.")
+]
 Directory = Annotated[Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")]
 
 
@@ -97,158 +95,64 @@ def _check_kind(recipe: Recipe, command: str) -> None:
 
 
 def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path | None, *, command: str) -> None:
+    from sfumato import runs
     from sfumato.config import load_recipe
-    from sfumato.data.tasks import find_task
-    from sfumato.training.distributed import join_world
     from sfumato.training.recipe import Recipe
 
     loaded = load_recipe(Recipe, recipe, overrides)
     _check_kind(loaded, command)
-    for task in loaded.evaluation.tasks:
-        find_task(task)
-    if loaded.evaluation.prompts:
-        _asked(loaded)
-    directory = run_directory(directory, recipe, resume)
-    again = resuming(command, recipe, overrides, directory)
-    with join_world() as world:
-        _train(loaded, directory, world, resume=resume, again=again)
-
-
-def _train(recipe: Recipe, directory: Path, world: World, *, resume: bool, again: Sequence[str]) -> None:
-    from sfumato.training.recipe import Run
-
+    directory = directory or Path("runs") / recipe.stem
     sinks: list[Sink] = []
+    trainers: list[Loop] = []
 
-    def on_record(record: Record) -> None:
-        for sink in sinks:
-            sink(record)
+    with ExitStack() as stack:
 
-    def evaluate(decoder: Decoder, step: int) -> dict[str, float]:
-        return _scores(run, decoder)
+        def start(trainer: Loop) -> None:
+            trainers.append(trainer)
+            sinks.append(stack.enter_context(showing(directory.name, trainer, _describe)))
+            sinks.append(stack.enter_context(scalars(directory / "tensorboard", trainer)))
 
-    wanted = evaluate if recipe.evaluation.wanted else None
-    run = Run(recipe, directory, evaluate=wanted, on_record=on_record, world=world)
-    if resume:
-        run.resume()
-    else:
-        run.start()
-    try:
-        with ExitStack() as stack:
-            if world.leads:
-                sinks.append(stack.enter_context(showing(directory.name, run.trainer, _describe)))
-                sinks.append(stack.enter_context(scalars(directory / "tensorboard", run.trainer)))
-            run.train()
-    except KeyboardInterrupt:
-        raise interrupted(again, run.trainer) from None
-    run.save_checkpoint()
-    if world.leads:
-        typer.echo(json.dumps(_summary(run)))
+        def on_record(record: Record) -> None:
+            for sink in sinks:
+                sink(record)
 
-
-def run_directory(given: Path | None, recipe: Path, resume: bool) -> Path:
-    """The directory of a run: as given, or named after its recipe.
-
-    Raises:
-        ConfigError: if it holds a state and is not to be resumed, or the other way round.
-    """
-    from sfumato.training.state import newest_state
-
-    directory = given or Path("runs") / recipe.stem
-    state = newest_state(directory / "state.safetensors")
-    if state and not resume:
-        raise ConfigError(f"{directory} holds the state of a run: go on with --resume, or start in another --dir")
-    if resume and not state:
-        raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
-    return directory
+        try:
+            result = runs.train(loaded, directory=directory, resume=resume, on_start=start, on_record=on_record)
+        except KeyboardInterrupt as error:
+            stack.close()
+            for trainer in trainers:
+                say_resume(trainer, resume_command(command, recipe, overrides, directory))
+            raise typer.Exit(exit_code(error)) from None
+    if trainers:
+        loss = result.metrics.get("loss", math.nan)
+        summary = {
+            "steps": result.steps,
+            "tokens": result.tokens,
+            "seconds": result.seconds,
+            "loss": loss if math.isfinite(loss) else None,
+            "scores": task_scores(result.metrics),
+            "checkpoint": str(result.checkpoint),
+        }
+        typer.echo(json.dumps(summary))
 
 
-def interrupted(again: Sequence[str], trainer: Loop) -> typer.Exit:
-    """Say how to go on; the exit to raise.
+def say_resume(trainer: Loop, again: Sequence[str]) -> None:
+    """Say on stderr how an interrupted run goes on.
 
     Args:
-        again: the command that resumes the run in one process.
         trainer: of the run.
+        again: the command that resumes it in one process.
     """
     world = trainer.world
     started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
-    if world.leads:
-        step = trainer.progress.step
-        typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join([*started, *again])}", err=True)
-    return typer.Exit(130)
+    step = trainer.progress.step
+    typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join([*started, *again])}", err=True)
 
 
-def _scores(run: Run, decoder: Decoder) -> dict[str, float]:
-    from sfumato.data.sources import held_out_source, make_source
-    from sfumato.diffusion.process import make_process
-    from sfumato.engine.model import TextModel
-    from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
-    from sfumato.evaluation.samples import evaluate_samples
-    from sfumato.evaluation.tasks import evaluate_task
-    from sfumato.models.checkpoint import Checkpoint
-
-    recipe, wanted = run.recipe, run.recipe.evaluation
-    checkpoint = Checkpoint(decoder, run.spec, dict(run.generation))
-    model = TextModel(run.directory.name, checkpoint, run.tokenizer)
-    numbers: dict[str, float] = {}
-    for task in wanted.tasks:
-        score = evaluate_task(model, task, n=wanted.n, steps=wanted.steps or None)
-        numbers |= {f"score/{task}": score.score, f"mean_steps/{task}": score.mean_steps}
-    if wanted.bound_batches:
-        spec, end_id = run.spec, run.tokenizer.eos_ids[0]
-        window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
-        source = (
-            make_source({}, wanted.files, run.tokenizer, window)
-            if wanted.files
-            else held_out_source(recipe.data.tasks, run.tokenizer)
-        )
-        if recipe.packing.canvas_lengths:
-            process = make_process(spec.noise, run.shape.vocab_size, spec.mask_id)
-            bound = canvas_nelbo(
-                decoder,
-                process,
-                source,
-                packing=recipe.packing,
-                end_id=end_id,
-                spec=spec,
-                num_batches=wanted.bound_batches,
-            )
-            numbers["canvas_nelbo"] = bound.nats_per_token
-        if spec.prefix_attention == "causal":
-            exact = response_nll(
-                decoder, source, packing=recipe.packing, end_id=end_id, num_batches=wanted.bound_batches
-            )
-            numbers["response_nll"] = exact.nats_per_token
-    if wanted.prompts:
-        prompts, judge = _asked(recipe)
-        steps: dict[str, Any] = {"steps": wanted.steps} if wanted.steps else {}
-        samples = evaluate_samples(model, prompts, n=wanted.n, judge=judge, **steps)
-        measured = asdict(samples)
-        names = ("judge_nll", "unigram_entropy", "distinct_2", "repetition", "ended", "tokens")
-        numbers |= {f"sample_{name}": measured[name] for name in names if measured[name] is not None}
-    return numbers
-
-
-def _asked(recipe: Recipe) -> tuple[list[Sequence[Mapping[str, Any]]], TextModel | None]:
-    """The prompts that are answered while training, and who reads the answers, on the device that it trains on.
-
-    Raises:
-        SfumatoError: if they cannot be read, or who reads them cannot be loaded or reads in both directions.
-    """
-    from sfumato.evaluation.samples import read_prompts
-    from sfumato.hardware import find_device
-
-    wanted = recipe.evaluation
-    judge = _judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None
-    if judge is not None and not judge.spec.autoregressive:
-        raise ConfigError(f"evaluation.judge is {wanted.judge}; allowed: an autoregressive model")
-    return read_prompts(Path(wanted.prompts)), judge
-
-
-@functools.cache
-def _judge(name: str, device: str) -> TextModel:
-    from sfumato.engine.model import load
-
-    return load(name, device=device)
+def resume_command(command: str, recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
+    """The arguments with which a run goes on."""
+    settings = [part for override in overrides for part in ("--set", override)]
+    return ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
 
 
 @contextmanager
@@ -261,7 +165,7 @@ def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iter
         def say(record: Record) -> None:
             nonlocal shown_at
             last = record["step"] == num_steps
-            if last or found(record) or time.monotonic() - shown_at >= LINE_EVERY_S:
+            if last or task_scores(record) or time.monotonic() - shown_at >= LINE_EVERY_S:
                 shown_at = time.monotonic()
                 typer.echo(f"{name}: step {record['step']}/{num_steps} · {describe(record)}", err=True)
 
@@ -283,7 +187,7 @@ def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iter
 
         def advance(record: Record) -> None:
             bar.update(task, completed=record["step"], figures=describe(record))
-            if found(record):
+            if task_scores(record):
                 bar.console.print(f"step {record['step']} · {describe(record)}", markup=False, style="dim")
 
         yield advance
@@ -301,7 +205,7 @@ def scalars(directory: Path, trainer: Loop) -> Iterator[Sink]:
     writer = SummaryWriter(str(directory), purge_step=trainer.progress.step + 1)
 
     def write(record: Record) -> None:
-        if record["step"] % SCALARS_EVERY and not found(record):
+        if record["step"] % SCALARS_EVERY and not task_scores(record):
             return
         for key, value in record.items():
             if key != "step":
@@ -315,35 +219,9 @@ def scalars(directory: Path, trainer: Loop) -> Iterator[Sink]:
 
 def _describe(record: Record) -> str:
     parts = [f"loss {record['loss']:.4f}", f"{record['tokens_per_s']:,.0f} tokens/s"]
-    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in found(record).items()])
+    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in task_scores(record).items()])
 
 
-def found(record: Record) -> dict[str, float]:
+def task_scores(record: Record) -> dict[str, float]:
     """The scores in a record, by task."""
     return {key.removeprefix("score/"): value for key, value in record.items() if key.startswith("score/")}
-
-
-def resuming(command: str, recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
-    settings = [part for override in overrides for part in ("--set", override)]
-    return ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
-
-
-def records(log: Path) -> list[Record]:
-    """What a run has logged."""
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    return [json.loads(line) for line in lines]
-
-
-def _summary(run: Run) -> Record:
-    """The final numbers; those of the last step are read from the log, as a finished run takes none when resumed."""
-    progress, log = run.trainer.progress, run.trainer.log_path
-    last = (records(log) or [{}])[-1]
-    loss = last.get("loss", math.nan)
-    return {
-        "steps": progress.step,
-        "tokens": progress.num_tokens,
-        "seconds": round(progress.seconds, 3),
-        "loss": loss if math.isfinite(loss) else None,
-        "scores": found(last),
-        "checkpoint": str(run.checkpoint_directory),
-    }

@@ -122,12 +122,7 @@ class NearDuplicates:
 
 
 class Repeated:
-    """Conversations taken so far: drops one whose turn, or whose answer, was there before.
-
-    Args:
-        threshold: see `NearDuplicates`.
-        shingle_words: see `MinHash`.
-    """
+    """Conversations taken so far: drops one whose turn, or whose answer, was there before."""
 
     def __init__(self, threshold: float, shingle_words: int) -> None:
         hashing = MinHash(shingle_words=shingle_words)

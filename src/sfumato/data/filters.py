@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, check_range
 
 _LAID_OUT = "\n\t\r"
 _REPLACEMENT = "\ufffd"
@@ -59,23 +59,13 @@ class FilterConfig:
                 raise ConfigError(
                     f"{least} is {getattr(self, least)} and {most} {getattr(self, most)}; allowed: 1 or more, in order"
                 )
-        for name in ("ngram", "shingle_words"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
-        for name in ("min_distinct", "min_letters", "min_printable"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
-        if not 0.0 < self.near_duplicate <= 1.0:
-            raise ConfigError(f"near_duplicate is {self.near_duplicate}; allowed: more than 0, at most 1")
+        check_range(self, "ngram shingle_words", 1)
+        check_range(self, "min_distinct min_letters min_printable", 0, 1)
+        check_range(self, "near_duplicate", 0, 1, above=True)
         letters_share("", self.scripts)
 
     def reason(self, written: Written, *, least: int, most: int) -> str | None:
         """Why a text is to be dropped, in one word: long, unended, short, unprintable, language or repetitive.
-
-        Args:
-            written: the text.
-            least: fewest tokens.
-            most: most tokens.
 
         Returns:
             The first of them, in this order; None if the text may stay.

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from sfumato.data.shards import Targets
 from sfumato.errors import ConfigError
+from sfumato.layout import PrefixLayout
 from sfumato.spec import DEFAULT, GenerationSpec
 
 IGNORED = -100
@@ -117,15 +118,16 @@ class PackingConfig:
             raise ConfigError(
                 f"canvas_lengths is {list(self.canvas_lengths)} and the model is autoregressive; allowed: []"
             )
-        if spec.prefix_attention == "causal":
+        layout = PrefixLayout(spec)
+        if layout.causal:
             return
-        read = f"prefix_attention is {spec.prefix_attention!r}"
+        read = layout.setting
         if self.ar_share > 0.0:
             raise ConfigError(
                 f"ar_share is {self.ar_share} and {read}; allowed: 0, as text that is read in both directions predicts "
                 "nothing"
             )
-        if spec.prefix_attention == "full":
+        if layout.full:
             return
         if self.canvas_lengths != (spec.canvas_length,):
             raise ConfigError(
@@ -134,8 +136,7 @@ class PackingConfig:
             )
         if self.gap_share > 0.0:
             raise ConfigError(f"gap_share is {self.gap_share} and {read}; allowed: 0")
-        if spec.logit_shift:
-            raise ConfigError(f"logit_shift is true and {read}; allowed in training: false")
+        layout.check_trainable()
 
     def at(self, share_done: float) -> PackingConfig:
         """What is trained when so much of the run is done."""
@@ -174,8 +175,8 @@ class PackedBatch:
     token only fills a canvas or a gap."""
     teachers: tuple[tuple[Targets | None, ...], ...] = field(default=(), kw_only=True)
     """Of each row, `Document.teacher` of its documents."""
-    spec: GenerationSpec = field(default=DEFAULT, kw_only=True)
-    """How the model will read: its prefixes, and whether its logits are shifted."""
+    layout: PrefixLayout = field(default=PrefixLayout(DEFAULT), kw_only=True)
+    """How the model will read."""
 
     @property
     def num_tokens(self) -> int:
@@ -184,15 +185,14 @@ class PackedBatch:
 
     @property
     def moved(self) -> bool:
-        """True if canvases are read one position to the left, behind the last clean token before them, and without
-        their own last token: where a position predicts the token after it, and text is not read with the canvas."""
-        return self.spec.logit_shift and self.spec.prefix_attention != "full"
+        """True if canvases are read one position to the left, from the last clean token before them, and without
+        their own last token; see `PrefixLayout`."""
+        return bool(self.layout.canvas_shift)
 
     @property
     def shift(self) -> int:
-        """What predicts a canvas position stands so many positions before it in a row: 1 where logits are shifted and
-        canvases are not moved."""
-        return int(self.spec.logit_shift and not self.moved)
+        """What predicts a canvas position stands so many positions before it in a row."""
+        return self.layout.logits_shift
 
     @property
     def read_given_BT(self) -> Tensor:
@@ -216,10 +216,10 @@ class PackedBatch:
         if self.moved:
             tokens_BT = torch.where(canvas_BT, shift_right(tokens_BT, self.before_BT), tokens_BT)
             positions_BT, starts_BT = positions_BT - canvas_BT.long(), starts_BT - canvas_BT.long()
-        if self.spec.prefix_attention == "full":
+        if self.layout.full:
             places_BT, ends_BT = positions_BT, torch.full_like(positions_BT, _NOWHERE)
         else:
-            block = self.spec.block
+            block = self.layout.block
             places_BT = torch.where(canvas_BT, _NOWHERE, positions_BT)
             ends_BT = torch.where(canvas_BT, starts_BT, (positions_BT // block + 1) * block)
         reads = Reads(*(one.int() for one in (self.documents_BT, self.canvases_BT, places_BT, ends_BT)))
@@ -339,16 +339,16 @@ def pack(
         spec: how the model will read.
 
     Raises:
-        ConfigError: if a document cannot fit into an empty row, or `PackingConfig.check_for` refuses.
+        ConfigError: if a document cannot fit into an empty row.
     """
-    config.check_for(spec)
+    layout = PrefixLayout(spec)
     rng = random.Random(f"pack {seed} {step}")
     rows = [_Row(config.row_length) for _ in range(config.rows)]
     drawn: list[tuple[int, list[_Piece], Targets | None]] = []
     room = FILL * config.rows * config.row_length
     while room > 0:
         document = source.document(rng.getrandbits(62))
-        for pieces in _layout(document, config, spec, rng, end_id):
+        for pieces in _lay_out(document, config, layout, rng, end_id):
             size = sum(len(piece.tokens) for piece in pieces)
             if size > config.row_length:
                 raise ConfigError(
@@ -363,15 +363,15 @@ def pack(
             row.add(pieces, teacher)
     fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0, 0, -1)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
-    return PackedBatch(*columns, teachers=tuple(tuple(row.teachers) for row in rows), spec=spec)
+    return PackedBatch(*columns, teachers=tuple(tuple(row.teachers) for row in rows), layout=layout)
 
 
 def _round_up(count: int, length: int) -> int:
     return -(-count // length) * length
 
 
-def _layout(
-    document: Document, config: PackingConfig, spec: GenerationSpec, rng: random.Random, end_id: int
+def _lay_out(
+    document: Document, config: PackingConfig, layout: PrefixLayout, rng: random.Random, end_id: int
 ) -> list[list[_Piece]]:
     """Pieces that read each other: the clean half, then every copy of every canvas; where text reads the canvas behind
     it, each copy of each canvas behind a clean half of its own."""
@@ -383,7 +383,7 @@ def _layout(
         before, own, canvas, tail = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
         canvases, first = [canvas], first + before
     elif config.canvas_lengths:
-        head = len(prompt) % spec.block
+        head = len(prompt) - layout.num_whole(len(prompt))
         first -= head
         waiting = prompt[first:] + response
         enough = [n for n in sorted(config.canvas_lengths) if n >= len(waiting)] or [max(config.canvas_lengths)]
@@ -406,7 +406,7 @@ def _layout(
             answers = [i if 0 <= i < own else -1 for i in range(ahead, ahead + len(canvas))]
             copies.append(_Piece(canvas, wanted, place, canvas=True, given=(known, tail), answers=answers))
             place += len(canvas)
-    if spec.prefix_attention == "full":
+    if layout.full:
         return [[_Piece(text[: copy.first], [IGNORED] * copy.first, 0), copy] for copy in copies]
     clean = text[: copies[-1].first] if copies else []
     if with_response:
@@ -414,7 +414,7 @@ def _layout(
     targets = [IGNORED] * len(clean)
     if with_response:
         targets[len(prompt) - 1 : -1] = response
-    length_read = (len(prompt) - 1, len(response)) if spec.prefix_attention == "causal" else None
+    length_read = (len(prompt) - 1, len(response)) if layout.causal else None
     return [[_Piece(clean, targets, 0, length=length_read), *copies]]
 
 

@@ -14,7 +14,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +40,7 @@ class Shard:
     start: int
     """Index of the first conversation that was sampled for it."""
     stop: int
-    """Index behind the last one."""
+    """Index after the last one."""
     kept: int
     """Conversations in it."""
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -148,128 +148,11 @@ class Targets(NamedTuple):
     """float16; their log-probabilities given the conversation before that token, in nats."""
 
 
-class TeacherShard:
-    """A teacher's likeliest tokens for the answers of one shard.
-
-    Args:
-        tokens_N: int32; the tokens of all answers, one after the other.
-        ids_NK: int32.
-        log_probs_NK: float16.
-        offsets: int64, one more than answers: where each begins, and where the last one ends.
-
-    Raises:
-        CheckpointError: if the arrays do not fit each other.
-    """
-
-    def __init__(self, tokens_N: Array, ids_NK: Array, log_probs_NK: Array, offsets: Array) -> None:
-        fits = (
-            ids_NK.ndim == 2
-            and ids_NK.shape == log_probs_NK.shape
-            and tokens_N.shape == ids_NK.shape[:1]
-            and offsets.ndim == 1
-            and len(offsets) > 0
-            and offsets[0] == 0
-            and offsets[-1] == len(tokens_N)
-            and bool((np.diff(offsets) >= 0).all())
-        )
-        if not fits:
-            shapes = [tuple(array.shape) for array in (tokens_N, ids_NK, log_probs_NK, offsets)]
-            raise CheckpointError(
-                f"tokens, ids, log_probs and offsets have the shapes {shapes}; allowed: [N], [N, K], [N, K], and where "
-                "answers begin, from 0 to N"
-            )
-        self._tokens_N, self._ids_NK, self._log_probs_NK, self._offsets = tokens_N, ids_NK, log_probs_NK, offsets
-
-    @classmethod
-    def of(cls, targets: Sequence[Targets], top_k: int) -> TeacherShard:
-        """Put the views of several answers into one."""
-        empty_NK = np.zeros((0, top_k))
-        return cls(
-            np.concatenate([np.zeros(0), *(one.tokens_N for one in targets)]).astype(np.int32),
-            np.concatenate([empty_NK, *(one.ids_NK for one in targets)]).astype(np.int32),
-            np.concatenate([empty_NK, *(one.log_probs_NK for one in targets)]).astype(np.float16),
-            np.cumsum([0, *(len(one.tokens_N) for one in targets)], dtype=np.int64),
-        )
-
-    @classmethod
-    def load(cls, path: Path) -> TeacherShard:
-        """Read a file.
-
-        Raises:
-            CheckpointError: if it is missing, or is not what `write_shard` writes.
-        """
-        try:
-            tensors = load_file(path)
-            return cls(tensors["tokens"], tensors["ids"], tensors["log_probs"], tensors["offsets"])
-        except (OSError, KeyError, CheckpointError, safetensors.SafetensorError) as error:
-            raise CheckpointError(f"{path} holds no log-probabilities of a teacher: {error}") from error
-
-    def to_bytes(self) -> bytes:
-        """The file."""
-        arrays = {
-            "tokens": self._tokens_N,
-            "ids": self._ids_NK,
-            "log_probs": self._log_probs_NK,
-            "offsets": self._offsets,
-        }
-        return save(arrays)
-
-    def __len__(self) -> int:
-        return len(self._offsets) - 1
-
-    def __getitem__(self, index: int) -> Targets:
-        """The view of the answer in one line of the shard.
-
-        Raises:
-            IndexError: if there is no such line.
-        """
-        if not 0 <= index < len(self):
-            raise IndexError(f"answer {index}; allowed: 0 to {len(self) - 1}")
-        own = slice(int(self._offsets[index]), int(self._offsets[index + 1]))
-        return Targets(self._tokens_N[own], self._ids_NK[own], self._log_probs_NK[own])
-
-
-class TeacherTargets:
-    """A teacher's view of all documents of a directory, numbered as `sources.read_records` lists them.
-
-    Args:
-        directory: of shards that were written with the teacher's log-probabilities.
-
-    Raises:
-        CheckpointError: if it has no manifest, or the file of a shard is missing or does not fit the shard.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory, self._manifest = directory, Manifest.load(directory)
-        self._firsts = np.cumsum([0, *(shard.kept for shard in self._manifest.shards)])
-
-    def __len__(self) -> int:
-        return self._manifest.kept
-
-    def __getitem__(self, index: int) -> Targets:
-        """The view of one document.
-
-        Raises:
-            IndexError: if there is no such document.
-        """
-        if not 0 <= index < len(self):
-            raise IndexError(f"document {index}; allowed: 0 to {len(self) - 1}")
-        place = int(np.searchsorted(self._firsts, index, side="right")) - 1
-        return self._shards[place][index - int(self._firsts[place])]
-
-    @cached_property
-    def _shards(self) -> list[TeacherShard]:
-        shards = []
-        for shard in self._manifest.shards:
-            path = self._directory / shard.teacher_file
-            shards.append(TeacherShard.load(path))
-            if len(shards[-1]) != shard.kept:
-                raise CheckpointError(f"{path} is about {len(shards[-1])} answers; the shard has {shard.kept}")
-        return shards
-
-
 def write_shard(
-    directory: Path, shard: Shard, records: Sequence[Mapping[str, Any]], teacher: TeacherShard | None = None
+    directory: Path,
+    shard: Shard,
+    records: Sequence[Mapping[str, Any]],
+    targets: Sequence[Targets] | None = None,
 ) -> None:
     """Write a shard. It counts once a manifest that names it is saved.
 
@@ -277,13 +160,24 @@ def write_shard(
         directory: where; made if need be.
         shard: what the manifest will say.
         records: a line each.
-        teacher: a teacher's view of their answers.
+        targets: a teacher's view of their answers.
 
     Raises:
         CheckpointError: if it cannot be written.
     """
-    if teacher is not None:
-        write_atomically(directory / shard.teacher_file, teacher.to_bytes())
+    if targets is not None:
+        nothing = Targets(np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
+        tokens_N, ids_NK, log_probs_NK = (
+            np.concatenate(column) for column in zip(*(targets or [nothing]), strict=True)
+        )
+        arrays: dict[str, Array] = {
+            "tokens": tokens_N.astype(np.int32),
+            "ids": ids_NK.astype(np.int32),
+            "log_probs": log_probs_NK.astype(np.float16),
+            # Where each answer begins, and where the last one ends.
+            "offsets": np.cumsum([0, *(len(one.tokens_N) for one in targets)], dtype=np.int64),
+        }
+        write_atomically(directory / shard.teacher_file, save(arrays))
     lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     write_atomically(directory / shard.file, "".join(lines).encode())
 
@@ -303,3 +197,30 @@ def read_shards(directory: Path, manifest: Manifest) -> Iterator[dict[str, Any]]
         if len(lines) != shard.kept:
             raise CheckpointError(f"{path} has {len(lines)} lines; the manifest says {shard.kept}")
         yield from lines
+
+
+def read_targets(directory: Path) -> list[Targets]:
+    """A teacher's view of all documents of a directory, in the order of `sources.read_records`.
+
+    Raises:
+        CheckpointError: if there is no manifest, or the file of a shard is missing or does not fit the shard.
+    """
+    found: list[Targets] = []
+    for shard in Manifest.load(directory).shards:
+        path = directory / shard.teacher_file
+        try:
+            arrays = load_file(path)
+            columns = [arrays[name] for name in ("tokens", "ids", "log_probs")]
+            own = [
+                Targets(*(column[start:end] for column in columns))
+                for start, end in pairwise(arrays["offsets"].tolist())
+            ]
+            lengths = {len(column) for column in columns} | {int(arrays["offsets"][-1])}
+        except (OSError, KeyError, IndexError, safetensors.SafetensorError) as error:
+            raise CheckpointError(f"{path} holds no log-probabilities of a teacher: {error}") from error
+        if len(own) != shard.kept or len(lengths) != 1:
+            raise CheckpointError(
+                f"{path} is about {len(own)} answers of {sorted(lengths)} tokens; the shard has {shard.kept} answers"
+            )
+        found += own
+    return found

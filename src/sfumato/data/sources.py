@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.chat import Message
 from sfumato.data.packing import Document, Source
-from sfumato.data.shards import MANIFEST, Manifest, Targets, TeacherTargets
+from sfumato.data.shards import MANIFEST, Manifest, Targets, read_targets
 from sfumato.data.tasks import Item, Split, draw, find_task
-from sfumato.data.tokenizer import Tokenizer
 from sfumato.errors import ConfigError, RequestError
+from sfumato.text.chat import Message
+from sfumato.text.tokenizer import Tokenizer
 
 
 class MixtureSource:
@@ -112,9 +112,8 @@ class FileSource:
         if kept < top:
             raise ConfigError(f"teacher_top is {top}; allowed: up to {kept}, as many as {path} has of each token")
         # What the manifest does not name was left by a program that was stopped, and stands at the end.
-        targets = TeacherTargets(path)
-        for index in range(len(targets)):
-            said, document = targets[index], self._documents[index]
+        for index, said in enumerate(read_targets(path)):
+            document = self._documents[index]
             if not np.array_equal(said.tokens_N, document.response):
                 raise ConfigError(
                     f"{where[index]}: its teacher read other tokens than this model's tokenizer makes of it; write the "
@@ -151,20 +150,37 @@ def read_records(path: Path) -> list[Record]:
 def _records_of_file(path: Path) -> list[Record]:
     if path.suffix == ".parquet" and path.exists():
         return [_record(row, f"{path}:{number}") for number, row in enumerate(_parquet_rows(path), 1)]
+    if path.suffix == ".jsonl":
+        return [_record(value, where) for value, where in read_json_lines(path)]
+    content = _read_text(path)
+    return [Record((), content, str(path))] if content else []
+
+
+def read_json_lines(path: Path) -> list[tuple[Any, str]]:
+    """The values of a .jsonl file, each with its path and line.
+
+    Raises:
+        ConfigError: if the file cannot be read, is not UTF-8, or a line is not JSON.
+    """
+    found: list[tuple[Any, str]] = []
+    # Not splitlines: a JSON string may hold U+2028 and other characters that it takes for line ends.
+    for number, line in enumerate(_read_text(path).split("\n"), 1):
+        if line.strip():
+            try:
+                found.append((json.loads(line), f"{path}:{number}"))
+            except json.JSONDecodeError as error:
+                raise ConfigError(f"{path}:{number} is not JSON: {error}") from None
+    return found
+
+
+def _read_text(path: Path) -> str:
     try:
-        content = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ConfigError(f"no training file at {path}") from None
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         given = f"0x{error.object[error.start]:02x}"
         raise ConfigError(f"{path} is not UTF-8: byte {error.start} is {given}; convert it first") from None
-    if path.suffix == ".jsonl":
-        # Not splitlines: a JSON string may hold U+2028 and other characters that it takes for line ends.
-        lines = enumerate(content.split("\n"), 1)
-        return [_parsed(line, f"{path}:{number}") for number, line in lines if line.strip()]
-    return [Record((), content, str(path))] if content else []
 
 
 def _parquet_rows(path: Path) -> list[dict[str, Any]]:
@@ -173,7 +189,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
         from pyarrow import parquet
     except ImportError:
         raise ConfigError(
-            f"{path} is a parquet file, and pyarrow is not installed; install it, or give .jsonl"
+            f"{path} is a parquet file, and pyarrow is not installed: pip install 'sfumato[parquet]', or give .jsonl"
         ) from None
     try:
         rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
@@ -184,12 +200,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
-    """The tasks of a recipe, in its mixture, with items that are never trained on.
-
-    Args:
-        tasks: weight by task name.
-        tokenizer: encodes all of it.
-    """
+    """The tasks of a recipe, in its mixture, with items that are never trained on."""
     return MixtureSource([TaskSource(name, tokenizer, "test") for name in tasks], list(tasks.values()))
 
 
@@ -241,13 +252,6 @@ def _document(record: Record, tokenizer: Tokenizer) -> Document:
         return Document([end], [*tokenizer.encode(record.text), end])
     except RequestError as error:
         raise ConfigError(f"{record.where}: {error}") from None
-
-
-def _parsed(line: str, where: str) -> Record:
-    try:
-        return _record(json.loads(line), where)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{where} is not JSON: {error}") from None
 
 
 def _record(value: Any, where: str) -> Record:

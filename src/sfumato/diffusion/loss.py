@@ -1,4 +1,4 @@
-"""Losses over tokens: flat cross-entropy, and upper bounds on the negative log-likelihood for every process.
+"""Upper bounds on the negative log-likelihood for every process.
 
 The bounds are integrands. With t uniform on (0, 1] and x_t from ``process.corrupt``, the expectation of the
 sum over positions bounds -log p(x_0) from above, in nats. Of the full bound two terms are absent because they
@@ -20,32 +20,9 @@ by cross-entropy is valid but loose.
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from sfumato.diffusion.process import Mixture, Process, align
-
-
-def flat_cross_entropy(logits: Tensor, targets: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Cross-entropy over all tokens, corrupted and clean alike, with no weight that depends on t.
-
-    Args:
-        logits: floats, K in the last dimension; accumulated in float32 or wider.
-        targets: int64 clean tokens, one dimension less.
-        weight: weight per token, >= 0, of the shape of targets; bool for a mask. None counts each token once.
-
-    Returns:
-        sum: weighted nats, a scalar; tokens of weight zero add nothing, whatever their logits.
-        count: total weight, a scalar. Sum both over micro-batches and ranks before dividing.
-
-    Source: the objective of DiffusionGemma (google-deepmind/gemma, hackable_diffusion_adapter).
-    """
-    logits = _widen(logits)
-    nats_RL = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
-    if weight is None:
-        return nats_RL.sum(), nats_RL.new_tensor(targets.numel())
-    weight = weight.to(nats_RL.dtype)
-    return (nats_RL.masked_fill(weight == 0, 0.0) * weight).sum(), weight.sum()
 
 
 def nelbo(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import AsyncIterator
 from types import TracebackType
 
-from sfumato.engine.engine import Engine
-from sfumato.engine.request import CanvasChanged, Event, Finished, Request, Result
+from sfumato.engine.bundle import ModelBundle
+from sfumato.engine.engine import Engine, HasBundle
+from sfumato.engine.request import Event, Finished, Request, Result
 
 
 class AsyncEngine:
@@ -22,17 +22,18 @@ class AsyncEngine:
                 ...
 
     Args:
-        engine: nobody else may step it meanwhile. It is closed with this.
+        engine: an engine, which nobody else may step meanwhile and which is closed with this; or what `Engine` takes.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine | HasBundle | ModelBundle) -> None:
+        self.engine = engine if isinstance(engine, Engine) else Engine(engine)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
         self._stopping = False
-        self._lock = threading.Lock()
-        self._mailboxes: dict[int, _Mailbox] = {}
+        self._error: Exception | None = None
+        # Set where a step may have given a request events.
+        self._news: dict[int, asyncio.Event] = {}
 
     async def __aenter__(self) -> AsyncEngine:
         self._loop = asyncio.get_running_loop()
@@ -46,7 +47,7 @@ class AsyncEngine:
         await self.close()
 
     async def stream(self, request: Request, *, drafts: bool = True) -> AsyncIterator[Event]:
-        """Answer a request and tell of it. Who leaves the iteration has cancelled it.
+        """Answer a request and tell of it. A reader who leaves the iteration has cancelled it.
 
         A reader who is slow misses drafts: of those that wait one after the other, the newest of a canvas is kept.
 
@@ -61,22 +62,27 @@ class AsyncEngine:
             RequestError, CapacityError: see `Engine.submit`.
         """
         assert self._thread is not None, "use it with `async with`"
-        mailbox = _Mailbox()
-        with self._lock:
-            number = self.engine.submit(request, drafts=drafts)
-            self._mailboxes[number] = mailbox
+        request_id = self.engine.submit(request, drafts=drafts, latest_only=True)
+        news = self._news[request_id] = asyncio.Event()
         self._wake.set()
-        left = request.n
+        num_open = request.n
         try:
-            while left:
-                event = await mailbox.get()
-                left -= isinstance(event, Finished)
-                yield event
+            while num_open:
+                # Cleared first: what comes after sets it again.
+                news.clear()
+                events = self.engine.take(request_id)
+                for event in events:
+                    num_open -= isinstance(event, Finished)
+                    yield event
+                if self._error is not None:
+                    raise self._error
+                if not events:
+                    await news.wait()
         finally:
-            with self._lock:
-                self._mailboxes.pop(number, None)
-            if left:
-                await asyncio.to_thread(self.engine.cancel, number)
+            del self._news[request_id]
+            if num_open:
+                await asyncio.to_thread(self.engine.cancel, request_id)
+                self.engine.take(request_id)
                 self._wake.set()
 
     async def generate(self, request: Request) -> list[Result]:
@@ -85,11 +91,11 @@ class AsyncEngine:
         Returns:
             The n answers.
         """
-        found: dict[int, Result] = {}
+        results: dict[int, Result] = {}
         async for event in self.stream(request, drafts=False):
             if isinstance(event, Finished):
-                found[event.variation] = event.result
-        return [found[variation] for variation in sorted(found)]
+                results[event.variation] = event.result
+        return [results[variation] for variation in sorted(results)]
 
     async def close(self) -> None:
         """End all requests, which are answered with what they have, and the thread."""
@@ -102,58 +108,23 @@ class AsyncEngine:
         self._thread = None
 
     def _work(self) -> None:
-        while True:
-            # Cleared first: what comes after has set it again.
+        assert self._loop is not None
+        while not self._stopping:
+            # Cleared first: what comes after sets it again.
             self._wake.clear()
             try:
                 while self.engine.has_work:
-                    self._give(self.engine.step())
+                    self.engine.step()
+                    self._loop.call_soon_threadsafe(self._tell)
             except Exception as error:
-                self._fail(error)
-                return
-            if self._stopping:
-                return
-            self._wake.wait()
+                # Our own bug: nobody is left waiting for a thread that is gone.
+                self._error = error
+                self.engine.close()
+                self._stopping = True
+            self._loop.call_soon_threadsafe(self._tell)
+            if not self._stopping:
+                self._wake.wait()
 
-    def _give(self, events: list[tuple[int, Event]]) -> None:
-        assert self._loop is not None
-        with self._lock:
-            for number, event in events:
-                if number in self._mailboxes:
-                    self._loop.call_soon_threadsafe(self._mailboxes[number].put, event)
-
-    def _fail(self, error: Exception) -> None:
-        """Our own bug: nobody is left waiting for a thread that is gone."""
-        assert self._loop is not None
-        self.engine.close()
-        with self._lock:
-            for mailbox in self._mailboxes.values():
-                self._loop.call_soon_threadsafe(mailbox.put, error)
-
-
-class _Mailbox:
-    """Events for one reader, in order; of drafts of a canvas that wait one after the other, the newest."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[Event | Exception] = deque()
-        self._arrived = asyncio.Event()
-
-    def put(self, event: Event | Exception) -> None:
-        last = self._waiting[-1] if self._waiting else None
-        if (
-            isinstance(event, CanvasChanged)
-            and isinstance(last, CanvasChanged)
-            and (event.variation, event.canvas) == (last.variation, last.canvas)
-        ):
-            self._waiting.pop()
-        self._waiting.append(event)
-        self._arrived.set()
-
-    async def get(self) -> Event:
-        while not self._waiting:
-            self._arrived.clear()
-            await self._arrived.wait()
-        event = self._waiting.popleft()
-        if isinstance(event, Exception):
-            raise event
-        return event
+    def _tell(self) -> None:
+        for news in self._news.values():
+            news.set()

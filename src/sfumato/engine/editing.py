@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex  # type: ignore[import-untyped]
 
-from sfumato.data.tokenizer import Tokenizer
+from sfumato.constraints.patterns import escape
 from sfumato.engine.request import Result, Start
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, as_list
+from sfumato.text.tokenizer import Tokenizer
 
 Span = tuple[int, int]
 """Characters from the first to the one behind the last."""
@@ -55,14 +56,15 @@ class Job:
     """Of a single free piece: what it must begin and end with."""
 
 
-def check_spans(text: str, spans: Sequence[Span]) -> list[Span]:
+def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[Span]:
     """The spans in order.
 
     Raises:
-        RequestError: if one is empty, reversed or outside the text, if two overlap, or if one cuts a character in two.
+        RequestError: if they are no list of pairs; if one is empty, reversed or outside the text, if two overlap, or if
+            one cuts a character in two.
     """
-    whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if spans else set()
-    ordered = sorted(spans)
+    ordered = sorted(as_list(name, spans, "span"))
+    whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if ordered else set()
     for start, end in ordered:
         if not 0 <= start < end <= len(text):
             raise RequestError(f"span ({start}, {end}) is not in the text; allowed: 0 <= start < end <= {len(text)}")
@@ -104,6 +106,33 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
                 pieces.append(Piece(part, (*tokenizer.encode(part), *spare), free))
         place = end
     return pieces
+
+
+def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[list[int], list[bool], str | None]:
+    """The tokens of a draft, which of them stay, and a regex of what the draft may become.
+
+    Args:
+        tokenizer: gives the tokens.
+        text: the draft, cut into tokens as it ever is: a model does not know words that are cut where a pin ends.
+        pins: what stays, as `check_spans` gives it. Of a token that lies across an end of one, the text inside stays.
+
+    Returns:
+        Tokens, whether each is inside a pin, and the regex; None where no token lies across an end.
+    """
+    tokens, pinned = tokenizer.encode(text), list[int]()
+    for start, end in pins:
+        pinned += range(len(text[:start].encode()), len(text[:end].encode()))
+    inside, place, frozen, across = set(pinned), 0, list[bool](), False
+    for token in tokens:
+        size = len(tokenizer.token_bytes[token] or b"")
+        held = [byte in inside for byte in range(place, place + size)]
+        # A token that ends one pin and begins the next has text between them, or they are one.
+        frozen.append(all(held))
+        across |= any(held) and not all(held)
+        place += size
+    ends = "(?s:.*)" if not pins or pins[0][0] else "", "(?s:.*)" if not pins or pins[-1][1] < len(text) else ""
+    kept = "(?s:.*)".join(escape(text[start:end]) for start, end in pins)
+    return tokens, frozen, f"{ends[0]}{kept}{ends[1]}" if across else None
 
 
 def laid_out(tokens: Sequence[int], free: range) -> list[Piece]:

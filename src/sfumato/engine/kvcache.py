@@ -20,6 +20,7 @@ import torch
 from sfumato.errors import CapacityError
 from sfumato.machine import free_memory
 from sfumato.models.attention import KVPool, Numbers
+from sfumato.models.model import Model
 
 Key = tuple[int, tuple[int, ...]]
 """What a full page holds: the page before it (0 for none) under its serial number, and its own tokens."""
@@ -270,8 +271,8 @@ class KVCache:
         return count > 0 and self._free[first + count - 1] - self._free[first] == count - 1
 
 
-def free_bytes(device: torch.device) -> int:
-    """Bytes of a device's memory that are free for use."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    return free_memory()
+def num_affordable(model: Model) -> int:
+    """Positions whose keys and values a quarter of a device's free memory holds."""
+    free_bytes = torch.cuda.mem_get_info(model.device)[0] if model.device.type == "cuda" else free_memory()
+    bytes_each = sum(2 * heads * size for heads, size in model.cache_heads) * model.embedding_VD.element_size()
+    return free_bytes // 4 // bytes_each

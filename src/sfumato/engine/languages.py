@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import functools
 import json
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from sfumato.data import language
-from sfumato.data.schema import regex_of_schema
-from sfumato.data.tokenizer import Tokenizer
-from sfumato.errors import RequestError
+from sfumato.constraints import dfa
+from sfumato.constraints.custom import TextConstraint, of_constraint
+from sfumato.constraints.dfa import Budget, Language
+from sfumato.constraints.json_schema import Order, language_of_schema
+from sfumato.constraints.regex import of_regex
+from sfumato.errors import RequestError, as_list
 from sfumato.sampling import Automaton
 from sfumato.sampling.automaton import over_tokens
-from sfumato.sampling.constraint import NOT_INSTALLED, is_installed
+from sfumato.text.tokenizer import Tokenizer
 
 _REMEMBERED = 32
-_MAKERS: dict[str, Callable[[Any], language.Language]] = {
-    "schema": lambda schema: language.of_regex(regex_of_schema(schema)),
-    "regex": language.of_regex,
-    "choices": language.of_choices,
-    "ban": language.without,
-}
-LANGUAGES = frozenset(_MAKERS)
-"""Settings of a request that say what its answer must be."""
+Schema = Mapping[str, object] | bool | str | type
+"""A JSON Schema, as an object or as JSON; or a pydantic model."""
 
 
 class Languages:
@@ -37,37 +32,52 @@ class Languages:
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
         self._tokenizer, self._vocab_size = tokenizer, vocab_size
-        self._automata: dict[str, Automaton | None] = {}
-
-    @property
-    def can_frame(self) -> bool:
-        """Whether `framed` can be asked for."""
-        return is_installed() and self._tokenizer.has_bytes
+        self._automata: dict[Hashable, Automaton | None] = {}
 
     def asked(
         self,
         *,
-        schema: Mapping[str, Any] | bool | None = None,
+        schema: Schema | None = None,
         regex: str | None = None,
         choices: Sequence[str] | None = None,
         ban: Sequence[str] | None = None,
+        constraint: TextConstraint | None = None,
+        order: Order = "any",
+        pin: str | None = None,
     ) -> Automaton | None:
         """What is asked for, all of it at once; None if nothing is.
 
         Raises:
             RequestError: if it cannot be read, or there is no such text.
         """
-        wanted = {"schema": schema, "regex": regex, "choices": choices, "ban": ban or None}
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        if not wanted:
+        wanted: dict[str, tuple[object, Callable[[Budget], Language]]] = {}
+        if schema is not None:
+            read = _read_schema(schema)
+            wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
+        if regex is not None:
+            wanted["regex"] = regex, functools.partial(of_regex, regex)
+        if pin is not None:
+            wanted["pin"] = pin, functools.partial(of_regex, pin)
+        if choices is not None:
+            texts = as_list("choices", choices, "text")
+            wanted["choices"] = texts, functools.partial(dfa.of_choices, texts)
+        if ban is not None and (texts := as_list("ban", ban, "text")):
+            wanted["ban"] = texts, functools.partial(dfa.without, texts)
+        if not wanted and constraint is None:
             return None
         try:
-            key = json.dumps(wanted)
+            key = json.dumps({name: value for name, (value, _) in wanted.items()}), constraint
+            hash(key)
         except (TypeError, ValueError) as error:
-            raise RequestError(f"{' or '.join(wanted)} cannot be read: {error}") from None
-        automaton = self._remember(
-            key, lambda: functools.reduce(operator.and_, (_MAKERS[name](value) for name, value in wanted.items()))
-        )
+            raise RequestError(f"{' or '.join(wanted) or 'constraint'} cannot be read: {error}") from None
+        if constraint is not None:
+            wanted["constraint"] = constraint, functools.partial(of_constraint, constraint)
+
+        def make(budget: Budget) -> Language:
+            languages = [make_one(budget) for _, make_one in wanted.values()]
+            return functools.reduce(lambda one, other: one.intersect(other, budget), languages)
+
+        automaton = self._remember(key, make)
         if automaton is None:
             raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
         return automaton
@@ -76,15 +86,24 @@ class Languages:
         """Any text that begins and ends so; None if that is no demand."""
         if (left, right) == ("", ""):
             return None
-        return self._remember(json.dumps((left, right)), lambda: language.framed(left.encode(), right.encode()))
+        return self._remember(json.dumps((left, right)), lambda _: dfa.framed(left.encode(), right.encode()))
 
-    def _remember(self, key: str, make: Callable[[], language.Language]) -> Automaton | None:
-        if not is_installed():
-            raise RequestError(NOT_INSTALLED)
+    def _remember(self, key: Hashable, make: Callable[[Budget], Language]) -> Automaton | None:
         if key not in self._automata:
             token_bytes = self._tokenizer.token_bytes
             padded = [*token_bytes, *[None] * (self._vocab_size - len(token_bytes))]
-            self._automata[key] = over_tokens(make(), padded, self._tokenizer.eos_ids)
+            budget = Budget()
+            self._automata[key] = over_tokens(make(budget), padded, self._tokenizer.eos_ids, budget)
             if len(self._automata) > _REMEMBERED:
                 self._automata.pop(next(iter(self._automata)), None)
         return self._automata[key]
+
+
+def _read_schema(given: Schema) -> Any:
+    """A schema as an object."""
+    if (of_pydantic := getattr(given, "model_json_schema", None)) is not None:
+        return of_pydantic()
+    try:
+        return json.loads(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise RequestError(f"the schema {given!r:.100} is not JSON: {error}") from None

@@ -7,15 +7,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from sfumato.errors import RequestError
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
-FinishReason = Literal["stop", "length", "deadline", "cancelled", "error"]
-"""stop: the model ended its text, or the start was filled in; length: max_tokens was reached; deadline, cancelled: what
-was committed until then; error: the model gave NaN or infinite logits, or something failed that concerns this answer
-alone."""
+FinishReason = Literal["stop", "steps", "length", "deadline", "cancelled", "unsure", "error"]
+"""stop: the model ended its text, a stop string was reached, or the start was filled in; steps: as well, but a canvas
+had not settled when its steps were up (`Usage.unsettled`), so that the answer may be noise; length: max_tokens was
+reached; deadline, cancelled: what was committed until then; unsure: an edit was left out, see `TextModel.edit`; error:
+the model gave NaN or infinite logits, or something failed that concerns this answer alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,11 @@ class Start:
     def num_bound(self) -> int:
         """How many of its tokens a language is about."""
         return len(self.tokens) if self.bound is None else self.bound
+
+    @property
+    def gives_behind(self) -> bool:
+        """Whether a token after a free one is given."""
+        return any(self.frozen[self.frozen.index(False) :])
 
     def __post_init__(self) -> None:
         if not 0 < self.num_bound <= len(self.tokens):
@@ -68,8 +74,8 @@ class Request:
     """Most tokens of the answer."""
     canvas_length: int = 64
     """Positions denoised together; the last canvas of an answer is cut to what max_tokens leaves."""
-    fit: bool = False
-    """Whether a length head, where the model has one, sets the length of the first canvas."""
+    auto_length: bool = False
+    """Whether a length head, which the model must have, sets the length of the first canvas."""
     seed: int = 0
     """Decides all randomness, whatever else is in the batch; variation i uses seed + i."""
     n: int = 1
@@ -83,11 +89,14 @@ class Request:
     """Of those that wait, the highest goes first."""
     deadline_ms: int | None = None
     """Milliseconds from submission after which the answer ends with what was committed by then."""
-    least_steps: int | None = None
-    """Steps that those of a canvas may be cut to while the engine is busy, see `EngineConfig.busy_from`; with None they
-    are not, so that the answer is the same whoever else is there."""
+    min_steps: int | None = None
+    """Steps that those of a canvas may be cut to while the engine is busy, see `EngineConfig.load_threshold`; with None
+    they are not, so that the answer is the same whoever else is there."""
     start: Start | None = None
     """What the answer starts from; None is noise alone, and an end where the model puts it."""
+    stop: tuple[str, ...] = ()
+    """Strings that end the answer: its text is what stands before the one that is complete first, and no canvas after
+    it is computed."""
     automaton: Automaton | None = None
     """What the answer must be, in the model's tokens; None is anything."""
     revisit: int = 0
@@ -115,10 +124,15 @@ class Request:
             raise RequestError(
                 f"max_tokens is {self.max_tokens}; allowed: {len(self.start.tokens)}, the tokens of the start"
             )
+        if not all(isinstance(one, str) and one for one in self.stop):
+            raise RequestError(f"stop is {self.stop!r}; allowed: a list of texts that are not empty")
+        if self.stop and (self.start is not None or self.revisit):
+            given = "revisit" if self.revisit else "a draft or a gap, all of whose tokens are filled in"
+            raise RequestError(f"stop is for an answer that grows to its end; allowed: without {given}")
         if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
             raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
-        if self.least_steps is not None and not 1 <= self.least_steps <= self.sampler.steps:
-            raise RequestError(f"least_steps is {self.least_steps}; allowed: 1 to {self.sampler.steps}, its steps")
+        if self.min_steps is not None and not 1 <= self.min_steps <= self.sampler.steps:
+            raise RequestError(f"min_steps is {self.min_steps}; allowed: 1 to {self.sampler.steps}, its steps")
         if self.revisit < 0:
             raise RequestError(f"revisit is {self.revisit}; allowed: 0 or more")
         if not 0.0 < self.revisit_level <= 1.0:
@@ -143,6 +157,10 @@ class Usage:
     """Those of them that had been committed before."""
     denoising_steps: int = 0
     """Forward passes over a canvas."""
+    unsettled: int = 0
+    """Canvases of the answer that ended at the cap on their steps before the stop rule was met. Samplers that decide a
+    set number of positions a step, or follow the reverse process, end by their schedule: none of theirs counts, nor
+    does any with adaptive off."""
     steps_cut: int = 0
     """Steps that canvases were not allowed because the engine was busy."""
     forward_passes: int = 0
@@ -170,7 +188,7 @@ class Usage:
             }
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The fields as plain values."""
         return dataclasses.asdict(self)
 
@@ -200,7 +218,7 @@ class CanvasChanged:
     confidence: tuple[float, ...]
     """Probability of the token drawn at each position; 0 where the logits were broken."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The event as plain values, for a trace."""
         values = dataclasses.asdict(self)
         values["confidence"] = [round(value, 4) for value in self.confidence]
@@ -216,7 +234,8 @@ class Committed:
     canvas: int
     """Index of the canvas within the answer."""
     text: str
-    """Text that the canvas adds to the answer. Bytes of a character that the next canvas ends are held back."""
+    """Text that the canvas adds to the answer. Bytes of a character that the next canvas ends are held back, and what
+    may be the beginning of a stop string."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +258,7 @@ class Result:
     text: str
     """The answer, without the end token."""
     tokens: tuple[int, ...]
-    """Its token ids."""
+    """Its token ids. Where a stop string ended it, the last of them may reach past the end of the text."""
     finish_reason: FinishReason
     """Why it ended."""
     seed: int
@@ -258,19 +277,20 @@ class Result:
     """Mean log-probability, in nats, of what the last step of each canvas drew where it decided, all else as it stood:
     a pseudo-likelihood, by which answers to one job can be ranked."""
     error: str = ""
-    """What failed, where that is not the model's own logits."""
+    """What failed, where that is not the model's own logits; or how far an edit was from being made."""
 
     @property
     def failed(self) -> bool:
         """Whether something went wrong."""
         return self.finish_reason == "error"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object that the command line prints: text, finish_reason, seed, model, usage, a trace and
-        an error if any."""
-        values: dict[str, Any] = {
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object that the command line prints: text, finish_reason, certainty, seed, model, usage, a trace
+        and an error if any."""
+        values: dict[str, object] = {
             "text": self.text,
             "finish_reason": self.finish_reason,
+            "certainty": round(self.certainty, 4) + 0.0,
             "seed": self.seed,
             "model": self.model,
             "usage": self.usage.to_dict(),

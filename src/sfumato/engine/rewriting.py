@@ -9,14 +9,18 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
+import math
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
-from sfumato.engine.languages import LANGUAGES
+from sfumato.engine.excerpt import Excerpt, choose_excerpts
+from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.errors import RequestError
+from sfumato.text.tokenizer import check_characters
 
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
@@ -28,15 +32,64 @@ _SLACK = 6
 # Tokens more or less that a span may come back with, slots besides its own where some may stay empty, and how many
 # tokens it may have for that.
 _NEAR, _SPARE, _LONGEST_TRIED = 3, (0, 4, 10), 32
-# Tokens behind a gap, and around it, that judge what was written in it.
-_HIDDEN, _AROUND = 8, 8
+# Tokens behind a gap that are hidden, and around it that are read again, to judge what was written in it.
+_HIDDEN, _AROUND = 8, 128
 # How sure a model has to be of another token to doubt the one that stands, and how many tokens to each side of it are
 # written anew with it.
 _SURE, _BESIDE = 0.5, 2
+_DOUBTED_SHARE = 0.25  # of a text's tokens may be doubted beforehand: of functions with one bug, up to that many are
 # Every such token is hidden at once where a model has to be asked what is behind a mask.
 _HIDDEN_SHARE = 4
 # Of what stands, a model of random tokens is told that none of it is noise.
 _LEAST_NOISE = 1e-6
+
+
+def infill_text(model: TextModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
+    """See `TextModel.infill`."""
+    length, max_tokens, seed = options.get("length", "auto"), options.get("max_tokens", 32), options.get("seed", 0)
+    if isinstance(length, bool) or (length != "auto" and (not isinstance(length, int) or length < 1)):
+        raise RequestError(f"length is {length!r}; allowed: 'auto' or a whole number, 1 or more")
+    if max_tokens < 1:
+        raise RequestError(f"max_tokens is {max_tokens}; allowed: 1 or more")
+    context = model.context(options.get("prompt"), options.get("system"))
+    job = Rewriting(model, context, range(seed, seed + n), canvas_options(options, InfillOptions.__optional_keys__))
+    return job.infill(prefix, suffix, length=length, max_tokens=max_tokens)
+
+
+def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list[Result]:
+    """See `TextModel.edit`."""
+    spans, instruction, system = options.get("spans"), options.get("instruction"), options.get("system")
+    strength, budget, judge = options.get("strength"), options.get("budget", 64), options.get("judge")
+    noise_level = 1.0 if strength is None else strength
+    if not 0.0 < noise_level <= 1.0:
+        raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise RequestError(f"budget is {budget!r}; allowed: a whole number, 1 or more")
+    needed: object = options.get("min_certainty")
+    needed = model.generation.get("min_certainty", -math.inf) if needed is None else needed
+    if isinstance(needed, bool) or not isinstance(needed, int | float) or math.isnan(needed):
+        raise RequestError(f"min_certainty is {needed!r}; allowed: a number of nats, -inf for any edit")
+    shared, seed = canvas_options(options, EditOptions.__optional_keys__), options.get("seed", 0)
+    check_characters(text)
+    chosen = None if spans is None else editing.check_spans(text, spans)
+    if instruction is not None:
+        if not model.tokenizer.has_chat_template:
+            raise RequestError(f"{model.name} takes no instructions, as it has no chat template; leave it out")
+        instruction = check_instruction(instruction, model.kinds, model.name)
+    results: list[Result] = []
+    for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
+        job = Rewriting(model, context, range(seed, seed + n), shared)
+        covered = None if chosen is None else excerpt.cover(chosen)
+        if covered is None or (covered and math.isfinite(needed)):
+            found = job.read_and_edit(excerpt, covered, noise_level=noise_level, budget=budget, judge=judge)
+        else:
+            found = job.edit(excerpt, covered, noise_level=noise_level, judge=judge)
+        before = [results[0].usage] if results else []
+        results = [dataclasses.replace(one, usage=Usage.together([*before, one.usage])) for one in found]
+        if sure := [one for one in results if one.failed or one.certainty >= needed]:
+            return sure
+    error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
+    return [dataclasses.replace(_of_text(results[0], text), finish_reason="unsure", error=error)]
 
 
 class Rewriting:
@@ -46,16 +99,13 @@ class Rewriting:
         model: writes.
         context: tokens ahead of all texts.
         seeds: one for each answer.
-        settings: of its requests.
+        options: of its requests.
     """
 
     def __init__(
-        self, model: TextModel, context: tuple[int, ...], seeds: Sequence[int], settings: dict[str, Any]
+        self, model: TextModel, context: tuple[int, ...], seeds: Sequence[int], options: CanvasOptions
     ) -> None:
-        alien = sorted(settings.keys() & {*LANGUAGES, "seed_text", "pin", "revisit"})
-        if alien:
-            raise RequestError(f"{alien[0]} is not for gaps and edits; allowed: with generate")
-        self.model, self.context, self.seeds, self.settings = model, context, seeds, settings
+        self.model, self.context, self.seeds, self.options = model, context, seeds, options
         self.tokenizer = model.tokenizer
 
     def infill(self, prefix: str, suffix: str, *, length: int | Literal["auto"], max_tokens: int) -> list[Result]:
@@ -89,17 +139,20 @@ class Rewriting:
             dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
         ]
 
-    def edit(self, text: str, spans: Sequence[editing.Span], *, noise_level: float, judge: bool | None) -> list[Result]:
+    def edit(
+        self, excerpt: Excerpt, spans: Sequence[editing.Span], *, noise_level: float, judge: bool | None
+    ) -> list[Result]:
         """See `TextModel.edit`.
 
         Args:
-            text: any.
-            spans: as `editing.check_spans` gives them.
+            excerpt: what is read of a text.
+            spans: of what is read, in order.
             noise_level: that they start from.
             judge: try several lengths and judge them; None does for a single span.
         """
+        blanks, text = self.model.spec.blanks, excerpt.text
+        reads_again = blanks and judge is not False
         judge = len(spans) == 1 if judge is None else judge
-        blanks = self.model.spec.blanks
         start, end = spans[0] if len(spans) == 1 else (0, 0)
         size = len(self.tokenizer.encode(text[start:end]))
         if judge and noise_level == 1.0 and 0 < size <= _LONGEST_TRIED:
@@ -109,7 +162,7 @@ class Rewriting:
                 lengths = [size + spare for spare in _SPARE]
             tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks)
             whole_texts = {
-                key: _of_text(result, f"{text[:start]}{result.text}{text[end:]}") for key, result in tried.items()
+                key: _of_text(result, excerpt.replaced(spans, [result.text])) for key, result in tried.items()
             }
             return _ranked([[whole_texts[one, own] for one in lengths] for own in self.seeds])
         slack = _SLACK if blanks else 0
@@ -118,37 +171,53 @@ class Rewriting:
         rewritten = self._rewrite(
             [laid[spare] for spare, _ in keys],
             [seed for _, seed in keys],
-            self.settings,
+            self.options,
             noise_level=noise_level,
             blanks=blanks,
         )
-        whole = [_of_text(result, "".join(texts)) for result, texts in rewritten]
-        if judge and blanks:
-            free = [i for i, piece in enumerate(laid[slack]) if piece.free]
+        free = [i for i, piece in enumerate(laid[slack]) if piece.free]
+        whole = [_of_text(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten]
+        if reads_again:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
         return _ranked([[one for one, (_, seed) in zip(whole, keys, strict=True) if seed == own] for own in self.seeds])
 
-    def edit_where_doubted(self, text: str, *, noise_level: float, budget: int, judge: bool | None) -> list[Result]:
-        """See `TextModel.edit`, without spans."""
-        spans, read = self._doubted(text, budget)
-        if not spans:
-            return [dataclasses.replace(read, text=text)]
-        return [
-            dataclasses.replace(result, usage=Usage.together([read.usage, result.usage]))
-            for result in self.edit(text, spans, noise_level=noise_level, judge=judge is not False)
-        ]
+    def read_and_edit(
+        self,
+        excerpt: Excerpt,
+        spans: Sequence[editing.Span] | None,
+        *,
+        noise_level: float,
+        budget: int,
+        judge: bool | None,
+    ) -> list[Result]:
+        """See `TextModel.edit`. A text that the model mostly doubts is none that it was trained on: each token beyond a
+        share of it makes an edit a nat less certain.
 
-    def _doubted(self, text: str, budget: int) -> tuple[list[editing.Span], Result]:
-        """Where the model would rather have written something else, and what it cost to find out."""
-        tokens, places = self.tokenizer.encode_with_places(text)
-        [(doubts, read)] = self._read([(tokens, range(len(tokens) + 1))])
+        Args:
+            excerpt: what is read of a text.
+            spans: of what is read, in order; None for the tokens that the model would rather have otherwise.
+            noise_level, judge: see `edit`.
+            budget: most tokens that the model may choose.
+        """
+        tokens, places = self.tokenizer.encode_with_places(excerpt.text)
+        near = range(len(tokens) + 1)
+        if spans:
+            first, last = (bisect.bisect_left(places, (place, 0)) for place in (spans[0][0], spans[-1][1]))
+            near = range(max(0, first - _AROUND), min(last + _AROUND, len(tokens)) + 1)
+        [(doubts, read)] = self._read([(tokens, near)])
+        unknown = max(0.0, len(doubts) - _DOUBTED_SHARE * (len(near) - 1))
         if len(tokens) in doubts and tokens:
             # More is to follow: the last token is where it can.
             doubts[len(tokens) - 1] = max(doubts.pop(len(tokens)), doubts.get(len(tokens) - 1, 0.0))
-        sure = {place: share for place, share in doubts.items() if share > _SURE}
-        spans = editing.doubted_spans(sure, around=_BESIDE, length=len(tokens), budget=budget)
-        chosen = [(places[start][0], places[end - 1][1]) for start, end in spans]
-        return editing.whole_characters(text, chosen), read
+        if spans is None:
+            stretches = editing.doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
+            spans = excerpt.cover(excerpt.locate([(places[start][0], places[end - 1][1]) for start, end in stretches]))
+            judge = judge is not False
+        results = [_of_text(read, excerpt.original)]
+        if spans:
+            edited = self.edit(excerpt, spans, noise_level=noise_level, judge=judge)
+            results = [dataclasses.replace(one, usage=Usage.together([read.usage, one.usage])) for one in edited]
+        return [dataclasses.replace(one, certainty=one.certainty - unknown) for one in results]
 
     def _read(self, asked: Sequence[tuple[Sequence[int], range]]) -> list[tuple[dict[int, float], Result]]:
         """What a model would rather have written in some texts.
@@ -160,11 +229,11 @@ class Rewriting:
             asked: tokens of a text, and the places among them to look at; behind the last is its end.
 
         Returns:
-            For each, by place, the probability of another token that is the likeliest there; and what it cost.
+            For each, by place, the probability of another token where that is more than half; and what it cost.
         """
-        sees_noise = self.model.generator.process.has_uniform
+        sees_noise = self.model.bundle.process.has_uniform
         phases = 1 if sees_noise else _HIDDEN_SHARE
-        window = max(phases, self.model.request(self.context, max_tokens=1, **self.settings).canvas_length // 2)
+        window = max(phases, self.model.request(self.context, max_tokens=1, **self.options).canvas_length // 2)
         texts = [(*tokens, *self.tokenizer.eos_ids[:1]) for tokens, _ in asked]
         parts = [
             (i, range(first + phase, min(first + window, places.stop), phases))
@@ -175,7 +244,7 @@ class Rewriting:
         read = self._rewrite(
             [editing.laid_out(texts[i], part) for i, part in parts],
             [self.seeds[0]] * len(parts),
-            self.settings | {"steps": 1, "temperature": 0.0, "trace": False},
+            {**self.options, "steps": 1, "temperature": 0.0, "trace": False, "adaptive": False},
             noise_level=_LEAST_NOISE if sees_noise else 1.0,
             blanks=True,
             end=(),
@@ -186,7 +255,11 @@ class Rewriting:
             results.append(result)
             for place in part:
                 own = place - part.start
-                if own < len(result.tokens) and result.tokens[own] != texts[i][place]:
+                if (
+                    own < len(result.tokens)
+                    and result.tokens[own] != texts[i][place]
+                    and result.confidence[own] > _SURE
+                ):
                     doubts[place] = result.confidence[own]
         return [(doubts, self._as_one(results, self.seeds[0])) for doubts, results in found]
 
@@ -194,7 +267,7 @@ class Rewriting:
         self,
         layouts: Sequence[Sequence[editing.Piece]],
         seeds: Sequence[int],
-        settings: dict[str, Any],
+        options: CanvasOptions,
         *,
         noise_level: float = 1.0,
         blanks: bool,
@@ -202,7 +275,7 @@ class Rewriting:
     ) -> list[tuple[Result, list[str]]]:
         """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
         most = self.model.decoder.config.max_position_embeddings - len(self.context)
-        template = self.model.request(self.context, max_tokens=1, **settings)
+        template = self.model.request(self.context, max_tokens=1, **options)
         planned: list[list[editing.Job]] = []
         requests: list[Request] = []
         for pieces, seed in zip(layouts, seeds, strict=True):
@@ -222,7 +295,7 @@ class Rewriting:
                         prompt=(*self.context, *job.before),
                         start=job.start,
                         automaton=self.model.languages.framed(*job.frame),
-                        fit=False,
+                        auto_length=False,
                         max_tokens=len(job.start.tokens),
                         seed=seed,
                     )
@@ -247,7 +320,7 @@ class Rewriting:
         keys = [(one, seed) for seed in self.seeds for one in lengths]
         laid = {one: editing.with_slots(pieces, one) for one in lengths}
         layouts = [laid[one] for one, _ in keys]
-        rewritten = self._rewrite(layouts, [seed for _, seed in keys], self.settings, blanks=blanks)
+        rewritten = self._rewrite(layouts, [seed for _, seed in keys], self.options, blanks=blanks)
         results = [
             dataclasses.replace(
                 result,
@@ -269,7 +342,7 @@ class Rewriting:
         return self._gap(text[:start], text[start:end], text[end:], slack)
 
     def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
-        return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.model.languages.can_frame, slack=slack)
+        return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, slack=slack)
 
     def _judged(
         self,
@@ -277,11 +350,13 @@ class Rewriting:
         results: Sequence[Result],
         behind: editing.Piece,
     ) -> list[Result]:
-        """Fillings of several lengths, held against what is around them.
+        """Fillings of several lengths, held against what is around them: read again by a model that sees noise.
 
-        The first tokens behind a filling are hidden and read in one step, and each that the model does not find again
-        makes the filling a nat less certain; then they are read once more with what is around them.
+        For another one the first tokens behind a filling are hidden and read in one step, and each that the model does
+        not find again makes the filling a nat less certain.
         """
+        if self.model.bundle.process.has_uniform:
+            return self._read_again(results, [[before.text, one.text, behind.text] for one in results], [1])
         tokens = (*behind.tokens, *self.tokenizer.eos_ids[:1])
         hidden, rest = tokens[:_HIDDEN], tokens[_HIDDEN:]
         own = [tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids) for result in results]
@@ -294,20 +369,19 @@ class Rewriting:
             ]
             for result, filling in zip(results, own, strict=True)
         ]
-        once = self.settings | {"steps": 1, "temperature": 0.0}
+        once: CanvasOptions = {**self.options, "steps": 1, "temperature": 0.0}
         found = self._rewrite(layouts, [0] * len(layouts), once, blanks=True, end=())
         missed = [sum(map(operator.ne, result.tokens, hidden)) for result, _ in found]
         costs = [result.usage for result, _ in found]
-        judged = [
+        return [
             dataclasses.replace(result, certainty=result.certainty - num, usage=Usage.together([result.usage, cost]))
             for result, num, cost in zip(results, missed, costs, strict=True)
         ]
-        return self._read_again(judged, [[before.text, result.text, behind.text] for result in judged], [1])
 
     def _read_again(
         self, results: Sequence[Result], texts: Sequence[Sequence[str]], free: Sequence[int]
     ) -> list[Result]:
-        """Results for which a model of random tokens reads the whole text: each token in and around what was written
+        """Results for which a model of random tokens reads the text again: each token in and around what was written
         that it takes for noise makes one a nat less certain.
 
         Args:
@@ -315,7 +389,7 @@ class Rewriting:
             texts: of each, the pieces of its text.
             free: which of them were written.
         """
-        if not self.model.generator.process.has_uniform:
+        if not self.model.bundle.process.has_uniform:
             return list(results)
         asked: list[tuple[Sequence[int], range]] = []
         owners: list[int] = []
@@ -342,7 +416,8 @@ class Rewriting:
 
     def _as_one(self, results: Sequence[Result], seed: int) -> Result:
         """Several jobs of one text as one result, without its text."""
-        failed = next((result for result in results if result.finish_reason != "stop"), None)
+        by_gravity = sorted(results, key=lambda result: result.finish_reason == "steps")
+        failed = next((result for result in by_gravity if result.finish_reason != "stop"), None)
         return Result(
             text="",
             tokens=results[0].tokens if len(results) == 1 else (),
@@ -353,7 +428,7 @@ class Rewriting:
             usage=Usage.together([result.usage for result in results]),
             trace=[event for result in results for event in result.trace],
             canvases=tuple(canvas for result in results for canvas in result.canvases),
-            certainty=sum(result.certainty for result in results) / max(1, len(results)),
+            certainty=min((result.certainty for result in results), default=0.0),
             error="" if failed is None else failed.error,
         )
 

@@ -1,220 +1,213 @@
-"""From parts of texts to one forward over all of them, packed in a row without padding between them."""
+"""From scheduled sequences to one forward over all of them, packed in a row without padding between them."""
 
-# R rows, L canvas, N packed positions, D model, V vocab
+# R rows, L canvas, N packed positions, Q positions of a chunk, D model, V vocab
 
 from __future__ import annotations
 
-import copy
-import sys
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.engine.replay import MOST_REPLAYED, Left, Replayer
-from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment, SegmentLoops
+from sfumato.engine.sequence import Sequence
+from sfumato.kernels.base import Backend
+from sfumato.kernels.graphs import Replayer
+from sfumato.layout import CanvasPositions, PrefixLayout
+from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment
 from sfumato.models.model import Model
-
-
-def _none() -> Numbers:
-    return np.zeros(0, dtype=np.int64)
+from sfumato.sampling import Active, CanvasBatch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ScheduledChunk:
     """What one text puts through the weights in one forward."""
 
     segment: Segment
     """Where in its text and in the pool."""
-    tokens: Sequence[int]
+    tokens: list[int]
     """Its leading tokens; those of a canvas follow."""
     row: int | None = None
     """The canvas that follows, as a row of the batch; None for text that is only written."""
-    reads: Numbers = field(default_factory=_none)
-    """Of the canvas: which of its positions stand, one after the other, behind the leading tokens."""
-    canvas: Numbers = field(default_factory=_none)
-    """Of the segment's last positions, one after the other: which position of the canvas each decides, and whose soft
-    embedding it gets."""
-    shift: int = 0
-    """The logits of a canvas position stand this many places of the text before it."""
+    positions: CanvasPositions | None = None
+    """Of a canvas: what is computed."""
 
 
-class Passed(NamedTuple):
+class ForwardOutput(NamedTuple):
     """What one pass through the weights gives."""
 
     hidden_ND: Tensor
     """Hidden states of all positions, one after the other."""
-    place_RL: Tensor
-    """int64; where among them the one stands that decides a canvas position, 0 if none does."""
-    end_P: list[int]
-    """Where the last position of each part stands, in the order in which they were given."""
+    index_RL: Tensor
+    """int64; where among them the one stands that predicts a canvas position, 0 if none does."""
+    last_C: list[int]
+    """Where the last position of each chunk stands, in the order in which they were given."""
 
 
-class _Layout:
-    """Where everything in a forward comes from, and where it goes: all that does not change while its parts do not.
+class _PackedChunks:
+    """Where everything in a forward comes from, and where it goes: all that does not change while its chunks do not.
 
     Args:
         key: see `_key`.
-        parts: see `Runner.forward`.
+        chunks: see `Runner.forward`.
         shape: of the batch of canvases.
         num_positions: of the forward, padding included.
         pool: where keys and values are.
-        windows, loops: see `PackedAttention`.
+        windows, backend: see `PackedAttention`.
     """
 
     def __init__(
         self,
         key: tuple[Hashable, ...] | None,
-        parts: Sequence[Part],
+        chunks: list[ScheduledChunk],
         shape: tuple[int, int],
         num_positions: int,
         pool: KVPool,
-        windows: Sequence[int],
-        loops: SegmentLoops | None,
+        windows: tuple[int, ...],
+        backend: Backend,
     ) -> None:
         device = pool.device
         # Neighbours of one shape are read together.
         order = sorted(
-            range(len(parts)), key=lambda i: (parts[i].row is not None, parts[i].segment.start, parts[i].segment.count)
+            range(len(chunks)),
+            key=lambda i: (chunks[i].row is not None, chunks[i].segment.start, chunks[i].segment.count),
         )
         self.key = key
         """That of `_key`: it names slots by identity, so that they have to stay."""
-        self.parts, self.end_P, self.total = [parts[i] for i in order], [0] * len(parts), 0
-        for i, part in zip(order, self.parts, strict=True):
-            self.total += part.segment.count
-            self.end_P[i] = self.total - 1
+        self.chunks, self.last_C, self.total = [chunks[i] for i in order], [0] * len(chunks), 0
         # Tokens of the canvases, then those that the host knows, of which the first pads.
         first_known, width = shape[0] * shape[1], shape[1]
-        known, pick_N, canvas_C, decided_C, end = [0], [], [], [], 0
-        place_RL = np.zeros(shape, dtype=np.int64)
-        for part in self.parts:
-            pick_N.append(np.arange(len(part.tokens)) + first_known + len(known))
-            known += part.tokens
-            end += len(part.tokens)
-            if part.row is not None:
-                end += len(part.reads)
-                place = np.arange(end - len(part.canvas), end)
-                pick_N.append(part.reads + part.row * width)
-                canvas_C.append(place)
-                decided_C.append(part.canvas + part.row * width)
-                _find(part, place, place_RL[part.row])
-        pick_N.append(np.full(num_positions - self.total, first_known))
-        self.known_N, self.index_N = torch.tensor(known, device=device), _index(pick_N, device)
-        self.place_RL = torch.from_numpy(place_RL).to(device, non_blocking=True)
-        segments = [part.segment for part in self.parts]
-        self.attention = PackedAttention(pool, segments, num_positions, windows=windows, loops=loops)
-        self.canvas_1N = self.index_C = self.decided_C = None
-        if canvas_C:
-            self.index_C, self.decided_C = _index(canvas_C, device), _index(decided_C, device)
+        known, source_N, canvas_M, decided_M = [0], [], [], []
+        index_RL = np.zeros(shape, dtype=np.int64)
+        for i, chunk in zip(order, self.chunks, strict=True):
+            first = self.total
+            source_N.append(np.arange(len(chunk.tokens)) + first_known + len(known))
+            known += chunk.tokens
+            if chunk.positions is not None:
+                assert chunk.row is not None
+                _, _, token_Q, canvas_Q, logits_Q = chunk.positions
+                place_Q, row = np.arange(first, first + len(token_Q)), chunk.row * width
+                source_N.append(token_Q[token_Q >= 0] + row)
+                canvas_M.append(place_Q[canvas_Q >= 0])
+                decided_M.append(canvas_Q[canvas_Q >= 0] + row)
+                predicts = (logits_Q >= 0) & (logits_Q < width)
+                index_RL[chunk.row, logits_Q[predicts]] = place_Q[predicts]
+            self.total += chunk.segment.count
+            self.last_C[i] = self.total - 1
+        source_N.append(np.full(num_positions - self.total, first_known))
+        self.known_N, self.index_N = torch.tensor(known, device=device), _index(source_N, device)
+        self.index_RL = torch.from_numpy(index_RL).to(device, non_blocking=True)
+        segments = [chunk.segment for chunk in self.chunks]
+        self.attention = PackedAttention(pool, segments, num_positions, windows=windows, backend=backend)
+        self.canvas_1N = self.canvas_M = self.decided_M = None
+        if canvas_M:
+            self.canvas_M, self.decided_M = _index(canvas_M, device), _index(decided_M, device)
             self.canvas_1N = torch.zeros(1, num_positions, dtype=torch.bool, device=device)
-            self.canvas_1N[0].index_fill_(0, self.index_C, True)
-        self.tensors = (*self._own, *self.attention.tensors)
-        """All that a forward reads of it."""
-
-    @property
-    def _own(self) -> tuple[Tensor | None, ...]:
-        return self.known_N, self.index_N, self.canvas_1N, self.index_C, self.decided_C
-
-    @property
-    def form(self) -> Hashable:
-        """Equal for layouts that differ in their tensors alone; None for one that does not come again."""
-        form = self.attention.form
-        if form is None:
-            return self.key
-        return form if self.index_N.numel() <= MOST_REPLAYED else None
-
-    def over(self, tensors: Sequence[Any]) -> _Layout:
-        """The same over other tensors."""
-        other = copy.copy(self)
-        other.known_N, other.index_N, other.canvas_1N, other.index_C, other.decided_C, *rest = tensors
-        other.attention = self.attention.over(rest)
-        return other
+            self.canvas_1N[0].index_fill_(0, self.canvas_M, True)
 
 
 class Runner:
-    """Runs a model over parts of texts.
+    """Runs a model over chunks of texts.
 
     Args:
         model: the weights.
         pool: where keys and values are.
-        autoregressive: no position is marked as canvas, and a single position is run as it is, for speed.
+        layout: of text and canvas. Of an autoregressive model no position is marked as canvas, and a single position is
+            run as it is, for speed.
         replayer: replays steps that differ in their tokens alone; None computes each.
     """
 
-    def __init__(
-        self, model: Model, pool: KVPool, *, autoregressive: bool = False, replayer: Replayer | None = None
-    ) -> None:
-        self._model, self._pool, self._autoregressive = model, pool, autoregressive
-        self._last: _Layout | None = None
+    def __init__(self, model: Model, pool: KVPool, layout: PrefixLayout, replayer: Replayer | None = None) -> None:
+        self.layout, self._model, self._pool = layout, model, pool
+        self._autoregressive = layout.spec.autoregressive
+        self._last: _PackedChunks | None = None
         self.replayer = replayer or Replayer(None)
         self.num_forwards = 0
         """Passes through the weights so far."""
         self.num_positions = 0
         """Positions in them, without padding."""
 
+    def text_chunk(self, sequence: Sequence, count: int) -> ScheduledChunk:
+        """The next tokens of a text, to be written."""
+        cached = sequence.cached
+        assert cached is not None
+        start, end = cached.length, cached.length + count
+        segment = Segment(slot_S=cached.slot_S, start=start, end=end, block=self.layout.block, run=cached.run)
+        return ScheduledChunk(segment=segment, tokens=sequence.text[start:end])
+
+    def canvas_chunk(self, sequence: Sequence, row: int, length: int, decided: Numbers | None) -> ScheduledChunk:
+        """A canvas, and what is computed with it of the text before; see `PrefixLayout.canvas_positions`."""
+        text, cached = sequence.text, sequence.cached
+        assert cached is not None
+        positions = self.layout.canvas_positions(len(text), length, decided)
+        whole = len(positions.token_Q) == positions.end - positions.start
+        segment = Segment(
+            slot_S=cached.slot_S,
+            start=positions.start,
+            end=positions.end,
+            # A single position reads what is before it, whichever way it is put.
+            block=1 if self._autoregressive else None,
+            run=cached.run,
+            place_Q=None if whole else len(text) + positions.token_Q,
+        )
+        first = len(text) - int((positions.token_Q < 0).sum())
+        return ScheduledChunk(segment=segment, tokens=text[first:], row=row, positions=positions)
+
     def forward(
         self,
-        parts: Sequence[Part],
+        chunks: list[ScheduledChunk],
         tokens_RL: Tensor | None = None,
         soft_RLD: Tensor | None = None,
         given_RL: Tensor | None = None,
-        left: Callable[[], Left] | None = None,
-    ) -> Passed:
-        """One pass through the weights; keys and values of all parts are written.
+    ) -> ForwardOutput:
+        """One pass through the weights; keys and values of all chunks are written.
 
         Args:
-            parts: any number, at most one for each row of the batch, and no two of one text that overlap.
+            chunks: any number, at most one for each row of the batch, and no two of one text that overlap.
             tokens_RL: int64; what the canvases read, if there are any.
             soft_RLD: soft embeddings of the last predictions, if there are any.
             given_RL: bool; which tokens of the canvases are given, if any is.
-            left: tells how often the same parts will come again.
 
         Returns:
             What came out; the next forward may overwrite the hidden states.
         """
         if tokens_RL is None:
             tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=self._pool.device)
-        layout = self._laid_out(parts, (tokens_RL.shape[0], tokens_RL.shape[1]))
+        packed = self._pack(chunks, (tokens_RL.shape[0], tokens_RL.shape[1]))
 
-        def compute(
-            tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None, *tensors: Tensor | None
-        ) -> Tensor:
-            return self._compute(layout.over(tensors), tokens_RL, soft_RLD, given_RL)
+        def compute(tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
+            return self._compute(packed, tokens_RL, soft_RLD, given_RL)
 
-        again = left
-        if left is not None and layout.attention.form is not None:
-            # Other canvases will come.
-            again = lambda: Left(left().at_least, sys.maxsize)  # noqa: E731
-        inputs = (tokens_RL, soft_RLD, given_RL)
-        hidden_ND = self.replayer(layout.form, compute, *inputs, held=layout, left=again)
+        hidden_ND = self.replayer(packed.key, compute, tokens_RL, soft_RLD, given_RL)
         self.num_forwards += 1
-        self.num_positions += layout.total
-        return Passed(hidden_ND, layout.place_RL, layout.end_P)
+        self.num_positions += packed.total
+        return ForwardOutput(hidden_ND, packed.index_RL, packed.last_C)
 
-    def _laid_out(self, parts: Sequence[Part], shape: tuple[int, int]) -> _Layout:
-        """The layout of some parts: that of the last forward, where it was of the same."""
-        key = _key(parts, shape)
+    def _pack(self, chunks: list[ScheduledChunk], shape: tuple[int, int]) -> _PackedChunks:
+        """Some chunks, packed; those of the last forward are packed already."""
+        key = _key(chunks, shape)
         if self._last is None or key is None or self._last.key != key:
-            num_positions = self._padded(sum(part.segment.count for part in parts))
-            loops = self._model.operations.segments
-            self._last = _Layout(key, parts, shape, num_positions, self._pool, self._model.windows, loops)
+            num_positions = self._padded(sum(chunk.segment.count for chunk in chunks))
+            windows, backend = self._model.windows, self._model.backend
+            self._last = _PackedChunks(key, chunks, shape, num_positions, self._pool, windows, backend)
         return self._last
 
-    def _compute(self, layout: _Layout, tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
-        tokens_1N = torch.cat((tokens_RL.flatten(), layout.known_N))[layout.index_N].unsqueeze(0)
+    def _compute(
+        self, packed: _PackedChunks, tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None
+    ) -> Tensor:
+        tokens_1N = torch.cat((tokens_RL.flatten(), packed.known_N))[packed.index_N].unsqueeze(0)
         given_1N = canvas_1N = soft_1ND = None
         if given_RL is not None and self._model.marks_given:
-            known_N = torch.zeros_like(layout.known_N, dtype=torch.bool)
-            given_1N = torch.cat((given_RL.flatten(), known_N))[layout.index_N].unsqueeze(0)
+            known_N = torch.zeros_like(packed.known_N, dtype=torch.bool)
+            given_1N = torch.cat((given_RL.flatten(), known_N))[packed.index_N].unsqueeze(0)
         if not self._autoregressive:
-            canvas_1N = layout.canvas_1N
-            if soft_RLD is not None and layout.index_C is not None and layout.decided_C is not None:
+            canvas_1N = packed.canvas_1N
+            if soft_RLD is not None and packed.canvas_M is not None and packed.decided_M is not None:
                 soft_1ND = soft_RLD.new_zeros(1, tokens_1N.shape[1], soft_RLD.shape[2])
-                soft_1ND[0].index_copy_(0, layout.index_C, soft_RLD.flatten(0, 1)[layout.decided_C])
-        attention = layout.attention
+                soft_1ND[0].index_copy_(0, packed.canvas_M, soft_RLD.flatten(0, 1)[packed.decided_M])
+        attention = packed.attention
         hidden_1ND: Tensor = self._model(
             tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND, given_RQ=given_1N
         )
@@ -225,7 +218,7 @@ class Runner:
         return self._of_some(self._model.logits, hidden_ND, place_N)
 
     def length_logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
-        """Logits [N, B + 1] of how long the answers behind some of the positions will be."""
+        """Logits [N, B + 1] of how long the answers after some of the positions will be."""
         return self._of_some(self._model.length_logits, hidden_ND, place_N)
 
     def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, place_N: Tensor) -> Tensor:
@@ -234,7 +227,7 @@ class Runner:
         return head(hidden_ND[torch.cat((place_N, padding))])[:count]
 
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
-        """Mean embedding [1, N, D] under token probabilities, or under what the model's operations gave as weights."""
+        """Mean embedding [1, N, D] under token probabilities, or under what its backend gave as weights."""
         count = probs_1NV.shape[1]
         # Digits are two rows for each position, and sums of integers the same for any number of rows.
         if probs_1NV.is_floating_point() and count % WHOLE:
@@ -250,30 +243,76 @@ class Runner:
         return count if self._autoregressive and count == 1 else count + -count % WHOLE
 
 
-def _key(parts: Sequence[Part], shape: tuple[int, int]) -> tuple[Hashable, ...] | None:
-    """Equal for parts that are laid out alike; None for some that do not come again, as what is written does not."""
-    if any(part.row is None for part in parts):
+class StepForward:
+    """One forward as `sampling.step` sees it, a `Denoiser`: canvases, and text that is written in the same pass.
+
+    Args:
+        runner: runs it.
+        texts: the text.
+        sequences: whose canvases they are, row by row.
+        batch: the canvases.
+    """
+
+    def __init__(
+        self, runner: Runner, texts: list[ScheduledChunk], sequences: list[Sequence], batch: CanvasBatch | None
+    ) -> None:
+        self._runner, self._texts, self._batch = runner, texts, batch
+        self.sequences = sequences
+        self.num_computed: dict[Sequence, int] = {}
+        """Positions of each canvas that went through the weights."""
+        self.soft_embedding = runner.soft_embedding
+        self.embedding = runner.embedding
+
+    def write(self) -> None:
+        """Take the pass for the text alone."""
+        self._output = self._runner.forward(self._texts)
+
+    def __call__(
+        self,
+        tokens_RL: Tensor,
+        soft_RLD: Tensor | None,
+        rows_R: Tensor,
+        valid_RL: Tensor,
+        index_N: Tensor,
+        active: Active | None,
+    ) -> Tensor:
+        batch = self._batch
+        assert batch is not None
+        decided: list[Numbers | None] = [None] * len(batch)
+        if active is not None:
+            canvas_RL, whole_R = (column.cpu().numpy() for column in active)
+            decided = [
+                None if whole else canvas_L.nonzero()[0] for canvas_L, whole in zip(canvas_RL, whole_R, strict=True)
+            ]
+        canvases = [
+            self._runner.canvas_chunk(sequence, row, int(batch.host_length_R[row]), decided[row])
+            for row, sequence in enumerate(self.sequences)
+        ]
+        counts = (chunk.segment.count for chunk in canvases)
+        self.num_computed = dict(zip(self.sequences, counts, strict=True))
+        given_RL = batch.frozen_RL if batch.fixed else None
+        chunks = [*self._texts, *canvases]
+        self._output = self._runner.forward(chunks, tokens_RL, soft_RLD, given_RL)
+        return self._runner.logits(self._output.hidden_ND, self._output.index_RL.flatten()[index_N])
+
+    def length_shares(self, i: int) -> list[float]:
+        """What the length head says after the i-th text: probabilities of its buckets, and of longer."""
+        last_N = torch.tensor([self._output.last_C[i]], device=self._output.hidden_ND.device)
+        shares: list[float] = self._runner.length_logits(self._output.hidden_ND, last_N)[0].softmax(-1).tolist()
+        return shares
+
+
+def _key(chunks: list[ScheduledChunk], shape: tuple[int, int]) -> tuple[Hashable, ...] | None:
+    """Equal for chunks that are packed alike; None for some that do not come again, as what is written does not."""
+    if any(chunk.positions is None for chunk in chunks):
         return None
     fields: list[Hashable] = [shape]
-    for part in parts:
-        segment, numbers = part.segment, (part.reads.tobytes(), part.canvas.tobytes())
-        place = None if segment.place_Q is None else segment.place_Q.tobytes()
-        fields.append((id(segment.slot_S), segment.start, segment.end, segment.block, segment.run, place))
-        fields.append((tuple(part.tokens), part.row, part.shift, *numbers))
+    for chunk in chunks:
+        segment = chunk.segment
+        computed = None if segment.place_Q is None else segment.place_Q.tobytes()
+        fields.append((id(segment.slot_S), segment.start, segment.end, computed, tuple(chunk.tokens), chunk.row))
     return tuple(fields)
 
 
-def _find(part: Part, place_C: Numbers, place_L: Numbers) -> None:
-    """Write down where the logits of each canvas position of a part stand."""
-    decided_C = part.canvas
-    if not part.shift:
-        place_L[decided_C] = place_C
-        return
-    # The place before it, which for the first may be the last leading token.
-    before = np.concatenate(([place_C[0] - 1], place_C[:-1]))
-    neighbours = np.concatenate(([bool(part.tokens) and decided_C[0] == 0], decided_C[:-1] + 1 == decided_C[1:]))
-    place_L[decided_C[neighbours]] = before[neighbours]
-
-
-def _index(parts: Sequence[Numbers], device: torch.device) -> Tensor:
+def _index(parts: list[Numbers], device: torch.device) -> Tensor:
     return torch.from_numpy(np.concatenate(parts).astype(np.int64)).to(device, non_blocking=True)

@@ -1,27 +1,26 @@
-"""Who goes next: which requests are let in, and which answers take part in a step.
+"""Who goes next: which sequences take part in a step.
 
 Fair among equals: of those of the highest priority, the one that has had the least computed for it goes first, so that
-a short request joins long ones without waiting behind them; those that were left out a few times go before
-all, in turn.
+a short request joins long ones without waiting for them; those that were left out a few times go before all, in turn.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
+import bisect
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sfumato.engine.answer import Answer
+from sfumato.engine.sequence import Sequence
 
-# An answer left out this many steps in a row goes first.
+# A sequence left out this many steps in a row goes first.
 _PATIENCE = 32
 
 
 @dataclass(frozen=True)
-class Work:
-    """What one answer does in one step of the engine."""
+class ScheduledSequence:
+    """What one sequence does in one step of the engine."""
 
-    answer: Answer
+    sequence: Sequence
     num_written: int
     """Positions of its text that are written."""
     denoises: bool
@@ -29,71 +28,70 @@ class Work:
 
     @property
     def num_positions(self) -> int:
-        return self.num_written + self.denoises * self.answer.step_positions
+        return self.num_written + (self.sequence.num_step if self.denoises else 0)
 
 
-class Queue:
-    """Answers that wait to be let in: the highest priority first, then in the order they came."""
+class WaitingQueue:
+    """Sequences that wait to be admitted: the highest priority first, then in the order they came."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Answer]] = []
+        self._entries: list[tuple[int, int, Sequence]] = []
         self._count = 0
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._entries)
 
-    def __iter__(self) -> Iterator[Answer]:
-        return (entry[2] for entry in sorted(self._heap, key=lambda entry: entry[:2]))
+    def __iter__(self) -> Iterator[Sequence]:
+        return iter([sequence for _, _, sequence in self._entries])
 
-    def push(self, answer: Answer, *, first: bool = False) -> None:
-        """Add one: behind those of its priority, or before them."""
+    def push(self, sequence: Sequence, *, first: bool = False) -> None:
+        """Add one: after those of its priority, or before them."""
         self._count += 1
-        heapq.heappush(self._heap, (-answer.wanted.priority, -self._count if first else self._count, answer))
+        bisect.insort(self._entries, (-sequence.request.priority, -self._count if first else self._count, sequence))
 
-    def remove(self, gone: Sequence[Answer]) -> None:
-        """Take some out, wherever they stand."""
-        self._heap = [entry for entry in self._heap if not any(entry[2] is answer for answer in gone)]
-        heapq.heapify(self._heap)
+    def remove(self, gone: Iterable[Sequence]) -> None:
+        """Take some out."""
+        ids = {id(sequence) for sequence in gone}
+        self._entries = [entry for entry in self._entries if id(entry[2]) not in ids]
 
 
-def plan(answers: Sequence[Answer], *, max_positions: int, chunk: int) -> list[Work]:
+def schedule(running: Iterable[Sequence], *, max_positions: int, chunk: int) -> list[ScheduledSequence]:
     """Choose the work of one step.
 
     Args:
-        answers: those that are let in.
-        max_positions: most positions of the step; the first answer takes part whatever it needs.
+        running: the sequences that are admitted.
+        max_positions: most positions of the step; the first sequence takes part whatever it needs.
         chunk: most positions of a text that are written ahead of its canvas in one step, so that a long prompt keeps
             nobody waiting.
 
     Returns:
-        At least one piece of work if there is any answer.
+        At least one piece of work if there is any sequence.
     """
-    order = sorted(answers, key=_turn)
-    chosen: list[Work] = []
+    scheduled: list[ScheduledSequence] = []
     total = 0
-    for answer in order:
-        work = _next(answer, chunk)
-        if chosen and total + work.num_positions > max_positions:
-            answer.waited += 1
+    for sequence in sorted(running, key=_turn):
+        work = _next_work(sequence, chunk)
+        if scheduled and total + work.num_positions > max_positions:
+            sequence.waited += 1
             continue
-        answer.waited = 0
+        sequence.waited = 0
         total += work.num_positions
-        chosen.append(work)
-    return chosen
+        scheduled.append(work)
+    return scheduled
 
 
-def _turn(answer: Answer) -> tuple[float, ...]:
-    patience = answer.waited if answer.waited >= _PATIENCE else 0
-    return (-answer.wanted.priority, -patience, answer.service, answer.started)
+def _turn(sequence: Sequence) -> tuple[float, ...]:
+    patience = sequence.waited if sequence.waited >= _PATIENCE else 0
+    return (-sequence.request.priority, -patience, sequence.service, sequence.started)
 
 
-def _next(answer: Answer, chunk: int) -> Work:
-    unwritten = answer.num_unwritten
-    if unwritten <= chunk:
+def _next_work(sequence: Sequence, chunk: int) -> ScheduledSequence:
+    num_unwritten = sequence.num_unwritten
+    if num_unwritten <= chunk:
         # What is written tells how long the first canvas will be.
-        return Work(answer, unwritten, not answer.wants_length)
+        return ScheduledSequence(sequence, num_unwritten, not sequence.wants_length)
     # Chunks end where they would if the text were alone, on whole blocks.
-    assert answer.cached is not None
-    block = answer.spec.block
+    assert sequence.cached is not None
+    block = sequence.layout.block
     size = max(block, chunk // block * block)
-    return Work(answer, size - answer.cached.length % size, False)
+    return ScheduledSequence(sequence, size - sequence.cached.length % size, False)

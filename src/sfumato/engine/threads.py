@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import statistics
 import time
 
 import torch
 
-from sfumato.machine import usable_cores
+from sfumato.checkpoints.kept import keep, kept_path, read_kept
+from sfumato.machine import cpu_name, num_preemptions, usable_cores
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 
-# Positions of the forward that is timed, how often each number of threads takes it, and seconds after which once is
-# enough.
-_POSITIONS, _REPEATS, _LONG_S = 64, 5, 0.2
+# Positions of the forward that is timed, how often each number of threads takes it at most, and seconds after which no
+# further one is started.
+_POSITIONS, _REPEATS, _LIMIT_S = 32, 5, 1.0
+# How often a second other processes may take a core away from one that has them for itself, and how much longer a
+# forward may take than it did when the number was chosen.
+_PREEMPTIONS, _SLOWER = 20, 2.0
 
 
 def choose_threads(model: Model) -> int:
-    """Have torch compute with the number of threads that is fastest for a model, as measured on some positions.
+    """Have torch compute with the number of threads that is fastest for a model, as measured on some positions, now or
+    at an earlier start.
 
     It is torch's number, or that of the cores this process may use if they are fewer, or what is left when it is
     halved, as long as that is faster: some cores may be busy, and small models have not enough to do for many. What is
     computed does not depend on it. A number in the environment (OMP_NUM_THREADS) is taken as it is.
+
+    The number is kept for later starts, unless other processes wanted the cores meanwhile; and it is measured anew, for
+    this start alone, where they do and a forward takes far longer than it did.
 
     Args:
         model: on a CPU.
@@ -30,26 +40,51 @@ def choose_threads(model: Model) -> int:
     Returns:
         The number.
     """
-    best = torch.get_num_threads()
+    most = torch.get_num_threads()
     if "OMP_NUM_THREADS" in os.environ:
-        return best
-    best = min(best, usable_cores())
-    torch.set_num_threads(best)
+        return most
+    most = min(most, usable_cores())
+    torch.set_num_threads(most)
+    if most == 1:
+        return 1
+    size = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
+    path = kept_path(
+        f"threads {most} {cpu_name()} {torch.__version__} {model.config} {model.embedding_VD.dtype} {size}"
+    )
+    kept = read_kept(path) or {}
+    threads, forward_s = kept.get("threads"), kept.get("forward_s")
+    if isinstance(threads, int) and 1 <= threads <= most and isinstance(forward_s, float):
+        torch.set_num_threads(threads)
+        # The first one may have weights to fetch.
+        if min(_forward_s(model), _forward_s(model)) <= _SLOWER * forward_s:
+            return threads
+    started, preemptions = time.perf_counter(), num_preemptions()
+    threads, forward_s = _fastest(model, most, started + _LIMIT_S)
+    torch.set_num_threads(threads)
+    if num_preemptions() - preemptions <= _PREEMPTIONS * (time.perf_counter() - started):
+        keep(path, json.dumps({"threads": threads, "forward_s": forward_s}).encode())
+    return threads
+
+
+def _fastest(model: Model, most: int, until: float) -> tuple[int, float]:
+    """The number of threads, and the seconds of a forward; what is not known by some time is left as it is."""
+    best, best_s = most, math.inf
+    torch.set_num_threads(most // 2)
     _forward_s(model)
-    while best > 1:
+    while best > 1 and (best == most or time.perf_counter() < until):
         fewer = best // 2
-        seconds: dict[int, list[float]] = {best: [], fewer: []}
-        for repeat in range(_REPEATS):
+        seconds: dict[int, list[float]] = {fewer: [], best: []}
+        for _ in range(_REPEATS):
             for number, taken in seconds.items():
                 torch.set_num_threads(number)
                 taken.append(_forward_s(model))
-            if repeat == 0 and min(seconds[best]) > _LONG_S:
+            if time.perf_counter() > until:
                 break
-        if statistics.median(seconds[fewer]) >= statistics.median(seconds[best]):
+        fewer_s, best_s = (statistics.median(taken) for taken in seconds.values())
+        if fewer_s >= best_s:
             break
-        best = fewer
-    torch.set_num_threads(best)
-    return best
+        best, best_s = fewer, fewer_s
+    return best, best_s
 
 
 @torch.inference_mode()

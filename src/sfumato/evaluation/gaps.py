@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Unpack
 
 from sfumato.engine.model import TextModel
+from sfumato.engine.options import InfillOptions
 from sfumato.evaluation.tasks import asked_items
 
 _LONGEST = 12
@@ -34,40 +35,24 @@ class GapScore:
     mean_steps: float
     """Denoising steps of an answer, over all that was tried for it."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object that `sfumato eval --gaps --json` prints."""
-        return asdict(self)
-
 
 def evaluate_gaps(
     model: TextModel,
     name: str,
     *,
     n: int = 100,
-    seed: int = 0,
-    steps: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-    **settings: Any,
+    **options: Unpack[InfillOptions],
 ) -> GapScore:
     """Cut a random piece out of n gold responses and have it written again; its length is not told.
 
-    Args:
-        model: the model.
-        name: of the task.
-        n: items, 1 or more.
-        seed: of items, gaps and sampling.
-        steps: most steps a canvas may take; None takes the model's default.
-        on_progress: called with (items done, items of all).
-        **settings: further settings of `TextModel.request`.
-
     Raises:
         ConfigError: if the task is not known.
-        RequestError: if n or a setting is not allowed, or the model sees nothing behind a position.
+        RequestError: if n or a setting is not allowed, or the model sees nothing after a position.
     """
+    seed = options.get("seed", 0)
     task, asked = asked_items(name, seed, n)
     tokenizer = model.tokenizer
-    if steps is not None:
-        settings["steps"] = steps
     restored = right = near = num_steps = 0
     for i, item in enumerate(asked):
         random = Random(f"gap {seed} {i}")
@@ -77,7 +62,8 @@ def evaluate_gaps(
         prefix, cut, suffix = (
             tokenizer.decode(part) for part in (tokens[:first], tokens[first : first + size], tokens[first + size :])
         )
-        result = model.infill(prefix, suffix, prompt=item.prompt, seed=seed + i, **settings)
+        options["prompt"], options["seed"] = item.prompt, seed + i
+        result = model.infill(prefix, suffix, **options)
         restored += result.text == cut
         right += task.check(item, f"{prefix}{result.text}{suffix}")
         near += abs(len(tokenizer.encode(result.text)) - size) <= 1
@@ -88,7 +74,7 @@ def evaluate_gaps(
         task=name,
         n=n,
         seed=seed,
-        steps=steps or model.sampler_defaults.steps,
+        steps=options.get("steps") or model.sampler_defaults.steps,
         restored=restored / n,
         right=right / n,
         length_near=near / n,

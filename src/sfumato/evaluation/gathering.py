@@ -11,7 +11,8 @@ from safetensors.torch import save
 
 from sfumato.data.sources import read_records
 from sfumato.data.tasks import draw, find_task
-from sfumato.engine.model import Prompt, TextModel
+from sfumato.engine.model import TextModel
+from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
 from sfumato.sampling.stopping import stop_features
@@ -78,10 +79,11 @@ def _piece(
         steps=steps,
         adaptive=False,
         max_tokens=max_tokens,
+        check_prompt=False,
     )
     seen = [_steps(result) for result in results]
     whole = [i for i, result in enumerate(results) if result.finish_reason == "stop"]
-    states = [model.generator.last_state(model.request(asked[i]).prompt).float().cpu() for i in whole]
+    states = [model.bundle.last_state(model.request(asked[i], check_prompt=False).prompt).float().cpu() for i in whole]
     return {
         "features_NF": torch.cat([features for features, _ in seen]),
         "settled_N": torch.cat([settled for _, settled in seen]),

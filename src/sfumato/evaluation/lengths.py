@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal, Unpack
 
 from sfumato.engine.model import TextModel
-from sfumato.evaluation.tasks import ROWS, ask, asked_items
+from sfumato.engine.options import GenerateOptions
+from sfumato.evaluation.tasks import ask, asked_items
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,36 +36,22 @@ class LengthScore:
     right_without: float
     """Share of right answers without it."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object that `sfumato eval --lengths --json` prints."""
-        return asdict(self)
-
 
 def evaluate_lengths(
     model: TextModel,
     name: str,
     *,
     n: int = 100,
-    seed: int = 0,
-    steps: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-    **settings: Any,
+    **options: Unpack[GenerateOptions],
 ) -> LengthScore:
     """Hold the length head against gold responses, and answer n items with it and without it.
-
-    Args:
-        model: the model.
-        name: of the task.
-        n: items, 1 or more.
-        seed: of items and of sampling.
-        steps: most steps a canvas may take; None takes the model's default.
-        on_progress: called with (items done, items of all).
-        **settings: further settings of `TextModel.request`.
 
     Raises:
         ConfigError: if the task is not known.
         RequestError: if n or a setting is not allowed, or the model has no length head.
     """
+    seed = options.get("seed", 0)
     task, asked = asked_items(name, seed, n)
     tokenizer, buckets = model.tokenizer, model.decoder.length_buckets
     bucket_right = held = 0
@@ -76,15 +63,13 @@ def evaluate_lengths(
         size = len(tokenizer.encode(item.response)) + 1
         bucket_right += best == next((edge for edge in buckets if size <= edge), None)
         confidence += shares[best]
-        held += size <= (model.generator.first_length(shares.values()) or model.spec.canvas_length)
+        held += size <= (model.bundle.first_length(shares.values()) or model.spec.canvas_length)
     positions: list[float] = []
     right: list[float] = []
-    for length in ("auto", model.spec.canvas_length):
-        results = []
-        for start in range(0, n, ROWS):
-            results += ask(model, asked, start, seed, steps=steps, canvas_length=length, **settings)
-            if on_progress:
-                on_progress(len(results) + len(positions) * n, 2 * n)
+    lengths: tuple[Literal["auto"], int] = ("auto", model.spec.canvas_length)
+    for length in lengths:
+        options["canvas_length"] = length
+        results = ask(model, [item.prompt for item in asked], on_progress, **options)
         usages = [result.usage for result in results]
         num_prompt = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
         positions.append((sum(usage.positions_computed for usage in usages) - num_prompt) / n)

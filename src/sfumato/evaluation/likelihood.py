@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch.nn import functional
 
 from sfumato.data.packing import IGNORED, PackingConfig, Source, deciding, pack
-from sfumato.diffusion.loss import flat_cross_entropy, nelbo_of_denoiser
-from sfumato.diffusion.process import Process
-from sfumato.diffusion.schedule import sample_t
+from sfumato.diffusion.loss import nelbo_of_denoiser
+from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError
 from sfumato.models.attention import masked
 from sfumato.models.model import Model
@@ -48,16 +48,6 @@ def canvas_nelbo(
 
     The model was trained by cross-entropy, so under uniform noise its prediction is first turned into the
     leave-one-out one that the bound is stated for. Self-conditioning is not used: the bound has no notion of it.
-
-    Args:
-        model: the decoder.
-        process: its noise.
-        source: held-out documents.
-        packing: rows and canvas lengths.
-        end_id: fills canvases.
-        spec: how the model reads.
-        num_batches: packed batches to draw.
-        seed: of documents, levels and noise.
 
     Raises:
         ConfigError: if the packing has no canvases.
@@ -124,8 +114,9 @@ def response_nll(
             canvas_RQ=(batch.canvases_BT > 0).to(device),
         )
         logits_NV = model.logits(hidden_BTD[clean_BT.to(device)])
-        summed, number = flat_cross_entropy(logits_NV, batch.targets_BT[clean_BT].to(device))
-        total, count = total + float(summed), count + float(number)
+        targets_N = batch.targets_BT[clean_BT].to(device)
+        total += float(functional.cross_entropy(logits_NV.float(), targets_N, reduction="sum"))
+        count += len(targets_N)
     return Likelihood(
         nats_per_token=total / max(1.0, count), num_tokens=int(count), estimator="exact autoregressive NLL"
     )

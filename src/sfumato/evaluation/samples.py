@@ -7,22 +7,22 @@ them. No one number stands alone: text that repeats itself is likely, and noise 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
-from sfumato.engine.model import Prompt, TextModel
-from sfumato.engine.request import Result
+from sfumato.data.sources import read_json_lines
+from sfumato.engine.model import TextModel
+from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
+from sfumato.evaluation.tasks import ask
 from sfumato.models.attention import AttentionSpec
 
-ROWS = 16
 _GRAM = 4
 
 
@@ -52,12 +52,8 @@ class SampleScore:
     judge: str | None
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object that `sfumato eval --samples --json` prints."""
-        return asdict(self)
 
-
-def read_prompts(path: Path) -> list[Sequence[Mapping[str, Any]]]:
+def read_prompts(path: Path) -> Sequence[Sequence[Mapping[str, object]]]:
     """The conversations of a file, up to the answer.
 
     A line of it is `{"prompt": ...}` or `{"messages": [...]}`; an answer that is there is left out.
@@ -65,23 +61,13 @@ def read_prompts(path: Path) -> list[Sequence[Mapping[str, Any]]]:
     Raises:
         ConfigError: if it cannot be read, has none, or a line is neither.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from None
-    found: list[Sequence[Mapping[str, Any]]] = [
-        _turns(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()
-    ]
+    found = [_turns(value, where) for value, where in read_json_lines(path)]
     if not found:
         raise ConfigError(f"{path} holds no prompts; allowed: lines with a prompt, or messages")
     return found
 
 
-def _turns(line: str, where: str) -> list[Mapping[str, Any]]:
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{where} is not JSON: {error}") from None
+def _turns(value: Any, where: str) -> list[Mapping[str, object]]:
     match value:
         case {"prompt": str(prompt)} if prompt.strip():
             return [{"role": "user", "content": prompt}]
@@ -94,13 +80,12 @@ def _turns(line: str, where: str) -> list[Mapping[str, Any]]:
 
 def evaluate_samples(
     model: TextModel,
-    prompts: Sequence[Sequence[Mapping[str, Any]]],
+    prompts: Sequence[Sequence[Mapping[str, object]]],
     *,
     n: int = 100,
-    seed: int = 0,
     judge: TextModel | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-    **settings: Any,
+    **options: Unpack[GenerateOptions],
 ) -> SampleScore:
     """Answer prompts, and count what can be counted.
 
@@ -108,10 +93,9 @@ def evaluate_samples(
         model: answers.
         prompts: conversations; the first n, again from the start if there are fewer.
         n: answers, 1 or more.
-        seed: of the sampling.
         judge: reads them.
         on_progress: called with (answers done, answers of all).
-        **settings: see `TextModel.request`.
+        **options: see `GenerateOptions`.
 
     Raises:
         RequestError: if n or a setting is not allowed, or the judge reads in both directions.
@@ -121,12 +105,7 @@ def evaluate_samples(
     if judge is not None and not judge.spec.autoregressive:
         raise RequestError(f"the judge is {judge.name}; allowed: an autoregressive model")
     asked = [prompts[i % len(prompts)] for i in range(n)]
-    results: list[Result] = []
-    for first in range(0, n, ROWS):
-        part: list[Prompt] = list(asked[first : first + ROWS])
-        results += model.generate_batch(part, seeds=[seed + first + i for i in range(len(part))], **settings)
-        if on_progress:
-            on_progress(len(results), n)
+    results = ask(model, asked, on_progress, **options)
     answers = [list(result.tokens) for result in results]
     pairs = Counter(pair for tokens in answers for pair in itertools.pairwise(tokens))
     repeated = [_repetition(tokens) for tokens in answers if len(tokens) > _GRAM]
@@ -136,8 +115,8 @@ def evaluate_samples(
         nll = _share(sum(total for total, _ in sums), sum(count for _, count in sums))
     return SampleScore(
         n=n,
-        seed=seed,
-        ended=sum(result.finish_reason == "stop" for result in results) / n,
+        seed=options.get("seed", 0),
+        ended=sum(result.finish_reason in ("stop", "steps") for result in results) / n,
         tokens=sum(map(len, answers)) / n,
         tokens_per_forward=sum(map(len, answers)) / max(1, sum(result.usage.forward_passes for result in results)),
         repetition=_share(sum(repeated), len(repeated)),
@@ -164,7 +143,7 @@ def _share(part: float, whole: int) -> float | None:
 
 
 @torch.inference_mode()
-def _judged(judge: TextModel, prompt: Sequence[Mapping[str, Any]], text: str) -> tuple[float, int]:
+def _judged(judge: TextModel, prompt: Sequence[Mapping[str, object]], text: str) -> tuple[float, int]:
     """Negative log-probability of an answer, in nats, and its tokens."""
     ahead, own = judge.tokenizer.encode_chat(list(prompt)), judge.tokenizer.encode(text)
     if not own:

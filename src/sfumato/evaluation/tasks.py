@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Unpack
 
 from sfumato.data.tasks import Item, Task, find_task, items
 from sfumato.engine.model import TextModel
+from sfumato.engine.options import GenerateOptions
+from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Result
 from sfumato.errors import RequestError
 
@@ -39,6 +42,8 @@ class TaskScore:
     """Most steps a canvas was allowed."""
     score: float
     """Share of right responses."""
+    unsettled: int
+    """Answers that ended at the cap on steps before their stop rule was met."""
     mean_steps: float
     """Denoising steps taken, over all canvases of an answer."""
     mean_forward_passes: float
@@ -56,21 +61,15 @@ class TaskScore:
     twin: TwinScore | None
     """The autoregressive twin, if there is one."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object that `sfumato eval --json` prints."""
-        return asdict(self)
-
 
 def evaluate_task(
     model: TextModel,
     name: str,
     *,
     n: int = 100,
-    seed: int = 0,
-    steps: int | None = None,
     twin: TextModel | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-    **settings: Any,
+    **options: Unpack[GenerateOptions],
 ) -> TaskScore:
     """Ask a model n items of a task's test split and check its responses.
 
@@ -78,25 +77,19 @@ def evaluate_task(
         model: the model.
         name: of the task.
         n: items, 1 or more.
-        seed: of items and of sampling.
-        steps: most steps a canvas may take; None takes the model's default.
         twin: an autoregressive model to ask the same items.
         on_progress: called with (items done, items of all).
-        **settings: further settings of `TextModel.request`.
+        **options: see `GenerateOptions`.
 
     Raises:
         ConfigError: if the task is not known.
         RequestError: if n or a setting is not allowed.
     """
+    seed = options.get("seed", 0)
     task, asked = asked_items(name, seed, n)
     has_answer = asked[0].answer is not None
-    if steps is not None:
-        settings["steps"] = steps
-    results: list[Result] = []
-    for start in range(0, n, ROWS):
-        results += ask(model, asked, start, seed, trace=has_answer, **settings)
-        if on_progress:
-            on_progress(len(results), n)
+    options["trace"] = has_answer
+    results = ask(model, [item.prompt for item in asked], on_progress, **options)
     right = [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
     revised = wrong_to_right = right_to_wrong = None
     if has_answer:
@@ -113,8 +106,9 @@ def evaluate_task(
         task=name,
         n=n,
         seed=seed,
-        steps=steps or model.sampler_defaults.steps,
+        steps=options.get("steps") or model.sampler_defaults.steps,
         score=sum(right) / n,
+        unsettled=sum(result.usage.unsettled > 0 for result in results),
         mean_steps=sum(result.usage.denoising_steps for result in results) / n,
         mean_forward_passes=sum(result.usage.forward_passes for result in results) / n,
         mean_positions=sum(result.usage.positions_computed for result in results) / n,
@@ -127,10 +121,6 @@ def evaluate_task(
 
 def first_accepted_answer(task: Task, result: Result) -> str | None:
     """The answer line as it read when every position of it had first been accepted.
-
-    Args:
-        task: knows where an answer stands.
-        result: with its trace.
 
     Returns:
         The answer then; None if that never happened before the end or the line held no answer.
@@ -185,22 +175,35 @@ def asked_items(name: str, seed: int, n: int) -> tuple[Task, list[Item]]:
     return task, [asked[i % len(asked)] for i in range(n)]
 
 
-def ask(model: TextModel, asked: Sequence[Item], start: int, seed: int, **settings: Any) -> list[Result]:
-    """The answers to ROWS items from `start` on, each with a seed of its own."""
-    part = range(start, min(start + ROWS, len(asked)))
-    return model.generate_batch([asked[i].prompt for i in part], seeds=[seed + i for i in part], **settings)
+def ask(
+    model: TextModel,
+    prompts: Sequence[Prompt],
+    on_progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[GenerateOptions],
+) -> list[Result]:
+    """The answers to prompts, ROWS at a time, prompt i with seed + i; a model may also be asked for what it has not
+    learned."""
+    options.setdefault("check_prompt", False)
+    results: list[Result] = []
+    seed = options.pop("seed", 0)
+    for start in range(0, len(prompts), ROWS):
+        part = prompts[start : start + ROWS]
+        seeds = [seed + start + i for i in range(len(part))]
+        tell = on_progress and functools.partial(_tell, on_progress, start, len(prompts))
+        results += model.generate_batch(part, seeds=seeds, on_progress=tell, **options)
+    return results
+
+
+def _tell(on_progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+    on_progress(before + done, total)
 
 
 def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -> TwinScore:
     """Ask the twin greedily, in the task's form and, where there is one, in the form that derives first."""
 
     def score(form: Sequence[Item]) -> float:
-        right = 0
-        for start in range(0, len(form), ROWS):
-            results = ask(twin, form, start, seed, temperature=0.0)
-            part = form[start : start + ROWS]
-            right += sum(task.check(item, result.text) for item, result in zip(part, results, strict=True))
-        return right / len(form)
+        results = ask(twin, [item.prompt for item in form], seed=seed, temperature=0.0)
+        return sum(task.check(item, result.text) for item, result in zip(form, results, strict=True)) / len(form)
 
     last = [moved for item in asked if (moved := task.answer_last(item)) is not None]
     return TwinScore(answer_first=score(asked), answer_last=score(last) if last else None)

@@ -9,14 +9,18 @@ one forward. It knows nothing of noise levels, samplers or tokens' meanings.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, RequestError
+from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention
 from sfumato.models.layers import (
     MLP,
@@ -26,10 +30,10 @@ from sfumato.models.layers import (
     SelfConditioning,
     rotary_frequencies,
 )
+from sfumato.models.lexeme import LexemeConfig, LexemeEmbedding
 from sfumato.models.model import Model
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
-from sfumato.models.operations import TORCH, Operations, Rounded, Unscaled
-from sfumato.models.quantized import project, project_one
+from sfumato.models.quantization.products import project
 
 _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 
@@ -84,6 +88,8 @@ class DecoderConfig:
     bucket more. Empty: no such head."""
     moe: MoEConfig | None = None
     """A mixture of experts in place of the MLP."""
+    lexemes: LexemeConfig | None = None
+    """Embeddings computed from spellings, in place of a table; vocab_size is then the least size of a lexicon."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -132,18 +138,22 @@ class SelfAttention(nn.Module):
             self.q_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
             self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
         self.qk_norm = config.qk_norm
-        self.operations: Operations = TORCH
+        self.backend: Backend = TORCH
 
-    @property
-    def readers(self) -> tuple[nn.Module, ...]:
-        """The linears that read its input."""
-        return self.q_proj, self.k_proj, self.v_proj
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        projected = project(x_RQD, self.q_proj, self.k_proj, self.v_proj)
+        out_RQD: Tensor = self.o_proj(self.attend(projected, rotary, attention))
+        return out_RQD
 
-    def forward(self, x: Tensor | Rounded, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor | Unscaled:
-        norms = (self.q_norm, self.k_norm) if self.qk_norm else None
-        heads = self.operations.heads(project(x, *self.readers), self.head_dim, rotary, norms)
-        out_RQHE = attention.attend(self.layer, *heads)
-        return project_one(out_RQHE.flatten(2), self.o_proj)
+    def attend(self, projected: Sequence[Tensor], rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        """What is between the projections."""
+        queries, keys, values = (torch.unflatten(part, -1, (-1, self.head_dim)) for part in projected)
+        if self.qk_norm:
+            queries = self.backend.norm_rotate(queries, self.q_norm.weight, self.q_norm.eps, *rotary)
+            keys = self.backend.norm_rotate(keys, self.k_norm.weight, self.k_norm.eps, *rotary)
+        else:
+            queries, keys = self.backend.rotate(queries, *rotary), self.backend.rotate(keys, *rotary)
+        return attention.attend(self.layer, queries, keys, values).flatten(2)
 
 
 class DecoderLayer(nn.Module):
@@ -160,25 +170,19 @@ class DecoderLayer(nn.Module):
         else:
             self.mlp = MLP(config.hidden_size, config.intermediate_size, bias=config.mlp_bias)
 
-    def forward(
-        self, x_RQD: Tensor, out: Unscaled | None, rotary: tuple[Tensor, Tensor], attention: Attention
-    ) -> tuple[Tensor, Unscaled | None]:
-        """Go through the layer.
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        x_RQD = x_RQD + self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
+        out_RQD: Tensor = x_RQD + self.mlp(self.post_attention_layernorm(x_RQD))
+        return out_RQD
 
-        Args:
-            x_RQD: the residual stream.
-            out: what the layer before adds to it, if that is still to be done.
-            rotary, attention: see `Decoder`.
 
-        Returns:
-            The same of this layer.
-        """
-        x_RQD, inner = self.input_layernorm.ahead_of(self.self_attn.readers, x_RQD, out)
-        attended = self.self_attn(inner, rotary, attention)
-        readers = self.mlp.readers if isinstance(self.mlp, MLP) else ()
-        x_RQD, inner = self.post_attention_layernorm.ahead_of(readers, x_RQD, attended)
-        fed = self.mlp(inner)
-        return (x_RQD, fed) if isinstance(fed, Unscaled) else (x_RQD + fed, None)
+class LayerStack(nn.ModuleList):
+    """Layers, one after the other."""
+
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        for layer in self:
+            x_RQD = layer(x_RQD, rotary, attention)
+        return x_RQD
 
 
 class Backbone(nn.Module):
@@ -186,8 +190,12 @@ class Backbone(nn.Module):
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
-        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.layers = nn.ModuleList(DecoderLayer(config, layer) for layer in range(config.num_hidden_layers))
+        self.embed_tokens: nn.Module
+        if config.lexemes is None:
+            self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        else:
+            self.embed_tokens = LexemeEmbedding(config.lexemes, config.hidden_size)
+        self.layers = LayerStack(DecoderLayer(config, layer) for layer in range(config.num_hidden_layers))
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.rotary = RotaryEmbedding(
             rotary_frequencies(
@@ -211,14 +219,13 @@ class Backbone(nn.Module):
 
     def forward(
         self,
-        tokens_RQ: Tensor,
+        x_RQD: Tensor,
         positions_RQ: Tensor,
         attention: Attention,
         canvas_RQ: Tensor | None,
         soft_RQD: Tensor | None,
         given_RQ: Tensor | None,
     ) -> Tensor:
-        x_RQD = self.embed_tokens(tokens_RQ)
         if canvas_RQ is not None and self.canvas_embed is not None:
             x_RQD = x_RQD + canvas_RQ[:, :, None] * self.canvas_embed.weight
         if given_RQ is not None and self.given_embed is not None:
@@ -227,12 +234,7 @@ class Backbone(nn.Module):
             x_RQD = x_RQD + self.self_conditioning(soft_RQD)
         cos, sin = self.rotary(positions_RQ)
         rotary = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
-        out: Unscaled | None = None
-        for layer in self.layers:
-            x_RQD, out = layer(x_RQD, out, rotary, attention)
-        if out is not None:
-            x_RQD = x_RQD + self.norm.operations.floats(out, x_RQD)
-        hidden: Tensor = self.norm(x_RQD)
+        hidden: Tensor = self.norm(self.layers(x_RQD, rotary, attention))
         return hidden
 
 
@@ -244,8 +246,10 @@ class Decoder(Model):
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__(config)
         self.model = Backbone(config)
+        # What is read and written with a lexicon, once the model is bound to one.
+        self._bound: tuple[Tensor, Tensor] | None = None
         self.lm_head: nn.Linear | None = None
-        if not config.tie_word_embeddings:
+        if not config.tie_word_embeddings and config.lexemes is None:
             self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.length_head: nn.Linear | None = None
         if config.length_buckets:
@@ -253,7 +257,18 @@ class Decoder(Model):
 
     @property
     def embedding_VD(self) -> Tensor:
-        return self.model.embed_tokens.weight
+        if self._bound is not None:
+            return self._bound[0]
+        embedding = self.model.embed_tokens
+        if isinstance(embedding, LexemeEmbedding):
+            raise RequestError(
+                "this model reads lexemes, and has embeddings for those of a lexicon alone; bind it to one"
+            )
+        return cast(Tensor, embedding.weight)
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.norm.weight.device
 
     @property
     def self_conditions(self) -> bool:
@@ -283,8 +298,8 @@ class Decoder(Model):
                 nn.init.zeros_(parameter)
             if parameter.dim() < 2 or any(part in name for part in _FROM_ZERO):
                 continue
-            std = 0.02 if "embed_tokens" in name else parameter.shape[-1] ** -0.5
-            if "o_proj" in name or "down_proj" in name:
+            std = 0.02 if name == "model.embed_tokens.weight" else parameter.shape[-1] ** -0.5
+            if "o_proj" in name or "down_proj" in name or "embed_tokens.out_proj" in name:
                 std *= depth_scale
             with torch.no_grad():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) * std)
@@ -299,11 +314,24 @@ class Decoder(Model):
         soft_RQD: Tensor | None = None,
         given_RQ: Tensor | None = None,
     ) -> Tensor:
-        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ)
+        x_RQD = functional.embedding(tokens_RQ, self.embedding_VD)
+        hidden: Tensor = self.model(x_RQD, positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ)
         return hidden
+
+    def bind(self, features_VF: Tensor) -> Decoder:
+        """The model over one lexicon, for models with `lexemes`: with embeddings that gradients go through.
+
+        Args:
+            features_VF: int64, `Lexicon.features` of its lexemes.
+        """
+        bound = copy.copy(self)
+        bound._bound = self.model.embed_tokens(features_VF)
+        return bound
 
     @property
     def head_VD(self) -> Tensor:
+        if self._bound is not None:
+            return self._bound[1]
         return self.embedding_VD if self.lm_head is None else self.lm_head.weight
 
     def length_logits(self, hidden_ND: Tensor) -> Tensor:

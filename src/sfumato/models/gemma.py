@@ -21,12 +21,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
+from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.operations import TORCH, Operations, Rounded, Unscaled
-from sfumato.models.quantized import project, project_one
+from sfumato.models.quantization.products import project
 
 ACTIVATION = "gelu_pytorch_tanh"
 ENCODER, DECODER = 0, 1
@@ -156,26 +156,21 @@ class SelfAttention(nn.Module):
         self.o_proj = nn.Linear(queries, size, bias=False)
         self.q_norm = RMSNorm(head_dim, config.rms_norm_eps)
         self.k_norm = RMSNorm(head_dim, config.rms_norm_eps)
-        self.operations: Operations = TORCH
+        self.backend: Backend = TORCH
 
-    @property
-    def readers(self) -> tuple[nn.Module, ...]:
-        """The linears that read its input."""
-        return (self.q_proj, self.k_proj) if self.v_proj is None else (self.q_proj, self.k_proj, self.v_proj)
-
-    def forward(self, x: Tensor | Rounded, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor | Unscaled:
-        parts = self.operations.parts(project(x, *self.readers), rotary[0][:, :, 0])
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        linears = (self.q_proj, self.k_proj) if self.v_proj is None else (self.q_proj, self.k_proj, self.v_proj)
         queries_RQHE, keys_RQGE, *others = (
-            part_RQ.view(*part_RQ.shape[:2], -1, self.shape.head_dim) for part_RQ in parts
+            torch.unflatten(part, -1, (-1, self.shape.head_dim)) for part in project(x_RQD, *linears)
         )
-        values_RQGE = others[0] if others else keys_RQGE
-        queries_RQHE = self.operations.rotate(self.q_norm(queries_RQHE), *rotary)
-        keys_RQGE = self.operations.rotate(self.k_norm(keys_RQGE), *rotary)
-        values_RQGE = normalize(values_RQGE, self.eps)
+        values_RQGE = normalize(others[0] if others else keys_RQGE, self.eps)
+        queries_RQHE = self.backend.norm_rotate(queries_RQHE, self.q_norm.weight, self.eps, *rotary)
+        keys_RQGE = self.backend.norm_rotate(keys_RQGE, self.k_norm.weight, self.eps, *rotary)
         out_RQHE = attention.attend(
             self.layer, queries_RQHE, keys_RQGE, values_RQGE, window=self.shape.window, scale=1.0
         )
-        return project_one(out_RQHE.flatten(2), self.o_proj)
+        out_RQD: Tensor = self.o_proj(out_RQHE.flatten(2))
+        return out_RQD
 
 
 class Router(nn.Module):
@@ -225,7 +220,6 @@ class GemmaLayer(nn.Module):
         self.experts = Experts(config.num_experts, size, config.moe_intermediate_size, activation=ACTIVATION)
         self.post_feedforward_layernorm_2 = RMSNorm(size, eps)
         self.post_feedforward_layernorm = RMSNorm(size, eps)
-        self.operations: Operations = TORCH
         # By role: what leaves the layer is multiplied by the first in the encoder and by the second in the decoder.
         self.register_buffer("layer_scalar", torch.ones(2))
 
@@ -236,11 +230,9 @@ class GemmaLayer(nn.Module):
         rotary: tuple[Tensor, Tensor],
         attention: Attention,
     ) -> Tensor:
-        _, inner = self.input_layernorm.ahead_of(self.self_attn.readers, x_RQD)
-        attended_RQD = self.operations.floats(self.self_attn(inner, rotary, attention), x_RQD)
+        attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
         x_RQD = x_RQD + self.post_attention_layernorm(attended_RQD)
-        _, inner = self.pre_feedforward_layernorm.ahead_of(self.mlp.readers, x_RQD)
-        dense_RQD = self.operations.floats(self.mlp(inner), x_RQD)
+        dense_RQD = self.mlp(self.pre_feedforward_layernorm(x_RQD))
         x_ND = x_RQD.flatten(0, 1)
         sparse_ND = self.experts(self.pre_feedforward_layernorm_2(x_ND), *self.router(x_ND))
         sparse_RQD = self.post_feedforward_layernorm_2(sparse_ND).view_as(x_RQD)
@@ -256,9 +248,8 @@ class SelfConditioning(MLP):
         super().__init__(config.hidden_size, config.intermediate_size, activation=ACTIVATION)
         self.pre_norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
 
-    def forward(self, x: Tensor | Rounded) -> Tensor:
-        assert isinstance(x, Tensor), "a soft embedding is never rounded"
-        return self.operations.floats(super().forward(self.pre_norm(x)), x)
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(self.pre_norm(x))
 
 
 class Backbone(nn.Module):

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.errors import ConfigError, unknown
-from sfumato.models.operations import TORCH, Operations, Rounded, Unscaled
-from sfumato.models.quantized import project, project_one, rounding
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.models.quantization.products import project
 
 
 class RMSNorm(nn.Module):
@@ -23,25 +23,10 @@ class RMSNorm(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
         self.eps = eps
-        self.operations: Operations = TORCH
+        self.backend: Backend = TORCH
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.operations.rms_norm(x, self.weight, self.eps)
-
-    def ahead_of(
-        self, linears: tuple[nn.Module, ...], x: Tensor, out: Tensor | Unscaled | None = None
-    ) -> tuple[Tensor, Tensor | Rounded]:
-        """The norm of a residual stream with what was made of it, as those who read it want it.
-
-        Args:
-            linears: who reads it.
-            x: the stream.
-            out: what is added to it.
-
-        Returns:
-            The stream with that, and its norm.
-        """
-        return self.operations.add_norm(x, out, self.weight, self.eps, rounding(*linears))
+        return self.backend.rms_norm(x, self.weight, self.eps)
 
 
 class MLP(nn.Module):
@@ -53,16 +38,12 @@ class MLP(nn.Module):
         self.up_proj = nn.Linear(size, intermediate_size, bias=bias)
         self.down_proj = nn.Linear(intermediate_size, size, bias=bias)
         self.activation = activation
-        self.operations: Operations = TORCH
+        self.backend: Backend = TORCH
 
-    @property
-    def readers(self) -> tuple[nn.Module, ...]:
-        """The linears that read its input."""
-        return self.gate_proj, self.up_proj
-
-    def forward(self, x: Tensor | Rounded) -> Tensor | Unscaled:
-        inner = self.operations.gated(project(x, *self.readers), self.activation, rounding(self.down_proj))
-        return project_one(inner, self.down_proj)
+    def forward(self, x: Tensor) -> Tensor:
+        gate, up = project(x, self.gate_proj, self.up_proj)
+        out: Tensor = self.down_proj(self.backend.gate(gate, up, self.activation))
+        return out
 
 
 class SelfConditioning(nn.Module):
@@ -81,7 +62,8 @@ class SelfConditioning(nn.Module):
         nn.init.zeros_(self.mlp.down_proj.weight)
 
     def forward(self, soft_RQD: Tensor) -> Tensor:
-        return self.mlp.operations.floats(self.mlp(self.norm(soft_RQD)), soft_RQD)
+        corrected_RQD: Tensor = self.mlp(self.norm(soft_RQD))
+        return corrected_RQD
 
 
 @dataclass(frozen=True, kw_only=True)

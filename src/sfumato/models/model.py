@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention, KVPool
-from sfumato.models.integers import IntegerTable
-from sfumato.models.operations import TORCH, Operations
+from sfumato.models.quantization.tables import IntegerTable
 
 
 class ModelConfig(Protocol):
@@ -48,7 +48,7 @@ class Model(nn.Module, abc.ABC):
         """The embedding matrix in integers, where soft embeddings are made with it."""
         self.head_table: IntegerTable | None = None
         """The head in integers, where logits are made with it."""
-        self.operations: Operations = TORCH
+        self.backend: Backend = TORCH
         """What its parts ask for all but matrix products."""
 
     @property
@@ -140,7 +140,7 @@ class Model(nn.Module, abc.ABC):
             logits_NV = self.head_table.logits(hidden_RQD.flatten(0, -2), self.head_VD, self.logit_cap)
             return logits_NV.view(*hidden_RQD.shape[:-1], logits_NV.shape[1])
         logits_RQV = functional.linear(hidden_RQD, self.head_VD)
-        return logits_RQV.float() if self.logit_cap is None else self.operations.cap(logits_RQV, self.logit_cap)
+        return logits_RQV.float() if self.logit_cap is None else self.backend.cap(logits_RQV, self.logit_cap)
 
     def length_logits(self, hidden_ND: Tensor) -> Tensor:
         """Logits [N, B + 1] of how long an answer will be, one for each of `length_buckets` and one for longer.
@@ -154,7 +154,7 @@ class Model(nn.Module, abc.ABC):
         """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are.
 
         Args:
-            probs_RQV: probabilities, or what the model's own operations gave as weights.
+            probs_RQV: probabilities, or what `Backend.read` gave as weights.
         """
         embedding_VD = self.embedding_VD
         if self.embedding_table is None:

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
+from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.layers import MLP
-from sfumato.models.operations import TORCH, Operations, Rounded
-from sfumato.models.quantized import grouped_product, rounding
+from sfumato.models.quantization.products import grouped_product
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class Experts(nn.Module):
         nn.init.normal_(self.gate_up_proj, std=size**-0.5)
         nn.init.normal_(self.down_proj, std=intermediate_size**-0.5)
         self.activation = activation
-        self.operations: Operations = TORCH
+        self.backend: Backend = TORCH
 
     def forward(self, x_ND: Tensor, experts_NK: Tensor, weights_NK: Tensor) -> Tensor:
         """The weighted sum of each position's experts.
@@ -126,16 +126,10 @@ class Experts(nn.Module):
         expert_M, order = experts_NK.flatten().sort(stable=True)
         every_X = torch.arange(len(self.gate_up_proj), device=order.device)
         end_X = torch.searchsorted(expert_M, every_X, right=True, out_int32=True)
-        factor_D, here_M = rounding(self.gate_up_proj), order // experts_NK.shape[1]
-        x: Tensor | Rounded
-        if factor_D is None:
-            x = x_ND.index_select(0, here_M)
-        else:
-            # Each position once, whoever reads it.
-            x = Rounded(*(part.index_select(0, here_M) for part in self.operations.round_rows(x_ND, factor_D)))
-        halves = grouped_product(x, self.gate_up_proj, end_X, self.operations).chunk(2, dim=-1)
-        inner = self.operations.gated(halves, self.activation, rounding(self.down_proj))
-        outputs_MD = grouped_product(inner, self.down_proj, end_X, self.operations)
+        row_M = order // experts_NK.shape[1]
+        gate, up = grouped_product(x_ND, self.gate_up_proj, end_X, row_M, self.backend).chunk(2, dim=-1)
+        inner_MI = self.backend.gate(gate, up, self.activation)
+        outputs_MD = grouped_product(inner_MI, self.down_proj, end_X, backend=self.backend)
         # In the order of a position's own experts, so that its sum does not depend on who else is in the batch.
         place_M = torch.empty_like(order).index_copy_(0, order, torch.arange(len(order), device=order.device))
         weights_NK = weights_NK.to(outputs_MD.dtype)
@@ -150,7 +144,6 @@ class MixtureOfExperts(nn.Module):
         super().__init__()
         self.gate = Router(size, config)
         self.experts = Experts(config.num_experts, size, config.moe_intermediate_size)
-        self.operations: Operations = TORCH
         self.shared_experts: MLP | None = None
         if config.num_shared_experts:
             self.shared_experts = MLP(size, config.moe_intermediate_size * config.num_shared_experts)
@@ -158,4 +151,4 @@ class MixtureOfExperts(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x_ND = x.flatten(0, -2)
         out: Tensor = self.experts(x_ND, *self.gate(x_ND)).view_as(x)
-        return out if self.shared_experts is None else out + self.operations.floats(self.shared_experts(x), x)
+        return out if self.shared_experts is None else out + self.shared_experts(x)

@@ -2,30 +2,36 @@
 injected."""
 
 from sfumato.sampling.automaton import Automaton
-from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.canvas import CanvasBatch, RowSettings
+from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.policy import StopHead
+from sfumato.sampling.loop import Denoised, denoise
 from sfumato.sampling.reading import Statistics
-from sfumato.sampling.record import CanvasRecord, StepRecord
-from sfumato.sampling.sampler import Active, Denoised, Denoiser, StepResult, denoise, denoising, step
-from sfumato.sampling.settings import SAMPLERS, RowSettings, SamplerConfig
+from sfumato.sampling.record import CanvasRecord, FinishedCanvas, StepRecord, StepResult
+from sfumato.sampling.samplers import Decision, Sampler, Turn, register, samplers
+from sfumato.sampling.step import Active, Denoiser, step
+from sfumato.sampling.stopping import StopHead
 
 __all__ = [
-    "SAMPLERS",
     "Active",
     "Automaton",
     "CanvasBatch",
     "CanvasRecord",
     "Constraint",
+    "Decision",
     "Denoised",
     "Denoiser",
+    "FinishedCanvas",
     "RowSettings",
+    "Sampler",
     "SamplerConfig",
     "Statistics",
     "StepRecord",
     "StepResult",
     "StopHead",
+    "Turn",
     "denoise",
-    "denoising",
+    "register",
+    "samplers",
     "step",
 ]

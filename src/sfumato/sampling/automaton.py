@@ -5,7 +5,7 @@ tokens comes down to some hundreds. Between two states there is one arc for all 
 and arcs whose classes are the same share them.
 """
 
-# S states, C classes of tokens, A arcs, K sets of classes, V vocab, B bytes
+# S states, C classes of tokens, A arcs, K sets of classes, M moves of classes or members of sets, V vocab, B bytes
 
 from __future__ import annotations
 
@@ -16,22 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.language import DEAD, Language
+from sfumato.constraints.dfa import DEAD, Budget, Language
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-# States times token kinds that are worked on at a time.
-_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Automaton:
     """A deterministic automaton over the tokens of one tokenizer."""
 
-    next_SC: Numbers
-    """int64 [S, C]; where each class of tokens leads, S where nothing does."""
     class_V: Numbers
     """int64; the class of each token. Class 0 leads nowhere, `end_class` is that of end tokens."""
     end_class: int
@@ -67,11 +62,15 @@ class Automaton:
         the class of each of them."""
         order_V = self.class_V.argsort(kind="stable")
         ordered_V = self.class_V[order_V]
-        return order_V, np.searchsorted(ordered_V, np.arange(self.next_SC.shape[1] + 1)), ordered_V
+        return order_V, np.searchsorted(ordered_V, np.arange(self.num_classes + 1)), ordered_V
 
     @property
     def num_states(self) -> int:
         return len(self.final_S)
+
+    @property
+    def num_classes(self) -> int:
+        return int(self.member_KC.shape[1])
 
     @property
     def end_state(self) -> int:
@@ -80,15 +79,20 @@ class Automaton:
 
     def is_over(self, state: int) -> bool:
         """Whether a text can only end here."""
-        return bool((self.next_SC[state, : self.end_class] == self.num_states).all())
+        return bool((self.to_A[self._arcs_of(state)] == self.end_state).all())
 
     def walk(self, state: int, tokens: Sequence[int]) -> int:
         """The state after some tokens; the number of states if they lead nowhere."""
         for token in tokens:
             if state == self.num_states:
                 return state
-            state = int(self.next_SC[state, self.class_V[token]])
+            arcs = self._arcs_of(state)
+            targets = self.to_A[arcs][self.member_KC[self.set_A[arcs], self.class_V[token]]]
+            state = int(targets[0]) if len(targets) else self.num_states
         return state
+
+    def _arcs_of(self, state: int) -> slice:
+        return slice(*np.searchsorted(self.from_A, (state, state + 1)))
 
     def forced(self, state: int) -> tuple[bytes, bool]:
         """The bytes that every text has behind a state, and whether every text ends behind them."""
@@ -103,131 +107,136 @@ class Automaton:
         return bytes(found), not (language.next_SB[here] != DEAD).any()
 
 
-def over_tokens(language: Language, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int]) -> Automaton | None:
+def over_tokens(
+    language: Language, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int], budget: Budget | None = None
+) -> Automaton | None:
     """The texts of a language as tokens, in any of the ways that they can be cut.
 
     Args:
         language: over bytes.
         token_bytes: by token; None for one that stands for no text, such as a special one.
         eos_ids: tokens that end a text.
+        budget: of the states and the time that it may take.
 
     Returns:
         None if no token sequence gives any of its texts.
+
+    Raises:
+        RequestError: if it takes too much.
     """
-    # Bytes that no state tells apart are one.
-    columns, kind_B = np.unique(language.next_SB, axis=1, return_inverse=True)
-    table = bytes(kind_B.astype(np.uint8).ravel().tolist())
-    numbers: dict[bytes, int] = {}
-    kind_V = np.array(
-        [
-            -1 if not own or token in eos_ids else numbers.setdefault(own.translate(table), len(numbers))
-            for token, own in enumerate(token_bytes)
-        ]
-    )
-    states_SC, class_of_kind = _classes(columns, list(numbers))
-    num_states = len(language.final_S)
-    # Class 0 leads nowhere; the end class comes last, and so does the state behind an end.
-    end_class = states_SC.shape[1]
-    next_SC = np.zeros((num_states + 1, end_class + 1), dtype=np.int64)
-    next_SC[:num_states, :end_class] = states_SC
-    final_S = np.append(language.final_S, True)
-    next_SC[final_S, end_class] = num_states
-    class_V = np.where(kind_V < 0, 0, class_of_kind[kind_V])
+    budget = budget or Budget()
+    class_V, moves = _classes(language, token_bytes, eos_ids, budget)
+    # The end class comes last, and so does the state behind an end.
+    end_class, end_state = len(moves), len(language.final_S)
     class_V[[token for token in eos_ids if token < len(class_V)]] = end_class
-    distance_S = _distances(next_SC[:, :end_class], final_S)
-    alive_S = _reached(next_SC, language.start) & (distance_S >= 0)
-    alive_S[DEAD] = False
+    final_S = np.append(language.final_S, True)
+    ends = final_S.nonzero()[0]
+    moves.append((ends, np.full_like(ends, end_state)))
+    from_A, to_A, first_A, class_M = _arcs(moves, end_state + 1, budget)
+    distance_S = _distances(to_A, from_A, final_S)
+    from_start_S = _distances(from_A, to_A, np.arange(end_state + 1) == language.start)
+    alive_S = (from_start_S >= 0) & (distance_S >= 0)
     if not alive_S[language.start]:
         return None
-    kept = alive_S.nonzero()[0]
-    number_S = np.full(num_states + 1, len(kept))
-    number_S[kept] = np.arange(len(kept))
-    next_SC = number_S[next_SC[kept]]
-    from_A, to_A, set_A, member_KC = _arcs(next_SC)
+    [kept] = alive_S.nonzero()
+    number_S = np.cumsum(alive_S) - 1
+    [kept_A] = (alive_S[from_A] & alive_S[to_A]).nonzero()
+    set_A, member_KC = _sets(first_A, class_M, kept_A, end_class + 1)
     return Automaton(
-        next_SC=next_SC,
         class_V=class_V,
         end_class=end_class,
         final_S=final_S[kept],
         distance_S=distance_S[kept],
         start=int(number_S[language.start]),
-        from_A=from_A,
-        to_A=to_A,
+        from_A=number_S[from_A[kept_A]],
+        to_A=number_S[to_A[kept_A]],
         set_A=set_A,
         member_KC=member_KC,
         language=language,
-        byte_state_S=np.minimum(kept, num_states - 1),
+        byte_state_S=np.minimum(kept, end_state - 1),
     )
 
 
-def _classes(columns_SB: np.ndarray[Any, Any], kinds: Sequence[bytes]) -> tuple[Numbers, Numbers]:
-    """Where each class of tokens leads [S, C], and the class of each kind; class 0 leads nowhere."""
-    num_states = len(columns_SB)
-    weights_S = np.random.default_rng(0).integers(1, 2**62, num_states, dtype=np.int64)
-    classes, found = {0: 0}, [np.zeros(num_states, dtype=columns_SB.dtype)]
-    class_of_kind = np.zeros(len(kinds) + 1, dtype=np.int64)
-    by_length: dict[int, list[int]] = {}
-    for i, kind in enumerate(kinds):
-        by_length.setdefault(len(kind), []).append(i)
-    chunk = max(1, _AT_ONCE // num_states)
-    for length, members in by_length.items():
-        for first in range(0, len(members), chunk):
-            part = members[first : first + chunk]
-            bytes_KB = np.frombuffer(b"".join(kinds[i] for i in part), dtype=np.uint8).reshape(-1, length)
-            states_SK = np.repeat(np.arange(num_states, dtype=columns_SB.dtype)[:, None], len(part), axis=1)
-            for place in range(length):
-                states_SK = columns_SB[states_SK, bytes_KB[:, place]]
-            # Sums of random weights tell columns apart; that they wrap around does no harm.
-            code_K = (states_SK * weights_S[:, None]).sum(0)
-            for k, code in enumerate(code_K.tolist()):
-                if code not in classes:
-                    classes[code] = len(found)
-                    found.append(states_SK[:, k].copy())
-                class_of_kind[part[k]] = classes[code]
-    return np.stack(found, axis=1).astype(np.int64), class_of_kind
+Moves = tuple[Numbers, Numbers]
+"""Of one class of tokens: states, ascending, and where it leads from each of them."""
 
 
-def _reached(next_SC: Numbers, start: int) -> Truths:
-    """bool_S: what can be reached."""
-    reached_S = np.zeros(len(next_SC), dtype=bool)
-    reached_S[start] = True
-    front = np.array([start])
+def _classes(
+    language: Language, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int], budget: Budget
+) -> tuple[Numbers, list[Moves]]:
+    """The class of each token, and the moves of each class; class 0 leads nowhere."""
+    next_SB = language.next_SB
+    kinds, kind_B = language.byte_kinds
+    # Where a string of bytes leads is known of what it leads by: its moves so far, and the last byte.
+    columns = [np.ascontiguousarray(next_SB[:, byte]) for byte in kinds]
+    weights_S = np.random.default_rng(0).integers(1, 2**62, len(next_SB), dtype=np.int64)
+    states = np.arange(1, len(next_SB), dtype=np.int32)
+    found: list[tuple[Any, Any]] = [(states[:0], states[:0]), (states, states)]
+    number_of_code, number_behind = {0: 0}, dict[tuple[int, int], int]()
+    table = bytes(kind_B.astype(np.uint8).tolist())
+    class_V = np.zeros(len(token_bytes), dtype=np.int64)
+    classes, moves = {0: 0}, [found[0]]
+    ending = frozenset(eos_ids)
+    for token, text in enumerate(token_bytes):
+        if not text or token in ending:
+            continue
+        number = 1
+        for kind in text.translate(table):
+            key = number, kind
+            if key not in number_behind:
+                budget.check(len(next_SB))
+                from_M, to_M = found[number]
+                to_M = columns[kind][to_M]
+                [goes_on] = to_M.nonzero()
+                from_M, to_M = from_M[goes_on], to_M[goes_on]
+                # Sums of random weights tell moves apart; that they wrap around does no harm.
+                code = int((weights_S[from_M] * to_M).sum())
+                number_behind[key] = number_of_code.setdefault(code, len(found))
+                if number_behind[key] == len(found):
+                    found.append((from_M, to_M))
+            number = number_behind[key]
+            if not number:
+                break
+        class_V[token] = classes.setdefault(number, len(moves))
+        if class_V[token] == len(moves):
+            moves.append(found[number])
+    return class_V, moves
+
+
+def _arcs(moves: Sequence[Moves], num_states: int, budget: Budget) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """from_A and to_A of all moves, ascending; where the classes of each arc begin [A + 1], and these classes."""
+    from_M, to_M = (np.concatenate(column).astype(np.int64) for column in zip(*moves, strict=True))
+    class_M = np.repeat(np.arange(len(moves)), [len(each) for each, _ in moves])
+    key_M = from_M * num_states + to_M
+    order_M = key_M.argsort(kind="stable")
+    key_M = key_M[order_M]
+    first_A = np.append(np.flatnonzero(np.diff(key_M, prepend=-1)), len(key_M))
+    return *np.divmod(key_M[first_A[:-1]], num_states), first_A, class_M[order_M]
+
+
+def _sets(first_A: Numbers, class_M: Numbers, kept_A: Numbers, num_classes: int) -> tuple[Numbers, Truths]:
+    """set_A and member_KC of those arcs that are kept."""
+    weights_C = np.random.default_rng(0).integers(1, 2**62, num_classes, dtype=np.int64)
+    code_A = np.add.reduceat(weights_C[class_M], first_A[:-1])[kept_A]
+    _, arc_K, set_A = np.unique(code_A, return_index=True, return_inverse=True)
+    member_KC = np.zeros((len(arc_K), num_classes), dtype=bool)
+    for members_C, arc in zip(member_KC, kept_A[arc_K], strict=True):
+        members_C[class_M[first_A[arc] : first_A[arc + 1]]] = True
+    return set_A, member_KC
+
+
+def _distances(from_A: Numbers, to_A: Numbers, is_source_S: Truths) -> Numbers:
+    """int64_S: the fewest arcs from any source, -1 if there is no way."""
+    order_A = from_A.argsort(kind="stable")
+    to_A, first_S = to_A[order_A], np.searchsorted(from_A[order_A], np.arange(len(is_source_S) + 1))
+    distance_S = np.where(is_source_S, 0, -1)
+    [front] = is_source_S.nonzero()
     while len(front):
-        found = np.unique(next_SC[front])
-        front = found[~reached_S[found]]
-        reached_S[front] = True
-    return reached_S
-
-
-def _distances(next_SC: Numbers, final_S: Truths) -> Numbers:
-    """int64_S: the fewest steps to a final state, -1 if there is no way."""
-    num_states = len(final_S)
-    from_A, to_A = np.divmod(np.unique(np.arange(num_states)[:, None] * num_states + next_SC), num_states)
-    distance_S, new_S = np.where(final_S, 0, -1), final_S
-    for steps in range(1, num_states + 1):
-        near_S = np.zeros(num_states, dtype=bool)
-        near_S[from_A[new_S[to_A]]] = True
-        new_S = near_S & (distance_S < 0)
-        if not new_S.any():
-            break
-        distance_S[new_S] = steps
+        steps = distance_S[front[0]] + 1
+        sizes = first_S[front + 1] - first_S[front]
+        # All arcs of the front, one state's after the other's.
+        within = np.arange(sizes.sum()) - np.repeat(sizes.cumsum() - sizes, sizes)
+        front = np.unique(to_A[np.repeat(first_S[front], sizes) + within])
+        front = front[distance_S[front] < 0]
+        distance_S[front] = steps
     return distance_S
-
-
-def _arcs(next_SC: Numbers) -> tuple[Numbers, Numbers, Numbers, Truths]:
-    """from_A, to_A, set_A and member_KC of an automaton."""
-    num_states = len(next_SC)
-    sets: dict[bytes, int] = {}
-    members: list[Truths] = []
-    arcs: list[tuple[int, int, int]] = []
-    for state in range(num_states):
-        row = next_SC[state]
-        for target in np.unique(row[row < num_states]).tolist():
-            member_C = row == target
-            key = np.packbits(member_C).tobytes()
-            if key not in sets:
-                sets[key] = len(members)
-                members.append(member_C)
-            arcs.append((state, target, sets[key]))
-    from_A, to_A, set_A = (np.array(column, dtype=np.int64) for column in zip(*arcs, strict=True))
-    return from_A, to_A, set_A, np.stack(members)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,11 +24,95 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
+from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.random import Stream, uniform
-from sfumato.sampling.settings import RowSettings, SamplerConfig
+from sfumato.sampling.samplers import Sampler
 
 T = TypeVar("T")
+
+_FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.type == "float"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSettings:
+    """The SamplerConfig of each row, as tensors, so that rows with different settings share a step."""
+
+    configs: tuple[SamplerConfig, ...]
+    """The settings as they were given; on the host, so that asking which rules occur needs no device."""
+    steps_R: Tensor
+    temperature_start_R: Tensor
+    temperature_end_R: Tensor
+    top_p_R: Tensor
+    top_k_R: Tensor
+    greedy_tail_R: Tensor
+    block_length_R: Tensor
+    commit_sample_R: Tensor
+    adaptive_R: Tensor
+    stable_steps_R: Tensor
+    stop_entropy_R: Tensor
+    by_block_R: Tensor
+    every_R: Tensor
+    stop_probability_R: Tensor
+    reverse_R: Tensor
+    by_schedule_R: Tensor
+    reads_decided_R: Tensor
+
+    @classmethod
+    def from_configs(cls, configs: Sequence[SamplerConfig], device: torch.device | str | None = None) -> RowSettings:
+        """Lay the configs of R rows out as tensors on a device."""
+        columns = {}
+        for name in _columns():
+            values = [getattr(config, name.removesuffix("_R")) for config in configs]
+            # A float field may hold a whole number; its column must not become integer.
+            dtype = torch.float32 if name.removesuffix("_R") in _FLOATS else None
+            columns[name] = torch.tensor(values, dtype=dtype, device=device)
+        return cls(configs=tuple(configs), **columns)
+
+    def select(self, rows: Sequence[int], index_R: Tensor) -> RowSettings:
+        """The settings of some rows; index_R holds the same rows, on the device."""
+        columns = {name: getattr(self, name)[index_R] for name in _columns()}
+        return RowSettings(configs=tuple(self.configs[row] for row in rows), **columns)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[RowSettings]) -> RowSettings:
+        """The settings of several batches, one after the other."""
+        columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in _columns()}
+        return cls(configs=tuple(config for part in parts for config in part.configs), **columns)
+
+    @cached_property
+    def groups(self) -> list[tuple[Sampler, Tensor | None]]:
+        """Each sampler that occurs, with its rows as int64 indices; None where they are all rows."""
+        rows: dict[Sampler, list[int]] = {}
+        for row, config in enumerate(self.configs):
+            rows.setdefault(config.sampler, []).append(row)
+        if len(rows) == 1:
+            return [(sampler, None) for sampler in rows]
+        return [(one, torch.tensor(which, device=self.steps_R.device)) for one, which in rows.items()]
+
+    @cached_property
+    def reads_decided(self) -> bool:
+        """True if any row's sampler wants to know what the denoiser makes of tokens that stand; decided on the host."""
+        return any(config.sampler.reads_decided for config in self.configs)
+
+    @cached_property
+    def cuts(self) -> bool:
+        """True if any row cuts the distribution by top_k or top_p; decided on the host."""
+        return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
+
+    @cached_property
+    def reuses(self) -> bool:
+        """True if any row leaves positions out; decided on the host."""
+        return any(config.reuse != "none" for config in self.configs)
+
+    def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
+        """Temperature of step n of N, linear in n, as in DiffusionGemma."""
+        left_R = (steps_R - step_R) / steps_R
+        return self.temperature_end_R + (self.temperature_start_R - self.temperature_end_R) * left_R
+
+
+def _columns() -> list[str]:
+    return [field.name for field in dataclasses.fields(RowSettings) if field.name != "configs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +161,8 @@ class CanvasBatch:
     failed_R: Tensor
     """bool; the denoiser gave a row NaN or infinite logits; it is done, and keeps what it held before that
     step."""
+    unsettled_R: Tensor
+    """bool; it ended at its last step, before its stop rule was met (`Sampler.by_schedule`)."""
     soft_RLD: Tensor | None = None
     """Soft embedding of the last prediction, zero before a row's first step; None before the first step of
     all rows."""
@@ -199,6 +286,7 @@ class CanvasBatch:
             revisions_R=zero_R,
             done_R=~free_RL.any(-1),
             failed_R=torch.zeros_like(length_R, dtype=torch.bool),
+            unsettled_R=torch.zeros_like(length_R, dtype=torch.bool),
         )
 
     def __len__(self) -> int:

@@ -1,15 +1,20 @@
 """Canvases whose text has to belong to a language.
 
-At every step each position has a distribution of its own, and the language ties them together: what is drawn is a whole
-string of the language, with the probability that the product of the positions gives it. Sums over the states of an
-automaton, from behind, say how well the rest can go on from each state; drawing forward by them gives a string, their
-maxima give the best string (Viterbi), and sums from both sides the marginals, by which positions are accepted. So
-whatever is accepted belongs to one string of the language, and whatever is committed is one.
+At every step each position has a distribution of its own, and the language ties them together. Position by position,
+the state that the ones before lead to says which tokens are possible, and these share the position. A string drawn so
+is one of the language; maxima in place of sums give the best string (Viterbi), and sums over all ways to a state the
+marginals, by which positions are accepted. So whatever is committed belongs to the language.
+
+What stands behind a position does not weigh on it, beyond that an end must be possible. A model says of each position
+what it is given all others as they stand: `88}` holds itself up where `8}` is meant, and a product of positions is
+stuck there. Given `8` alone, the model's `}` is possible, and what is behind gives way. Text that is given behind free
+positions, as in a gap, is no guess, and does weigh: then sums from behind say how well strings go on from each state.
 
 The work of a step grows with positions times arcs of the automaton. The vocabulary comes in only where tokens are
 summed into classes, and where one is picked out of a class.
 
-Source: Rabiner 1989, "A tutorial on hidden Markov models": forward and backward sums, and Viterbi's algorithm.
+Source: Rabiner 1989, "A tutorial on hidden Markov models": forward and backward sums, and Viterbi's algorithm;
+Willard and Louf 2023, arXiv 2307.09702: what is impossible is left out token by token.
 """
 
 # R rows, L positions of a canvas that are text, N open ones, S states, C classes of tokens, A arcs, K sets of classes,
@@ -17,7 +22,6 @@ Source: Rabiner 1989, "A tutorial on hidden Markov models": forward and backward
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -27,11 +31,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.errors import RequestError
 from sfumato.sampling.automaton import Automaton, Floats, Numbers, Truths
 from sfumato.sampling.reading import COLD, NEVER, Tied, nucleus
 
-NOT_INSTALLED = "saying what an answer must be needs more packages: pip install 'sfumato[schema]'"
 # What is less probable than this, next to the best that is possible at a position, counts as this probable.
 _LEAST = 1e-30
 _FAINT = -50.0
@@ -39,17 +41,10 @@ _FAINT = -50.0
 _LEFT_OUT = 50.0
 
 
-def is_installed() -> bool:
-    """Whether constraints can be computed."""
-    return importlib.util.find_spec("numba") is not None
-
-
 def _loops() -> ModuleType:
     """The compiled loops, imported when they are needed: their compiler takes half a second."""
-    try:
-        from sfumato.sampling import strings
-    except ImportError:
-        raise RequestError(NOT_INSTALLED) from None
+    from sfumato.sampling import strings
+
     return strings
 
 
@@ -77,6 +72,8 @@ class Constraint:
     """Positions of the canvas."""
     ahead: int = 0
     """Its leading positions that are not part of the text."""
+    weighs_behind: bool = False
+    """Whether what may follow weighs on what is taken: where text behind a free position is given."""
     _ways: tuple[bytes, Ways] | None = field(default=None, init=False)
 
     def is_possible(self, tokens: Sequence[int], is_open: Truths) -> bool:
@@ -131,13 +128,15 @@ def backward(automaton: Automaton, fixed: Sequence[int], *, may_end: bool = Fals
         fixed: the class of the token of each position, -1 where it is open.
         may_end: whether end tokens may stand at the end.
     """
-    possible = np.zeros((len(fixed) + 1, automaton.num_states + 1), dtype=bool)
-    possible[-1, :-1] = automaton.final_S
+    possible = np.zeros((len(fixed) + 1, automaton.num_states), dtype=bool)
+    possible[-1] = automaton.final_S
     possible[-1, automaton.end_state] = may_end
     for place in range(len(fixed) - 1, -1, -1):
-        chosen = slice(automaton.end_class + may_end) if fixed[place] < 0 else slice(fixed[place], fixed[place] + 1)
-        possible[place, :-1] = possible[place + 1][automaton.next_SC[:, chosen]].any(1)
-    return possible[:, :-1]
+        goes_A = possible[place + 1, automaton.to_A]
+        if fixed[place] >= 0:
+            goes_A &= automaton.member_KC[automaton.set_A, fixed[place]]
+        possible[place, automaton.from_A[goes_A]] = True
+    return possible
 
 
 def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Floats, u_2L: Floats) -> Strings:
@@ -152,7 +151,11 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     """
     automaton, ways = constraint.automaton, constraint.ways(fixed_L)
     assert len(ways.set_P), "no string of the language has what is fixed"
-    return Strings(*_loops().solve(*ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST)))
+    return Strings(
+        *_loops().solve(
+            *ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST), constraint.weighs_behind
+        )
+    )
 
 
 def tie(
@@ -203,7 +206,7 @@ def tie(
         # The row fails; until then it must not stop the others.
         scores = np.nan_to_num(scores, nan=0.0, posinf=0.0, neginf=NEVER)
     tokens = _Classed(automaton, scores)
-    best_LC = np.zeros((len(is_open), automaton.next_SC.shape[1]))
+    best_LC = np.zeros((len(is_open), automaton.num_classes))
     sums_LC = np.zeros_like(best_LC)
     best_LC[is_open], sums_LC[is_open] = tokens.best_NC, tokens.sums_NC
     fixed_L = np.where(is_open, -1, automaton.class_V[tokens_L[text].cpu().numpy()])
@@ -211,8 +214,9 @@ def tie(
     found = solve(constraint, fixed_L, best_LC, sums_LC, np.stack((way_L, class_L)))
     drawn_N = found.drawn_L[is_open]
     drawn, weight_N = tokens.pick(drawn_N, token_L[is_open])
-    # Of the class the share that the marginals give it, and of that the token's own.
-    bias_NC, confidence_N = _loops().share(found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER)
+    bias_NC, confidence_N = _loops().share(
+        found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER, constraint.weighs_behind
+    )
     return Tied(
         row=row,
         place_N=torch.from_numpy(place).to(device),

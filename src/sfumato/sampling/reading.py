@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.models.operations import TORCH, Operations
+from sfumato.kernels.base import TORCH, Backend
 
 # What a CPU works on at once, with as much again for exponentials.
 _TILE_BYTES = 2**23
@@ -74,7 +74,7 @@ class Tied:
     drawn_N: Tensor
     """int64; tokens of the one that was drawn."""
     confidence_N: Tensor
-    """float32; the marginal probability of those."""
+    """float32; the probability of those without the language: low where it overrules the model."""
 
     def put(self, values_RL: Tensor, own_N: Tensor) -> Tensor:
         """A statistic with what it is in this row."""
@@ -101,7 +101,7 @@ class Reader:
     banned: Tensor | None
     tied: Sequence[Tied] = ()
     """Rows whose positions are tied together."""
-    operations: Operations = TORCH
+    operations: Backend = TORCH
     """Read logits in one loop, if they can, of rows where nothing but tempering and bans comes before the softmax."""
 
     def read(

@@ -1,12 +1,17 @@
-"""What a canvas went through, step by step, on the host: enough to take every step again with other weights."""
+"""What steps did to canvases: their result, and what is kept of it on the host, enough to take every step again."""
 
-# L canvas, D model
+# R rows, L canvas, D model
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import torch
 from torch import Tensor
+
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.reading import Statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,3 +51,83 @@ class CanvasRecord:
     """What stood before it: the prompt and what was committed."""
     steps: tuple[StepRecord, ...]
     """In order."""
+
+
+class FinishedCanvas(NamedTuple):
+    """A canvas whose last step was taken."""
+
+    tokens: list[int]
+    confidence: list[float]
+    """Of its last step, at each position."""
+    decided: list[int]
+    """The positions that it was to decide."""
+    steps: int
+    revisions: int
+    failed: bool
+    """The logits were broken; it is not to be shown."""
+    unsettled: bool
+    """See `CanvasBatch`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """What one step did. Rows that were done before it are unchanged and have nothing accepted or revised."""
+
+    batch: CanvasBatch
+    """The batch after the step; ``done_R``, ``draft_RL`` and ``accepted_RL`` are in it."""
+    statistics: Statistics
+    """What the denoiser said of the tokens that stood before the step."""
+    revised_RL: Tensor
+    """bool; positions accepted in an earlier step whose draft token this step changed."""
+    before: CanvasBatch
+    """The batch before the step: what the denoiser read."""
+    drawn_RL: Tensor
+    """bool; positions whose token was in question."""
+
+    def record(self, row: int) -> StepRecord:
+        """The step of one row. Waits for the device."""
+        before, length = self.before, int(self.before.host_length_R[row])
+        temperature_R = before.settings.temperature_at(before.step_R, before.steps_R)
+        config = before.settings.configs[row]
+        accepted_RL = self.batch.accepted_RL
+        decisive_RL = self.drawn_RL if config.sampler.accepts_by_draw else accepted_RL
+        if bool(self.batch.done_R[row]):
+            decisive_RL = self.drawn_RL if config.commit_sample else torch.zeros_like(accepted_RL)
+
+        def host(values: Tensor) -> Tensor:
+            # A view would keep the whole batch's.
+            return values[row, :length].to("cpu", copy=True)
+
+        return StepRecord(
+            step=int(before.step_R[row]),
+            tokens_L=host(before.tokens_RL),
+            frozen_L=host(before.frozen_RL),
+            soft_LD=None if before.soft_RLD is None else host(before.soft_RLD),
+            temperature=float(temperature_R[row]),
+            sampled_L=host(self.statistics.sampled_RL),
+            draft_L=host(self.batch.draft_RL),
+            accepted_L=host(accepted_RL),
+            decisive_L=host(decisive_RL),
+            revised_L=host(self.revised_RL),
+            confidence_L=host(self.statistics.confidence_RL),
+        )
+
+    def finished(self) -> dict[int, FinishedCanvas]:
+        """The canvases that are done, by row. Waits for the device."""
+        batch = self.batch
+        rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
+        if not rows:
+            return {}
+        # Read at once: a device takes as long to be asked for a number as for all of them.
+        numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
+        confidence_RL = self.statistics.confidence_RL.nan_to_num()
+        tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
+        return {
+            row: FinishedCanvas(
+                tokens[row][: batch.host_length_R[row]],
+                confidence[row],
+                batch.host_free_RL[row].nonzero()[0].tolist(),
+                *(column[row] for column in numbers),
+            )
+            for row in rows
+        }

@@ -1,9 +1,11 @@
-"""A learned stop: a small network on the confidences of a step says whether the draft would still change."""
+"""When a canvas is finished: a stable and confident draft, or a small network that says it would not change any
+more."""
 
 # R rows, L canvas, F features
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -16,6 +18,10 @@ from sfumato.errors import CheckpointError
 from sfumato.sampling.reading import Statistics
 from sfumato.storage import write_atomically
 
+StopHead = Callable[[Statistics, Tensor, Tensor], Tensor]
+"""A learned stop rule: (statistics, free_RL, stable_R) -> prob_R, the probability that the draft, unchanged for so many
+steps, is already what more steps would give. It must not let a position outside free_RL count. Source: Learn2PD, a
+small MLP on the confidences."""
 STOP_HEAD = "stop_head.safetensors"
 """Its file in a checkpoint's directory."""
 _WORST, _LEAST, _LONGEST_STABLE = 6, 1e-6, 3

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sfumato.loops.compiling import exp
+from sfumato.kernels.cpu.compiling import exp
 
 Array = np.ndarray[Any, Any]
+# Stands for 0 where it is divided by.
+_TINY = 1e-250
 
 
 @njit(cache=True)
@@ -97,8 +99,12 @@ def solve(
     sums_LC: Array,
     u_2L: Array,
     least: float,
+    weighs_behind: bool,
 ) -> tuple[Array, Array, Array]:
     """The best string, a drawn one, and the marginals of all; see `constraint.solve`.
+
+    Each position is taken given the state that the ones before it led to: of what the model says there, the share that
+    can still go on to an end, weighed by how well that goes if `weighs_behind`.
 
     Args:
         first_L, size_L, from_P, to_P, set_P: as `find` gives them.
@@ -141,29 +147,33 @@ def solve(
                 score = max(score, best_LC[place, member] - top_best)
             weight_LK[place, one], score_LK[place, one] = weight, score
 
-    # From behind: sums over what may follow each state, and the best of it.
-    sum_LS, top_LS = np.zeros((length + 1, most)), np.full((length + 1, most), -np.inf)
-    sum_LS[length], top_LS[length] = 1.0, 0.0
+    # From behind: how well strings go on from each state, if that is weighed; what they do so in all; and the best.
+    sum_LS, all_LS = np.ones((length + 1, most)), np.zeros((length, most))
+    top_LS = np.full((length + 1, most), -np.inf)
+    top_LS[length] = 0.0
     for place in range(length - 1, -1, -1):
-        highest = 0.0
-        for arc in range(first_L[place], first_L[place + 1]):
-            here, there, one = from_P[arc], to_P[arc], set_P[arc]
-            sum_LS[place, here] += weight_LK[place, one] * sum_LS[place + 1, there]
-            highest = max(highest, sum_LS[place, here])
-            score = score_LK[place, one] + top_LS[place + 1, there]
+        low, high = first_L[place], first_L[place + 1]
+        for arc in range(low, high):
+            all_LS[place, from_P[arc]] += weight_LK[place, set_P[arc]] * sum_LS[place + 1, to_P[arc]]
+        if weighs_behind:
+            sum_LS[place] = np.maximum(all_LS[place] / all_LS[place].max(), _TINY)
+        for arc in range(low, high):
+            here, there = from_P[arc], to_P[arc]
+            score = score_LK[place, set_P[arc]] + top_LS[place + 1, there]
+            if not weighs_behind:
+                score -= np.log(all_LS[place, here])
             top_LS[place, here] = max(top_LS[place, here], score)
-        sum_LS[place] /= highest
     # From before, and the marginals.
     marginal_LC = np.zeros((length, num_classes))
     sum_S, share_K = np.ones(most), np.zeros(num_sets)
     for place in range(length):
-        new_S, highest = np.zeros(most), 0.0
+        new_S = np.zeros(most)
         for arc in range(first_L[place], first_L[place + 1]):
-            here, there, one = from_P[arc], to_P[arc], set_P[arc]
-            new_S[there] += sum_S[here] * weight_LK[place, one]
-            highest = max(highest, new_S[there])
-            share_K[one] += sum_S[here] * sum_LS[place + 1, there]
-        sum_S = new_S / highest
+            here, one = from_P[arc], set_P[arc]
+            part = sum_S[here] * sum_LS[place + 1, to_P[arc]] / max(all_LS[place, here], _TINY)
+            new_S[to_P[arc]] += part * weight_LK[place, one]
+            share_K[one] += part
+        sum_S = new_S
         for one in range(num_sets):
             if share_K[one] > 0.0:
                 for member in member_M[first_K[one] : first_K[one + 1]]:
@@ -182,23 +192,15 @@ def solve(
             score = score_LK[place, set_P[arc]] + top_LS[place + 1, to_P[arc]]
             if score > score_LK[place, set_P[best_arc]] + top_LS[place + 1, to_P[best_arc]]:
                 best_arc = arc
-        start = low + np.searchsorted(from_P[low:high], drawn_state)
-        total, stop, drawn_arc = 0.0, start, start
-        while stop < high and from_P[stop] == drawn_state:
-            total += weight_LK[place, set_P[stop]] * sum_LS[place + 1, to_P[stop]]
-            # If nothing is left of the sums, the best of what is possible.
-            score = score_LK[place, set_P[stop]] + top_LS[place + 1, to_P[stop]]
-            if score > score_LK[place, set_P[drawn_arc]] + top_LS[place + 1, to_P[drawn_arc]]:
-                drawn_arc = stop
-            stop += 1
+        drawn_arc = low + np.searchsorted(from_P[low:high], drawn_state)
         running = 0.0
-        for arc in range(start, stop):
-            weight = weight_LK[place, set_P[arc]] * sum_LS[place + 1, to_P[arc]]
-            if weight > 0.0:
-                running += weight
-                drawn_arc = arc
-                if running > u_2L[0, place] * total:
-                    break
+        for arc in range(drawn_arc, high):
+            if from_P[arc] != drawn_state:
+                break
+            running += weight_LK[place, set_P[arc]] * sum_LS[place + 1, to_P[arc]]
+            drawn_arc = arc
+            if running > u_2L[0, place] * all_LS[place, drawn_state]:
+                break
         best_state, drawn_state = to_P[best_arc], to_P[drawn_arc]
         if fixed_L[place] >= 0:
             best_L[place] = drawn_L[place] = fixed_L[place]
@@ -215,12 +217,6 @@ def solve(
             drawn_L[place] = member
             if running > u_2L[1, place] * total:
                 break
-        # Where one side is sure of what the other rules out, only the string that was drawn is left.
-        left = 0.0
-        for member in range(num_classes):
-            left += marginal_LC[place, member] * weight_LC[place, member]
-        if not left > 0.0:
-            marginal_LC[place, drawn_L[place]] = 1.0
     return best_L, drawn_L, marginal_LC
 
 
@@ -301,9 +297,10 @@ def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, neve
 
 @njit(cache=True)
 def share(
-    marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float
+    marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float, weighs_behind: bool
 ) -> tuple[Array, Array]:
-    """What makes marginals of log-weights of tokens, and the marginals of those that were drawn.
+    """What makes marginals of log-weights of tokens, and how probable those are that were drawn: by the marginals if
+    what is behind weighs, else without the language.
 
     Args:
         marginal_NC: as `solve` gives them.
@@ -323,19 +320,16 @@ def share(
     log_C = np.empty(num_classes)
     for n in range(num_rows):
         top = -np.inf
+        log_C[:] = never
         for c in range(num_classes):
             if marginal_NC[n, c] > 0.0:
                 log_C[c] = np.log(marginal_NC[n, c])
                 top = max(top, log_C[c] + sums_NC[n, c])
-        total, own = 0.0, 0.0
         for c in range(num_classes):
-            if marginal_NC[n, c] > 0.0:
-                below = log_C[c] + sums_NC[n, c] - top
-                weight = np.exp(below)
-                total += weight
-                if c == drawn_N[n]:
-                    own = weight
-                if below >= faint:
-                    bias_NC[n, c] = log_C[c]
-        confidence_N[n] = weight_N[n] * own / total
+            if marginal_NC[n, c] > 0.0 and log_C[c] + sums_NC[n, c] - top >= faint:
+                bias_NC[n, c] = log_C[c]
+        scores_C = sums_NC[n] + log_C if weighs_behind else sums_NC[n]
+        confidence_N[n] = (
+            weight_N[n] * np.exp(scores_C[drawn_N[n]] - scores_C.max()) / np.exp(scores_C - scores_C.max()).sum()
+        )
     return bias_NC, confidence_N

@@ -16,17 +16,17 @@ from typing import Any
 from sfumato.data.filters import FilterConfig, Written
 from sfumato.data.packing import Document
 from sfumato.data.sources import chat_document
-from sfumato.data.tokenizer import Tokenizer
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine, EngineConfig
-from sfumato.engine.generator import Generator
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.errors import CapacityError, ConfigError, RequestError
+from sfumato.errors import CapacityError, ConfigError, RequestError, check_range
+from sfumato.text.tokenizer import Tokenizer
 
 # Nobody waits for the next step, and on a CPU large ones are cheaper a position.
 _STEP_POSITIONS = 512
 # A turn is tokenized anew where it stands in the whole conversation, which may come to more tokens, and the template
-# writes some behind it.
+# writes some after it.
 _SPARE = 64
 
 
@@ -39,7 +39,7 @@ class SynthesisConfig:
     system: str = ""
     """A system message that every conversation begins with, and that is kept in it; empty for none."""
     topics: tuple[str, ...] = ()
-    """What users ask about: conversation i takes topic i, and begins again behind the last. The answer is not told."""
+    """What users ask about: conversation i takes topic i, and begins again after the last. The answer is not told."""
     topic_prompt: str = "You are a helpful assistant. The user asks you about {topic}."
     """What the model is told while it writes the user's turn, where there are topics; with {topic} in it."""
     turn_temperature: float = 1.0
@@ -56,12 +56,8 @@ class SynthesisConfig:
     """What a conversation must be to be kept."""
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ConfigError(f"seed is {self.seed}; allowed: 0 or more")
-        if self.shard_size < 1:
-            raise ConfigError(f"shard_size is {self.shard_size}; allowed: 1 or more")
-        if self.top_k < 0:
-            raise ConfigError(f"top_k is {self.top_k}; allowed: 0 or more")
+        check_range(self, "seed top_k", 0)
+        check_range(self, "shard_size", 1)
         if "{topic}" not in self.topic_prompt:
             raise ConfigError(f"topic_prompt is {self.topic_prompt!r}; allowed: a text with {{topic}} in it")
 
@@ -135,14 +131,10 @@ class Conversations:
         # In some templates the next turn's token is what ends a user's.
         end_id = openings[0][1]
         if end_id is not None and end_id not in model.tokenizer.eos_ids:
-            self._asking = Engine(_ending_with(model.generator, end_id), engine)
+            self._asking = Engine(_ending_with(model.bundle, end_id), engine)
 
     def write(self, indices: range) -> list[Conversation]:
-        """Write some conversations, together.
-
-        Args:
-            indices: which.
-        """
+        """Write some conversations, together."""
         seeds = [_seed_of(self._config.seed, i) for i in indices]
         places = [i % len(self._openings) for i in indices]
         turns = self._turns(seeds, places)
@@ -227,14 +219,14 @@ def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:
     return [found[i] for i in range(len(requests))]
 
 
-def _ending_with(generator: Generator, end_id: int) -> Generator:
+def _ending_with(bundle: ModelBundle, end_id: int) -> ModelBundle:
     """The same model, which may also write this special token, and ends there."""
-    tokenizer: Tokenizer = generator.tokenizer.ending_with(end_id)
-    banned_V = generator.banned
+    tokenizer: Tokenizer = bundle.tokenizer.ending_with(end_id)
+    banned_V = bundle.banned
     if banned_V is not None:
         banned_V = banned_V.clone()
         banned_V[end_id] = False
-    return dataclasses.replace(generator, tokenizer=tokenizer, banned=banned_V)
+    return dataclasses.replace(bundle, tokenizer=tokenizer, banned=banned_V)
 
 
 def _seed_of(seed: int, index: int) -> int:

@@ -16,7 +16,7 @@ from sfumato.data.shards import MANIFEST, Manifest, Shard, read_shards, write_sh
 from sfumato.engine.model import TextModel
 from sfumato.errors import ConfigError, RequestError
 from sfumato.synthesis.conversations import Conversation, Conversations, SynthesisConfig
-from sfumato.synthesis.teacher import teacher_shard
+from sfumato.synthesis.teacher import teacher_targets
 
 
 class Synthesis:
@@ -66,7 +66,7 @@ class Synthesis:
         self.manifest.save(self._directory)
 
     def resume(self) -> None:
-        """Go on behind the last whole shard of the directory.
+        """Go on after the last whole shard of the directory.
 
         Raises:
             ConfigError: if it was begun with other settings, or by another model.
@@ -90,7 +90,7 @@ class Synthesis:
 
         Args:
             n: conversations to sample, 1 or more; fewer are kept.
-            on_shard: called behind each shard.
+            on_shard: called after each shard.
 
         Raises:
             ConfigError: if n is not allowed.
@@ -128,7 +128,7 @@ class Synthesis:
             answer_tokens=sum(len(document.response) for document in documents),
         )
         top_k = self._config.top_k
-        teacher = teacher_shard(self._model.decoder, documents, top_k) if top_k else None
+        teacher = teacher_targets(self._model.decoder, documents, top_k) if top_k else None
         write_shard(self._directory, shard, [conversation.to_dict() for conversation in kept], teacher)
         self.manifest = self.manifest.with_shard(shard)
         self.manifest.save(self._directory)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sfumato.data.packing import Document
-from sfumato.data.shards import Targets, TeacherShard
+from sfumato.data.shards import Targets
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 
@@ -22,7 +22,7 @@ _LOGITS = 256
 
 
 @torch.inference_mode()
-def teacher_shard(model: Model, documents: Sequence[Document], top_k: int) -> TeacherShard:
+def teacher_targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Targets]:
     """The likeliest tokens at each token of each response, with their log-probabilities at temperature 1.
 
     Args:
@@ -44,7 +44,7 @@ def teacher_shard(model: Model, documents: Sequence[Document], top_k: int) -> Te
         batch.append(i)
     if batch:
         targets |= zip(batch, _targets(model, [documents[j] for j in batch], top_k), strict=True)
-    return TeacherShard.of([targets[i] for i in range(len(documents))], top_k)
+    return [targets[i] for i in range(len(documents))]
 
 
 def _length(document: Document) -> int:
@@ -55,7 +55,7 @@ def _targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Ta
     device = model.device
     # The last token of a response is predicted, and read by nothing.
     texts = [[*document.prompt, *document.response[:-1]] for document in documents]
-    # Filled up to whole eights, as the engine's forwards are. What fills a row stands behind its text, unread.
+    # Filled up to whole eights, as the engine's forwards are. What fills a row stands after its text, unread.
     width = -(-max(map(len, texts)) // 8) * 8
     tokens_RQ = torch.tensor([text + [0] * (width - len(text)) for text in texts], device=device)
     positions_RQ = torch.arange(width, device=device).expand_as(tokens_RQ)

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -43,6 +43,20 @@ class World:
     """How many there are."""
     mesh: DeviceMesh | None = None
     """What weights are sharded over; None leaves them whole, in the one process there is."""
+
+    def check(self, accumulation: int, *, compile: bool) -> None:
+        """Refuse what cannot be divided over the processes, or is not done with sharded weights.
+
+        Raises:
+            ConfigError: naming what is allowed.
+        """
+        if accumulation % self.size:
+            raise ConfigError(
+                f"accumulation is {accumulation}; allowed with {self.size} processes: a multiple of {self.size}, "
+                "as each takes as many batches of a step"
+            )
+        if self.mesh is not None and compile:
+            raise ConfigError("compile is true; allowed under torchrun: false")
 
     @property
     def leads(self) -> bool:
@@ -173,3 +187,14 @@ def like(whole: Tensor, sharded: Tensor) -> Tensor:
     if not isinstance(sharded, DTensor):
         return whole
     return distribute_tensor(whole.to(sharded.device), sharded.device_mesh, sharded.placements, src_data_rank=None)
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Whether what went wrong is that there is no more memory, of a device or of the host."""
+    # What the CPU's allocator says has no type of its own.
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
+
+
+def trained(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that training changes, by name; the others are what they were at the start of the run."""
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}

@@ -9,16 +9,16 @@ takes seconds.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import CheckpointError, ConfigError
+from sfumato.errors import CheckpointError, ConfigError, check_range
 from sfumato.models.decoder import Decoder
 from sfumato.sampling.stopping import LearnedStop
 
@@ -60,9 +60,7 @@ class HeadsRecipe:
             raise ConfigError("tasks and files are empty; give prompts to answer")
         if not self.stop and not self.length_buckets:
             raise ConfigError("stop is false and length_buckets is empty; ask for a head to learn")
-        for name in ("n", "steps", "max_tokens", "epochs"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
+        check_range(self, "n steps max_tokens epochs", 1)
         if not 0.0 < self.right < 1.0:
             raise ConfigError(f"right is {self.right}; allowed: between 0 and 1")
         if not 0.0 < self.held_out < 1.0:
@@ -70,7 +68,7 @@ class HeadsRecipe:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class HeadDataset:
     """What heads see, and what they should have said."""
 
     features_NF: Tensor
@@ -83,7 +81,7 @@ class Gathered:
     """int64; tokens of the answer, its end included."""
 
     @classmethod
-    def read(cls, paths: Sequence[Path]) -> Gathered:
+    def load(cls, paths: Sequence[Path]) -> HeadDataset:
         """What some files hold, as one.
 
         Raises:
@@ -100,7 +98,7 @@ class Gathered:
         return cls(**{name: torch.cat(tensors) for name, tensors in parts.items()})
 
 
-def split(paths: Sequence[Path], held_out: float) -> tuple[Gathered, Gathered]:
+def split(paths: Sequence[Path], held_out: float) -> tuple[HeadDataset, HeadDataset]:
     """Files to learn from, and to measure on.
 
     Raises:
@@ -109,29 +107,37 @@ def split(paths: Sequence[Path], held_out: float) -> tuple[Gathered, Gathered]:
     count = max(1, round(held_out * len(paths)))
     if count >= len(paths):
         raise ConfigError(f"{len(paths)} pieces of answers are there; allowed: 2 or more, raise n")
-    return Gathered.read(paths[:-count]), Gathered.read(paths[-count:])
+    return HeadDataset.load(paths[:-count]), HeadDataset.load(paths[-count:])
 
 
-def fit_stop(gathered: Gathered, recipe: HeadsRecipe) -> LearnedStop:
+def fit_stop(dataset: HeadDataset, recipe: HeadsRecipe) -> LearnedStop:
     """Learn when a draft is what it will be at the end, by cross-entropy."""
     torch.manual_seed(recipe.seed)
-    head = LearnedStop()
-    targets_N = gathered.settled_N.float()
-    optimizer = torch.optim.AdamW(head.parameters(), lr=recipe.lr, weight_decay=1e-3)
+    head, targets_N = LearnedStop(), dataset.settled_N.float()
+
+    def loss() -> Tensor:
+        return functional.binary_cross_entropy_with_logits(head.logits(dataset.features_NF), targets_N)
+
+    _fit(head, loss, recipe, weight_decay=1e-3)
+    return head.eval()
+
+
+def _fit(head: nn.Module, loss: Callable[[], Tensor], recipe: HeadsRecipe, *, weight_decay: float) -> None:
+    head.requires_grad_(True)
+    optimizer = torch.optim.AdamW(head.parameters(), lr=recipe.lr, weight_decay=weight_decay)
     for _ in range(recipe.epochs):
         optimizer.zero_grad()
-        loss = functional.binary_cross_entropy_with_logits(head.logits(gathered.features_NF), targets_N)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss().backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    return head.eval().requires_grad_(False)
+    head.requires_grad_(False)
 
 
-def first_stops(prob_N: Tensor, gathered: Gathered, steps: int, threshold: float) -> tuple[float, float]:
+def first_stops(prob_N: Tensor, dataset: HeadDataset, steps: int, threshold: float) -> tuple[float, float]:
     """What a stop head makes of canvases that it looks at step by step.
 
     Args:
         prob_N: what it says.
-        gathered: of canvases with `steps` steps each.
+        dataset: of canvases with `steps` steps each.
         steps: their number.
         threshold: of the probability that it stops at.
 
@@ -141,49 +147,43 @@ def first_stops(prob_N: Tensor, gathered: Gathered, steps: int, threshold: float
     says = (prob_N > threshold).view(-1, steps)
     says[:, -1] = True
     first = says.int().argmax(1)
-    right = gathered.settled_N.view(-1, steps).gather(1, first[:, None])
+    right = dataset.settled_N.view(-1, steps).gather(1, first[:, None])
     return float(right.float().mean()), float(first.float().mean()) + 1.0
 
 
-def stop_threshold(head: LearnedStop, gathered: Gathered, recipe: HeadsRecipe) -> float:
+def stop_threshold(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe) -> float:
     """The lowest probability to stop at that leaves as many canvases right as the recipe wants."""
-    prob_N = head.logits(gathered.features_NF).sigmoid()
+    prob_N = head.logits(dataset.features_NF).sigmoid()
     candidates = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998]
-    right = (one for one in candidates if first_stops(prob_N, gathered, recipe.steps, one)[0] >= recipe.right)
+    right = (one for one in candidates if first_stops(prob_N, dataset, recipe.steps, one)[0] >= recipe.right)
     return next(right, 0.9999)
 
 
-def stop_scores(head: LearnedStop, gathered: Gathered, recipe: HeadsRecipe, threshold: float) -> dict[str, float]:
+def stop_scores(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe, threshold: float) -> dict[str, float]:
     """How a stop head does on canvases that it has not seen.
 
     Returns:
         right: share that end as more steps would have had them; mean_steps: that they take; settled_steps: that an
         oracle would have needed.
     """
-    prob_N = head.logits(gathered.features_NF).sigmoid()
-    right, mean_steps = first_stops(prob_N, gathered, recipe.steps, threshold)
-    _, oracle = first_stops(gathered.settled_N.float(), gathered, recipe.steps, 0.5)
+    prob_N = head.logits(dataset.features_NF).sigmoid()
+    right, mean_steps = first_stops(prob_N, dataset, recipe.steps, threshold)
+    _, oracle = first_stops(dataset.settled_N.float(), dataset, recipe.steps, 0.5)
     return {"threshold": threshold, "right": right, "mean_steps": mean_steps, "settled_steps": oracle}
 
 
-def fit_length(model: Decoder, gathered: Gathered, recipe: HeadsRecipe) -> None:
+def fit_length(model: Decoder, dataset: HeadDataset, recipe: HeadsRecipe) -> None:
     """Learn the bucket of an answer's length, on the model's own length head; nothing else of it changes."""
     assert model.length_head is not None
-    head = model.length_head.float().requires_grad_(True)
-    bucket_N = torch.bucketize(gathered.lengths_N, torch.tensor(model.length_buckets))
-    optimizer = torch.optim.AdamW(head.parameters(), lr=recipe.lr, weight_decay=1e-2)
-    for _ in range(recipe.epochs):
-        optimizer.zero_grad()
-        loss = functional.cross_entropy(head(gathered.states_ND), bucket_N)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    head.requires_grad_(False)
+    head = model.length_head.float()
+    bucket_N = torch.bucketize(dataset.lengths_N, torch.tensor(model.length_buckets))
+    _fit(head, lambda: functional.cross_entropy(head(dataset.states_ND), bucket_N), recipe, weight_decay=1e-2)
 
 
-def length_scores(model: Decoder, gathered: Gathered) -> dict[str, float]:
+def length_scores(model: Decoder, dataset: HeadDataset) -> dict[str, float]:
     """How a length head does on answers that it has not seen: bucket_right, and its mean confidence in that bucket."""
-    bucket_N = torch.bucketize(gathered.lengths_N, torch.tensor(model.length_buckets))
-    shares_NB = model.length_logits(gathered.states_ND).softmax(-1)
+    bucket_N = torch.bucketize(dataset.lengths_N, torch.tensor(model.length_buckets))
+    shares_NB = model.length_logits(dataset.states_ND).softmax(-1)
     best = shares_NB.max(-1)
     return {
         "bucket_right": float((best.indices == bucket_N).float().mean()),

@@ -7,29 +7,27 @@ teacher adds a term: read autoregressively where a model is adapted, now or when
 canvas with less noise where it is distilled to fewer steps.
 """
 
-# B rows, T positions of a row, S positions that a teacher reads, N positions that are taught, K likeliest tokens,
-# D model, V vocabulary
+# B rows, T positions of a row, N positions, D model, V vocabulary
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.data.packing import IGNORED, PackedBatch, deciding, shift_right
-from sfumato.data.shards import Targets
-from sfumato.diffusion.loss import flat_cross_entropy, nelbo_of_denoiser
-from sfumato.diffusion.process import Process
-from sfumato.diffusion.schedule import sample_t
-from sfumato.errors import ConfigError
+from sfumato.data.packing import IGNORED, PackedBatch, deciding
+from sfumato.diffusion.loss import nelbo_of_denoiser
+from sfumato.diffusion.process import Process, sample_t
+from sfumato.errors import ConfigError, check_range
 from sfumato.models.attention import Attention, masked
 from sfumato.models.decoder import Decoder
+from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target
+from sfumato.training.unroll import Unroll, draw_unroll
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,30 +84,15 @@ class ObjectiveConfig:
     model's own writing they may both be wrong (SUNDAE, Savinov et al. 2022, arXiv 2112.06749)."""
 
     def __post_init__(self) -> None:
-        for name in ("canvas_weight", "ar_weight", "length_weight", "teacher_weight", "sharpen_weight"):
-            if not getattr(self, name) >= 0.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
-        for name in (
-            "t_min",
-            "t_max",
-            "span_share",
-            "mask_until",
-            "self_conditioning_from",
-            "self_conditioning_share",
-            "unroll_from",
-            "unroll_share",
-            "teacher_until",
-            "teacher_step",
-        ):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
+        check_range(self, "canvas_weight ar_weight length_weight teacher_weight sharpen_weight", 0)
+        check_range(self, "t_min t_max span_share mask_until unroll_from unroll_share teacher_until teacher_step", 0, 1)
+        check_range(self, "self_conditioning_from self_conditioning_share", 0, 1)
+        check_range(self, "teacher_top", 1)
         for name, only in (("noised_only", False), ("unroll_from", 1.0), ("mask_until", 0.0)):
             if self.canvas_loss == "bound" and getattr(self, name) != only:
                 raise ConfigError(f'{name} is {getattr(self, name)} and canvas_loss "bound"; allowed: {only}')
         if self.canvas_loss == "bound" and self.t_min <= 0.0:
             raise ConfigError(f't_min is {self.t_min} and canvas_loss "bound"; allowed: more than 0')
-        if self.teacher_top < 1:
-            raise ConfigError(f"teacher_top is {self.teacher_top}; allowed: 1 or more")
         if self.t_min >= self.t_max:
             raise ConfigError(f"t_min is {self.t_min}; allowed: below t_max = {self.t_max}")
 
@@ -137,35 +120,6 @@ class ObjectiveConfig:
 
 
 @dataclass(frozen=True)
-class Unroll:
-    """What a first pass writes on the canvases before the second."""
-
-    canvas_BT: Tensor
-    """int64, the canvases as they stand, not shifted."""
-    uniforms_BT: Tensor
-    """float32 in [0, 1), one for each draw."""
-    taken_BT: Tensor
-    """bool, where the drawn token is taken."""
-    before_BT: Tensor | None
-    """int64, see `PackedBatch.before_BT`; None where canvases are not shifted."""
-
-    def write(self, probs_BTV: Tensor) -> Tensor:
-        """What the canvases hold in the second pass.
-
-        Args:
-            probs_BTV: prediction of the first.
-
-        Returns:
-            tokens_BT: int64, shifted if the canvases are; of no meaning outside of them.
-        """
-        running_BTV = probs_BTV.cumsum(-1)
-        below_BT1 = (self.uniforms_BT * running_BTV[..., -1])[..., None]
-        drawn_BT = torch.searchsorted(running_BTV, below_BT1, right=True)[..., 0].clamp_max(probs_BTV.shape[-1] - 1)
-        canvas_BT = torch.where(self.taken_BT, drawn_BT, self.canvas_BT)
-        return canvas_BT if self.before_BT is None else shift_right(canvas_BT, self.before_BT)
-
-
-@dataclass(frozen=True)
 class Bound:
     """What canvases are weighed by, where their loss is a bound."""
 
@@ -180,72 +134,6 @@ class Bound:
         """Of the canvas positions that are supervised, in nats."""
         noisy_N, t_N = self.noisy_BT[on_canvas_BT], self.t_BT[on_canvas_BT]
         return nelbo_of_denoiser(self.process, logits_NV, targets_N, noisy_N, t_N).sum()
-
-
-class Lesson(Protocol):
-    """What a teacher says of some positions of a batch."""
-
-    @property
-    def taught_BT(self) -> Tensor:
-        """bool, where it says something."""
-        ...
-
-    def says(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """The likeliest tokens at each of those positions.
-
-        Returns:
-            ids_NK: int64.
-            log_probs_NK: float32, in nats, of up to `top` tokens.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class StoredLesson:
-    """What it said when the documents were written."""
-
-    taught_BT: Tensor
-    """bool, where it says something."""
-    ids_NK: Tensor
-    """int64."""
-    log_probs_NK: Tensor
-    """float32."""
-
-    def says(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """See `Lesson`; nobody is asked."""
-        return self.ids_NK[:, :top], self.log_probs_NK[:, :top]
-
-
-@dataclass(frozen=True)
-class ReadLesson:
-    """What it reads now, and where what it says is about."""
-
-    tokens_BS: Tensor
-    """int64; clean halves alone, or whole rows with less noise."""
-    positions_BS: Tensor
-    """int64 rotary positions."""
-    attention: Attention
-    """See `PackedBatch.inputs`."""
-    canvas_BS: Tensor
-    """bool, True on canvases."""
-    given_BS: Tensor
-    """bool, where the token that is read is given."""
-    place_BT: Tensor
-    """int64; for each position of the batch the one that the teacher predicts its token at."""
-    taught_BT: Tensor
-    """bool, where it does."""
-
-    @torch.no_grad()
-    def says(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """See `Lesson`."""
-        assert teacher is not None, "who reads is there"
-        marks = {"given_RQ": self.given_BS} if teacher.config.given_embedding else {}
-        hidden_BSD = teacher(self.tokens_BS, self.positions_BS, self.attention, canvas_RQ=self.canvas_BS, **marks)
-        rows_B1 = torch.arange(len(hidden_BSD), device=hidden_BSD.device)[:, None]
-        hidden_ND = hidden_BSD[rows_B1, self.place_BT.clamp_min(0)][self.taught_BT]
-        wanted_NV = teacher.logits(hidden_ND).log_softmax(-1)
-        log_probs_NK, ids_NK = wanted_NV.topk(min(top, wanted_NV.shape[-1]), dim=-1)
-        return ids_NK, log_probs_NK
 
 
 @dataclass(frozen=True)
@@ -280,12 +168,18 @@ class TrainingBatch:
     """True if there is a first pass, whose soft embedding the canvases read if the model has self-conditioning."""
     unroll: Unroll | None = None
     """What that pass writes, if it writes."""
-    lesson: Lesson | None = None
+    target: DistillationTarget | None = None
     """What a teacher says, if one is asked."""
     bound: Bound | None = None
     """What the loss of canvases is, if it is not flat."""
     accompanied: bool = False
     """True if some process has a first pass: then all of them do one, and a batch that has none reads zeros."""
+    features_VF: Tensor | None = None
+    """int64, of the lexicon that tokens are ids of, for models that compute their embeddings."""
+    weights_BT: Tensor | None = None
+    """float32, of each supervised token in its sum; None weighs all alike."""
+    length_weights_BT: Tensor | None = None
+    """float32, of each length in its sum."""
 
     def first_pass(self, model: Decoder) -> bool:
         """Whether this batch's canvases read something of a first pass, or are written on by it."""
@@ -294,12 +188,16 @@ class TrainingBatch:
     def counts(self) -> dict[str, int]:
         """How many positions or documents each term is a sum over, by name."""
         return {
-            "canvas": int(self.on_canvas_BT.sum()),
-            "ar": int(self.on_clean_BT.sum()),
-            "length": int((self.lengths_BT > 0).sum()),
-            "teacher": 0 if self.lesson is None else int(self.lesson.taught_BT.sum()),
+            "canvas": _count(self.on_canvas_BT, self.weights_BT),
+            "ar": _count(self.on_clean_BT, self.weights_BT),
+            "length": _count(self.lengths_BT > 0, self.length_weights_BT),
+            "teacher": 0 if self.target is None else int(self.target.taught_BT.sum()),
             "sharpen": int(self.on_canvas_BT.sum()),
         }
+
+
+def _count(supervised_BT: Tensor, weights_BT: Tensor | None) -> int:
+    return int((supervised_BT if weights_BT is None else weights_BT[supervised_BT]).sum())
 
 
 def corrupt(
@@ -396,22 +294,22 @@ def prepare(
     )
     unroll = None
     if self_conditioned and share_done >= config.unroll_from and config.unroll_from < 1.0:
-        unroll = _unroll(batch, process, config, noisy_BT, t_BT, generator, device)
+        unroll = draw_unroll(batch, process, config.unroll_share, noisy_BT, t_BT, generator, device)
     tokens_BT, positions_BT, reads = batch.inputs(noisy_BT)
     lengths_BT = batch.lengths_BT
     teacher = config.teacher if "teacher" in config.weights(share_done) else None
-    lesson: Lesson | None = None
+    target: DistillationTarget | None = None
     if teacher == "ar":
-        lesson = _clean_lesson(batch, on_canvas_BT, device)
+        target = clean_target(batch, on_canvas_BT, device)
     elif teacher == "stored":
-        lesson = _stored_lesson(batch, on_canvas_BT, device)
+        target = stored_target(batch, on_canvas_BT, device)
     if batch.moved:
         # The last token of a prompt is read at the head of the canvas.
         lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
     if teacher == "canvas":
         again = torch.Generator().set_state(before)
         easier_BT, _ = corrupt(batch, process, config, share_done, again, less=config.teacher_step)
-        lesson = _canvas_lesson(batch, easier_BT, on_canvas_BT, device)
+        target = canvas_target(batch, easier_BT, on_canvas_BT, device)
     known_BT = batch.given_BT > 0
     if not process.has_uniform:
         known_BT |= canvas_BT & (noisy_BT != process.mask_id)
@@ -430,106 +328,13 @@ def prepare(
         known_tokens_BT=batch.tokens_BT.to(device),
         self_conditioned=self_conditioned,
         unroll=unroll,
-        lesson=lesson,
+        target=target,
         bound=Bound(process, noisy_BT.to(device), t_BT.to(device)) if config.canvas_loss == "bound" else None,
     )
 
 
-def _unroll(
-    batch: PackedBatch,
-    process: Process,
-    config: ObjectiveConfig,
-    noisy_BT: Tensor,
-    t_BT: Tensor,
-    generator: torch.Generator,
-    device: torch.device,
-) -> Unroll:
-    """Draw which canvases are written on, and where: as in a sampler's step from t to a lower level, what is not taken
-    is noise."""
-    canvases_BT = batch.canvases_BT
-    sizes = (noisy_BT.shape[0], int(canvases_BT.max()) + 1)
-    chosen_BT = (torch.rand(sizes, generator=generator) < config.unroll_share).gather(1, canvases_BT) & (t_BT > 0)
-    s_BT = t_BT * torch.rand(sizes, generator=generator).gather(1, canvases_BT)
-    kept_BT = torch.rand(s_BT.shape, generator=generator) < process.schedule.alpha(s_BT)
-    noise_BT = process.noise(torch.rand(s_BT.shape, generator=generator), s_BT)
-    return Unroll(
-        canvas_BT=torch.where(chosen_BT, noise_BT, noisy_BT).to(device),
-        uniforms_BT=torch.rand(s_BT.shape, generator=generator).to(device),
-        taken_BT=(chosen_BT & kept_BT).to(device),
-        before_BT=batch.before_BT.to(device) if batch.moved else None,
-    )
-
-
-def _stored_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> StoredLesson | None:
-    """What was said of the documents when they were written, one below the other."""
-    firsts_BM = torch.full((len(batch.teachers), max(map(len, batch.teachers)) + 1), -1)
-    said: list[Targets] = []
-    count = 0
-    for row, teachers in enumerate(batch.teachers):
-        for document, teacher in enumerate(teachers):
-            if teacher is not None:
-                firsts_BM[row, document] = count
-                said.append(teacher)
-                count += len(teacher.tokens_N)
-    if not said:
-        return None
-    # Padding, document -1, reads the last column.
-    first_BT = firsts_BM.gather(1, batch.documents_BT % firsts_BM.shape[1])
-    taught_BT = on_canvas_BT & (first_BT >= 0) & (batch.answers_BT >= 0)
-    line_N = (first_BT + batch.answers_BT)[taught_BT].numpy()
-    ids_NK = np.concatenate([one.ids_NK for one in said])[line_N]
-    log_probs_NK = np.concatenate([one.log_probs_NK for one in said])[line_N]
-    return StoredLesson(
-        taught_BT=taught_BT.to(device),
-        ids_NK=torch.from_numpy(ids_NK).to(device).long(),
-        log_probs_NK=torch.from_numpy(log_probs_NK).to(device).float(),
-    )
-
-
-def _clean_lesson(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> ReadLesson:
-    """The clean halves of the rows, in front of each other; what predicts a canvas's token stands one before it."""
-    clean_BT = (batch.canvases_BT == 0) & (batch.documents_BT >= 0)
-    num_rows, row_length = clean_BT.shape
-    most = max(1, int(clean_BT.sum(1).max()))
-    index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :most]
-    _, positions_BT, reads = batch.inputs(batch.tokens_BT)
-    # Where a document's position stands, for those whose next token is known.
-    size = int(batch.documents_BT.max()) + 1, int(batch.positions_BT.max()) + 2
-    table = torch.full((num_rows, *size), -1)
-    places = torch.arange(most)[None].expand(num_rows, -1)
-    documents_BS, own_BS = batch.documents_BT.gather(1, index_BS), batch.positions_BT.gather(1, index_BS)
-    known_BS = clean_BT.gather(1, index_BS) & (batch.targets_BT.gather(1, index_BS) != IGNORED)
-    rows_BS = torch.arange(num_rows)[:, None].expand(-1, most)
-    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = places[known_BS]
-    rows_BT = torch.arange(num_rows)[:, None].expand(-1, row_length)
-    place_BT = table[rows_BT, batch.documents_BT.clamp_min(0), batch.positions_BT]
-    return ReadLesson(
-        tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
-        positions_BS=positions_BT.gather(1, index_BS).to(device),
-        attention=masked(reads.at(index_BS).mask(device)),
-        canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
-        given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
-        place_BT=place_BT.to(device),
-        taught_BT=(on_canvas_BT & (batch.answers_BT >= 0) & (place_BT >= 0)).to(device),
-    )
-
-
-def _canvas_lesson(batch: PackedBatch, easier_BT: Tensor, on_canvas_BT: Tensor, device: torch.device) -> ReadLesson:
-    """The same rows with less noise."""
-    tokens_BT, positions_BT, reads = batch.inputs(easier_BT)
-    return ReadLesson(
-        tokens_BS=tokens_BT.to(device),
-        positions_BS=positions_BT.to(device),
-        attention=masked(reads.mask(device)),
-        canvas_BS=(batch.canvases_BT > 0).to(device),
-        given_BS=(batch.read_given_BT > 0).to(device),
-        place_BT=(torch.arange(tokens_BT.shape[1])[None] - batch.shift).expand_as(tokens_BT).to(device),
-        taught_BT=on_canvas_BT.to(device),
-    )
-
-
 def losses(
-    model: Decoder,
+    decoder: Decoder,
     batch: TrainingBatch,
     *,
     weights: Mapping[str, float] = MappingProxyType({}),
@@ -540,17 +345,20 @@ def losses(
     """The terms of one batch, each a sum over `TrainingBatch.counts`, in nats.
 
     Args:
-        model: the decoder in training.
+        decoder: the model in training.
         batch: from `prepare`.
         weights: from `ObjectiveConfig.weights`; what is not named there is left out, if it costs anything.
         teacher: what says more, if that is asked for and not stored.
         teacher_top: see `ObjectiveConfig`.
         forward: a compiled form of the model's forward; None calls the model.
     """
+    model = decoder
+    if batch.features_VF is not None:
+        model, forward = decoder.bind(batch.features_VF), None
     forward = forward or model
     tokens_BT, soft_BTD = batch.tokens_BT, None
     marks = {"given_RQ": batch.given_BT} if model.config.given_embedding else {}
-    reads = batch.first_pass(model)
+    reads = batch.first_pass(decoder)
     if reads or batch.accompanied:
         with torch.no_grad():
             hidden_BTD = forward(
@@ -571,27 +379,41 @@ def losses(
     )
     canvas_NV = model.logits(deciding(hidden_BTD, batch.shift)[batch.on_canvas_BT])
     targets_N = batch.targets_BT[batch.on_canvas_BT]
+
+    def weigh(where_BT: Tensor) -> Tensor | None:
+        return None if batch.weights_BT is None else batch.weights_BT[where_BT]
+
     if batch.bound is None:
-        of_canvases = flat_cross_entropy(canvas_NV, targets_N)[0]
+        of_canvases = cross_entropy(canvas_NV, targets_N, weigh(batch.on_canvas_BT))
     else:
         of_canvases = batch.bound.sum(canvas_NV, targets_N, batch.on_canvas_BT)
-    terms = {
-        "canvas": of_canvases,
-        "ar": flat_cross_entropy(model.logits(hidden_BTD[batch.on_clean_BT]), batch.targets_BT[batch.on_clean_BT])[0],
-    }
+    clean_NV = model.logits(hidden_BTD[batch.on_clean_BT])
+    clean = cross_entropy(clean_NV, batch.targets_BT[batch.on_clean_BT], weigh(batch.on_clean_BT))
+    terms = {"canvas": of_canvases, "ar": clean}
     if "sharpen" in weights:
         terms["sharpen"] = right_entropy(canvas_NV, targets_N)
-    if "teacher" in weights and batch.lesson is not None:
-        taught_N = batch.lesson.taught_BT[batch.on_canvas_BT]
-        ids_NK, wanted_NK = batch.lesson.says(teacher, teacher_top)
+    if "teacher" in weights and batch.target is not None:
+        taught_N = batch.target.taught_BT[batch.on_canvas_BT]
+        ids_NK, wanted_NK = batch.target.topk(teacher, teacher_top)
         own_NK = canvas_NV[taught_N].log_softmax(-1).gather(1, ids_NK)
         terms["teacher"] = (wanted_NK.exp() * (wanted_NK - own_NK)).sum()
     read_BT = batch.lengths_BT > 0
     if model.length_buckets:
         edges = torch.tensor(model.length_buckets, device=read_BT.device)
         bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
-        terms["length"] = functional.cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, reduction="sum")
+        weights_N = None if batch.length_weights_BT is None else batch.length_weights_BT[read_BT]
+        terms["length"] = cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, weights_N)
     return terms
+
+
+def cross_entropy(logits_NV: Tensor, targets_N: Tensor, weights_N: Tensor | None = None) -> Tensor:
+    """Summed over tokens, corrupted and clean alike, each by its weight if it has one, in nats.
+
+    Source: the objective of DiffusionGemma (google-deepmind/gemma, hackable_diffusion_adapter).
+    """
+    wide = torch.promote_types(logits_NV.dtype, torch.float32)
+    nats_N: Tensor = functional.cross_entropy(logits_NV.to(wide), targets_N, reduction="none")
+    return nats_N.sum() if weights_N is None else (nats_N * weights_N).sum()
 
 
 def right_entropy(logits_NV: Tensor, targets_N: Tensor) -> Tensor:

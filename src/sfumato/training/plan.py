@@ -15,12 +15,13 @@ from typing import Any
 
 import torch
 
+from sfumato.costs import model_size
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError, unknown
 from sfumato.hardware import GPUS
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.training.distributed import trained
 from sfumato.training.objective import ObjectiveConfig
-from sfumato.training.state import trained
 from sfumato.training.trainer import TrainConfig
 
 BYTES = {"float32": 4, "bfloat16": 2}
@@ -188,18 +189,12 @@ def count_model(config: DecoderConfig) -> ModelCount:
 
 def count_parameters(model: Decoder) -> ModelCount:
     """Count the parameters of a decoder, which may be on the meta device."""
-    config = model.config
-    layers = tuple(sum(one.numel() for one in layer.parameters()) for layer in model.model.layers)
-    idle = 0
-    if config.moe is not None:
-        one = 3 * config.hidden_size * config.moe.moe_intermediate_size
-        mixed = config.num_hidden_layers - config.moe.first_k_dense_replace
-        idle = mixed * one * (config.moe.num_experts - config.moe.num_experts_per_tok)
+    size = model_size(model)
     return ModelCount(
-        total=model.num_parameters,
-        active=model.num_parameters - idle,
+        total=size.num_parameters,
+        active=size.num_active_parameters,
         trained=sum(one.numel() for one in trained(model).values()),
-        layers=layers,
+        layers=tuple(sum(one.numel() for one in layer.parameters()) for layer in model.model.layers),
     )
 
 

@@ -19,17 +19,20 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from sfumato.errors import ConfigError, SfumatoError
+from sfumato.errors import ConfigError, SfumatoError, check_range
 from sfumato.models.decoder import Decoder
+from sfumato.training.distributed import is_of_memory
+from sfumato.training.recipe import EvaluationConfig
 from sfumato.training.rollout import Credit, Policy, Replay, Rollout, lay_out
-from sfumato.training.trainer import Loop, Record, TrainConfig, is_of_memory, mix
+from sfumato.training.state import Record
+from sfumato.training.trainer import Loop, TrainConfig, mix
 
 Collect = Callable[[int], Sequence[Sequence[Rollout]]]
 """Answers of the weights as they are, for an update: a group for each prompt. The same weights and step give the same
@@ -67,16 +70,56 @@ class RLConfig:
     """Most canvas positions of one forward."""
 
     def __post_init__(self) -> None:
-        for name, least in (("prompts", 1), ("answers", 2), ("epochs", 1), ("positions", 1)):
-            if not getattr(self, name) >= least:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
-        for name in ("kl_weight", "part_reward", "step_cost"):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 or more")
+        check_range(self, "prompts epochs positions", 1)
+        check_range(self, "answers", 2)
+        check_range(self, "kl_weight part_reward step_cost", 0)
+        check_range(self, "step_share", 0, 1, above=True)
         if not 0.0 < self.ratio_clip < 1.0:
             raise ConfigError(f"ratio_clip is {self.ratio_clip}; allowed: more than 0, less than 1")
-        if not 0.0 < self.step_share <= 1.0:
-            raise ConfigError(f"step_share is {self.step_share}; allowed: more than 0, at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutConfig:
+    """What is asked while learning from rewards, and how it is answered."""
+
+    tasks: dict[str, float] = field(default_factory=dict)
+    """Weight by procedural task; items of the test split are never drawn."""
+    canvas_length: int = 0
+    """Positions denoised together; 0 takes the model's own, which a length head may set."""
+    max_tokens: int = 0
+    """Most tokens of an answer; 0 takes the model's own."""
+    sampler: dict[str, object] = field(default_factory=dict)
+    """Settings of the sampler, name included, where they are not to be the model's own."""
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise ConfigError("tasks is empty; allowed: a weight for each of one or more tasks")
+        for name, weight in self.tasks.items():
+            if not 0.0 < weight < math.inf:
+                raise ConfigError(f"the weight of task {name!r} is {weight}; allowed: more than 0")
+        check_range(self, "canvas_length max_tokens", 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RLRecipe:
+    """Everything about a run that learns from rewards; one table a field."""
+
+    init_from: str
+    """The model to start from: a name, directory or hub id."""
+    rollout: RolloutConfig
+    """What is asked, and how it is answered."""
+    train: TrainConfig
+    """The loop; a step is an update."""
+    rl: RLConfig = RLConfig()
+    """Groups, ratios and divergence."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """Scores before, while and after training, by the sampler that answers while training."""
+
+    def __post_init__(self) -> None:
+        if self.evaluation.bound_batches:
+            raise ConfigError(f"bound_batches is {self.evaluation.bound_batches}; allowed with rewards: 0")
+        if self.evaluation.prompts:
+            raise ConfigError(f"prompts is {self.evaluation.prompts}; allowed with rewards: none")
 
 
 class PolicyTerms(NamedTuple):
@@ -111,7 +154,7 @@ def credit(
     """Advantages of the answers to one prompt, part by part.
 
     Args:
-        rewards: of whole answers; what stands behind the parts of one goes by it, as do answers without parts.
+        rewards: of whole answers; what stands after the parts of one goes by it, as do answers without parts.
         parts: see `Rollout`; the first part of an answer is held against the first of the others, and so on.
         divide_by_std: see `advantages`.
     """

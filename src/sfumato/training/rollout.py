@@ -5,7 +5,7 @@ back to noise. Where entropies, margins or chance decide which are accepted, the
 sum, over steps and accepted positions, of that of the drawn token: noise has no parameters. Where the drawn tokens' own
 probability decides, it is the sum over all that were drawn: those that are accepted alone are the likely ones more
 often than not, so that they would be made less likely wherever answers are mostly wrong, that is, where the model is
-unsure (docs/log.md). It is the log-probability of the distribution the sampler drew from: at its temperature, of the
+unsure (docs/log). It is the log-probability of the distribution the sampler drew from: at its temperature, of the
 canvas and the soft embedding as they were, which count as observed.
 
 The last step is no draw where the draft is committed, whatever was drawn. To learn from it as if it were one would
@@ -27,11 +27,11 @@ import torch
 from torch import Tensor
 
 from sfumato.errors import ConfigError
+from sfumato.layout import PrefixLayout
 from sfumato.models.attention import AttentionSpec, BehindText, readable
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.reading import COLD, NEVER
-from sfumato.sampling.settings import REVERSE_SAMPLERS
 from sfumato.spec import GenerationSpec
 
 # What a float32 softmax can still tell from 0.
@@ -102,10 +102,10 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
         raise ConfigError(
             "commit is 'in_place'; allowed: 'reencode', as what a canvas leaves in the cache is not computed again"
         )
-    if sampler.name in REVERSE_SAMPLERS:
+    if sampler.sampler.reverse:
         raise ConfigError(
-            f"sampler is {sampler.name!r}; allowed: one that accepts what it has drawn, such as 'entropy'; not "
-            f"{', '.join(REVERSE_SAMPLERS)}"
+            f"sampler is {sampler.sampler.name!r}, which follows the reverse process; allowed: one that accepts what "
+            "it has drawn, such as 'entropy'"
         )
     for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("reuse", "none")):
         if getattr(sampler, name) != only:
@@ -206,39 +206,34 @@ class Policy:
         Returns:
             log_prob_N: float32, with a gradient where one is asked for.
         """
-        full, shift = self.spec.prefix_attention == "full", int(self.spec.logit_shift)
         text = torch.tensor(replay.text, device=replay.tokens_BL.device)
         num_rows, length = replay.tokens_BL.shape
-        # Where every position reads every other, the text is part of each row; where logits are shifted, its last token
-        # is read at the head of the canvas.
-        num_ahead = 0 if full else len(text) - shift
-        width = len(text) + length if full else length
-        lead = text[num_ahead:].expand(num_rows, -1)
-        rows_BW = torch.cat((lead, replay.tokens_BL), dim=1)[:, :width]
-        given_BW = torch.cat((torch.zeros_like(lead, dtype=torch.bool), replay.frozen_BL), dim=1)[:, :width]
-        tokens_1N = self._packed(text[:num_ahead], rows_BW)
-        place_A, place_W = (
-            torch.arange(a, b, device=text.device) for a, b in ((0, num_ahead), (num_ahead, num_ahead + width))
-        )
-        on_canvas_W = torch.arange(width, device=text.device) >= width - length
+        layout = PrefixLayout(self.spec)
+        num_ahead, _, *columns = layout.canvas_positions(len(text), length)
+        token_W, canvas_W, logits_W = (torch.from_numpy(column).to(text.device) for column in columns)
+
+        def pack(text_S: Tensor, canvas_BL: Tensor) -> Tensor:
+            """[1, N]: the text that is written ahead, and for each row what it reads of text and canvas."""
+            rows_BS = torch.cat((text_S.expand(num_rows, -1), canvas_BL), dim=1)[:, len(text) + token_W]
+            return torch.cat((text_S[:num_ahead], rows_BS.flatten())).unsqueeze(0)
+
+        no_text = torch.zeros_like(text, dtype=torch.bool)
+        place_W, on_canvas_W = len(text) + token_W, canvas_W >= 0
+        canvas_1N = torch.cat((no_text[:num_ahead], on_canvas_W.repeat(num_rows))).unsqueeze(0)
         soft_1ND = None
         if replay.soft_BLD is not None:
-            size = replay.soft_BLD.shape[2]
-            before = replay.soft_BLD.new_zeros(num_rows, width - length, size)
-            rows_BWD = torch.cat((before, replay.soft_BLD), dim=1)
-            soft_1ND = torch.cat((before.new_zeros(num_ahead, size), rows_BWD.flatten(0, 1))).unsqueeze(0)
+            soft_1ND = replay.soft_BLD.new_zeros(*canvas_1N.shape, replay.soft_BLD.shape[2])
+            soft_1ND[canvas_1N] = replay.soft_BLD[:, canvas_W[on_canvas_W]].flatten(0, 1)
         hidden_1ND = model(
-            tokens_1N,
-            self._packed(place_A, place_W.expand(num_rows, -1)),
-            BehindText(num_ahead, num_rows, self._ahead(num_ahead, text.device)),
-            canvas_RQ=self._packed(torch.zeros_like(place_A, dtype=torch.bool), on_canvas_W.expand(num_rows, -1)),
+            pack(text, replay.tokens_BL),
+            torch.cat((torch.arange(num_ahead, device=text.device), place_W.repeat(num_rows))).unsqueeze(0),
+            BehindText(num_ahead, num_rows, _text_attention(layout, num_ahead, text.device)),
+            canvas_RQ=canvas_1N,
             soft_RQD=soft_1ND,
-            given_RQ=self._packed(torch.zeros_like(place_A, dtype=torch.bool), given_BW) if model.marks_given else None,
+            given_RQ=pack(no_text, replay.frozen_BL) if model.marks_given else None,
         )
-        hidden_BWD = hidden_1ND[0, num_ahead:].unflatten(0, (num_rows, width))
-        # The place that decides a position.
-        first = width - length - (shift if full else 0)
-        hidden_ND = hidden_BWD[:, first : first + length][replay.decided_BL]
+        hidden_BWD = hidden_1ND[0, num_ahead:].unflatten(0, (num_rows, len(token_W)))
+        hidden_ND = hidden_BWD[:, (logits_W >= 0) & (logits_W < length)][replay.decided_BL]
         temperature_BL = replay.temperature_B[:, None].expand(replay.decided_BL.shape)
         scores_NV = model.logits(hidden_ND) / temperature_BL[replay.decided_BL][:, None]
         if self.mask_id is not None:
@@ -247,13 +242,10 @@ class Policy:
             scores_NV = scores_NV.masked_fill(self.banned_V, NEVER)
         return scores_NV.log_softmax(-1).gather(1, replay.sampled_N[:, None]).squeeze(1)
 
-    def _ahead(self, num_ahead: int, device: torch.device) -> AttentionSpec:
-        """How the text before a canvas reads itself."""
-        if self.spec.block == 1:
-            return AttentionSpec(causal=True)
-        _, mask_QS = readable(0, num_ahead, self.spec.block, device=device) if num_ahead else (0, None)
-        return AttentionSpec(mask=None if mask_QS is None else mask_QS[None, None])
 
-    @staticmethod
-    def _packed(ahead_A: Tensor, rows_BW: Tensor) -> Tensor:
-        return torch.cat((ahead_A, rows_BW.flatten())).unsqueeze(0)
+def _text_attention(layout: PrefixLayout, num_text: int, device: torch.device) -> AttentionSpec:
+    """How the text before a canvas reads itself."""
+    if layout.block == 1 or not num_text:
+        return AttentionSpec(causal=True)
+    _, mask_QS = readable(0, num_text, layout.block, device=device)
+    return AttentionSpec(mask=None if mask_QS is None else mask_QS[None, None])

@@ -9,6 +9,7 @@ one. The names are the same in both, and any number of processes resumes from ei
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import warnings
@@ -31,8 +32,10 @@ from torch.distributed.checkpoint.state_dict_saver import save as save_shards
 from sfumato.errors import CheckpointError
 from sfumato.models.decoder import Decoder
 from sfumato.storage import write_atomically
-from sfumato.training.distributed import World, like
+from sfumato.training.distributed import World, like, trained
 
+Record = dict[str, float]
+"""The numbers of a step."""
 Optimizers = Mapping[str, torch.optim.Optimizer]
 Target = Callable[[str, tuple[int, ...]], Tensor]
 _PROGRESS = "progress.json"
@@ -50,6 +53,44 @@ class Progress:
     """Steps left out because loss or gradient was not finite."""
     seconds: float = 0.0
     """Time spent in training steps, over all sittings."""
+
+
+class Log:
+    """The file with a record of each step, a line of JSON each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def records(self) -> list[Record]:
+        """What has been logged."""
+        return [json.loads(line) for line in self._lines()]
+
+    def cut(self, step: int) -> None:
+        """Drop the records of later steps, and one that a kill cut short."""
+        kept = [line for line in self._lines() if _step_of(line) <= step]
+        write_atomically(self.path, "".join(f"{line}\n" for line in kept).encode())
+
+    def append(self, record: Record) -> None:
+        """Write one more.
+
+        Raises:
+            CheckpointError: if it cannot be written.
+        """
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+        except OSError as error:
+            raise CheckpointError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def _lines(self) -> list[str]:
+        return self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+
+
+def _step_of(line: str) -> float:
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf
 
 
 def save_state(
@@ -149,11 +190,6 @@ def load_state(
     return progress
 
 
-def trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    """The parameters that training changes, by name; the others are what they were at the start of the run."""
-    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-
-
 @torch.no_grad()
 def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a model's trained parameters their values.
@@ -169,11 +205,7 @@ def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def newest_state(path: Path) -> Path | None:
-    """The state of the latest step, a file or a directory of shards; None if there is none.
-
-    Args:
-        path: the file that one process writes.
-    """
+    """The state of the latest step, a file or a directory of shards; None if there is none."""
     found = list(_sharded(path))
     if path.exists():
         found.append((_step_in(path), path))

@@ -9,18 +9,15 @@ terminals: evaluation and reporting are callables it is given.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import signal
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -28,17 +25,17 @@ from torch.distributed.tensor import DTensor
 
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
-from sfumato.errors import CheckpointError, ConfigError, SfumatoError
+from sfumato.errors import ConfigError, SfumatoError, check_range
 from sfumato.hardware import find_device
+from sfumato.interrupts import Interrupted, Signals
 from sfumato.models.decoder import Decoder
 from sfumato.models.lora import merged
 from sfumato.spec import DEFAULT, GenerationSpec
-from sfumato.storage import write_atomically
-from sfumato.training.distributed import World, local, recompute, shard
+from sfumato.training.distributed import World, local, recompute, shard, trained
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
-from sfumato.training.state import Progress, load_state, put, save_state, trained
+from sfumato.training.optimizers import make_optimizers
+from sfumato.training.state import Log, Progress, Record, load_state, put, save_state
 
-Record = dict[str, Any]
 MOST_REFUSED_IN_A_ROW = 20
 
 
@@ -85,26 +82,12 @@ class TrainConfig:
     arithmetic."""
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("steps", 1),
-            ("accumulation", 1),
-            ("warmup", 0),
-            ("eval_every", 0),
-            ("threads", 0),
-            ("muon_lr", 0),
-            ("weight_decay", 0),
-            ("save_every_s", 0),
-            ("minutes", 0),
-        ):
-            if not getattr(self, name) >= least:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: {least} or more")
-        for name in ("lr", "clip"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
-        if not 0.0 <= self.final_lr <= 1.0:
-            raise ConfigError(f"final_lr is {self.final_lr}; allowed: 0 to 1")
+        check_range(self, "steps accumulation", 1)
+        check_range(self, "warmup eval_every threads muon_lr weight_decay save_every_s minutes", 0)
+        check_range(self, "lr clip", 0, above=True)
+        check_range(self, "final_lr", 0, 1)
         if not 0.0 <= self.average < 1.0:
-            raise ConfigError(f"average is {self.average}; allowed: 0 <= average < 1")
+            raise ConfigError(f"average is {self.average}; allowed: 0 or more, less than 1")
 
     def lr_scale(self, step: int) -> float:
         """Linear warmup, then a cosine down to `final_lr`; a factor on every peak rate."""
@@ -114,7 +97,7 @@ class TrainConfig:
 
 
 class Loop(ABC):
-    """One run in one directory: a state to resume from and `log.jsonl` with a record a step.
+    """One run in one directory: a state to resume from, and `log.jsonl` with a record a step.
 
     Args:
         model: weights already drawn or copied; trained in place.
@@ -139,7 +122,7 @@ class Loop(ABC):
         world: World | None = None,
     ) -> None:
         self.world = world or World()
-        _check_world(config, self.world)
+        self.world.check(config.accumulation, compile=config.compile)
         if self.world.mesh is None:
             model.to(find_device(config.device))
         if config.recompute:
@@ -147,12 +130,12 @@ class Loop(ABC):
         shard(model, self.world, dtype=getattr(torch, config.precision))
         self.model = model
         self.progress = Progress()
-        self.config = config
-        self.directory = directory
-        self._evaluate = evaluate
-        self._on_record = on_record
+        self.config, self.directory = config, directory
+        self._evaluate, self._on_record = evaluate, on_record
+        self._signals = Signals()
+        self.log = Log(directory / "log.jsonl")
         self.average = {name: parameter.detach().clone() for name, parameter in trained(model).items()}
-        self.optimizers = make_optimizers(model, config)
+        self.optimizers = make_optimizers(model, lr=config.lr, muon_lr=config.muon_lr, weight_decay=config.weight_decay)
 
     @abstractmethod
     def _step(self) -> Record:
@@ -166,43 +149,46 @@ class Loop(ABC):
     def state_path(self) -> Path:
         return self.directory / "state.safetensors"
 
-    @property
-    def log_path(self) -> Path:
-        return self.directory / "log.jsonl"
-
     def resume(self) -> None:
-        """Go back to the last saved state, and drop the log's records of steps that came after it."""
+        """Go back to the last saved state, and drop the log's records of steps that came after it.
+
+        Raises:
+            ConfigError: if the run is to have fewer steps than it has taken.
+            CheckpointError: if the state cannot be read.
+        """
         self.progress = load_state(self.state_path, self.model, self.average, self.optimizers)
-        if self.world.leads and self.log_path.exists():
-            lines = self.log_path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if _step_of(line) <= self.progress.step]
-            write_atomically(self.log_path, "".join(f"{line}\n" for line in kept).encode())
+        if self.progress.step > self.config.steps:
+            raise ConfigError(
+                f"train.steps is {self.config.steps} and the state in {self.directory} is at step "
+                f"{self.progress.step}; allowed: {self.progress.step} or more"
+            )
+        if self.world.leads:
+            self.log.cut(self.progress.step)
 
     def save(self) -> None:
         """Write the state; the previous one survives if that fails."""
         save_state(self.state_path, self.progress, self.model, self.average, self.optimizers, self.world)
 
     def run(self) -> None:
-        """Train to the last step, saving as it goes; an interrupt saves after the step in work and is passed on.
+        """Train to the last step, saving as it goes; SIGINT and SIGTERM save after the step in work.
 
         Raises:
+            Interrupted: at a signal, with the state saved; also after the minutes that a sitting may take.
             SfumatoError: if the loss or gradient stayed non-finite; the last good state is kept.
             CheckpointError: if state or log cannot be written; the previous state survives.
         """
         if self.config.threads:
             torch.set_num_threads(self.config.threads)
-        with _held_interrupts(self.world) as held:
-            self._run(held)
+        with self._signals:
+            self._run()
+        self._signals.check()
 
-    def _run(self, held: list[int]) -> None:
+    def _run(self) -> None:
         if self.progress.step == 0 and self.world.leads:
             # A run that died before its first state leaves records that are not this run's.
-            write_atomically(self.log_path, b"")
-            first = self._first_record()
-            if first is not None:
-                self._log(first)
-                if self._on_record:
-                    self._on_record(first)
+            self.log.cut(-1)
+            if (first := self._first_record()) is not None:
+                self._tell(first)
         began = saved_at = time.monotonic()
         refused_in_a_row = 0
         record: Record | None = None
@@ -210,8 +196,7 @@ class Loop(ABC):
         together = self.world.size == 1
         try:
             while self.progress.step < self.config.steps:
-                with _uninterrupted():
-                    record = self._step()
+                record = self._step()
                 refused_in_a_row = refused_in_a_row + 1 if record["refused"] else 0
                 if refused_in_a_row == MOST_REFUSED_IN_A_ROW:
                     together = True
@@ -220,45 +205,36 @@ class Loop(ABC):
                         f"{self.progress.step}; the weights are those from before. Lower lr or muon_lr"
                     )
                 record |= self._evaluation()
-                with _uninterrupted():
-                    self._log(record)
-                    done, record = record, None
-                if self._on_record and self.world.leads:
-                    self._on_record(done)
+                done, record = record, None
+                self._tell(done)
                 over = 0.0 < 60.0 * self.config.minutes < time.monotonic() - began
                 due, stopped = self.world.any(
-                    time.monotonic() - saved_at > self.config.save_every_s, bool(held) or over
+                    time.monotonic() - saved_at > self.config.save_every_s, self._signals.arrived is not None or over
                 )
                 if stopped:
                     together = True
-                    raise KeyboardInterrupt
+                    raise Interrupted(self._signals.arrived or signal.SIGINT)
                 if due:
                     self.save()
                     saved_at = time.monotonic()
             together = True
         finally:
             try:
-                if record is not None:
+                if record is not None and self.world.leads:
                     # Its step is done, whatever stopped the evaluation.
-                    self._log(record)
+                    self.log.append(record)
             finally:
                 if together:
                     self.save()
 
-    def _log(self, record: Record) -> None:
-        if not self.world.leads:
-            return
-        try:
-            with self.log_path.open("a", encoding="utf-8") as log:
-                log.write(json.dumps(record) + "\n")
-        except OSError as error:
-            raise CheckpointError(f"cannot write {self.log_path}: {error.strerror}") from error
+    def _tell(self, record: Record) -> None:
+        if self.world.leads:
+            self.log.append(record)
+            if self._on_record:
+                self._on_record(record)
 
     def _apply(self, *, finite: bool) -> tuple[float, float, bool]:
         """Clip the gradient and follow it, if it and the loss are finite.
-
-        Args:
-            finite: whether the loss is.
 
         Returns:
             The gradient's norm, the factor on the learning rates, and whether the gradient was refused.
@@ -287,7 +263,6 @@ class Loop(ABC):
         return float(norm)
 
     def _count(self, *, num_tokens: int, refused: bool, seconds: float) -> None:
-        """Count a step that was taken."""
         self.progress = replace(
             self.progress,
             step=self.progress.step + 1,
@@ -304,11 +279,10 @@ class Loop(ABC):
 
     def _evaluation(self) -> Record:
         step, every = self.progress.step, self.config.eval_every
-        due = step == self.config.steps or (every > 0 and step % every == 0)
-        return self._scores() if due else {}
+        return self._scores() if step == self.config.steps or (every > 0 and step % every == 0) else {}
 
     def _scores(self) -> Record:
-        """What the evaluation finds of the averaged weights."""
+        """Evaluate the averaged weights."""
         if self._evaluate is None:
             return {}
         if self.world.mesh is not None:
@@ -316,13 +290,12 @@ class Loop(ABC):
             return self._evaluate(self._unsharded(whole), self.progress.step) if self.world.leads else {}
         before = {name: parameter.detach().clone() for name, parameter in trained(self.model).items()}
         try:
-            with _uninterrupted():
-                put(self.model, self.average)
+            put(self.model, self.average)
             self.model.eval()
-            return dict(self._evaluate(self.model, self.progress.step))
+            with self._signals.raised():
+                return dict(self._evaluate(self.model, self.progress.step))
         finally:
-            with _uninterrupted():
-                put(self.model, before)
+            put(self.model, before)
 
     def averaged(self) -> dict[str, Tensor]:
         """The averaged weights of the whole model, corrections merged; in the first process, the others get none."""
@@ -330,35 +303,32 @@ class Loop(ABC):
         return merged(self.model, self.world.whole(fixed | self.average))
 
     def _unsharded(self, weights: dict[str, Tensor]) -> Decoder:
-        """A model of these weights in this process alone, to be evaluated."""
         model = Decoder(self.model.config)
         model.load_state_dict(weights)
         return model.to(self.model.device).eval()
 
 
-Batches = tuple[list[TrainingBatch], int]
-"""What one process takes in a step, and how many of its positions are no padding."""
+Batches = tuple[list[TrainingBatch], int]  # of a step of one process, and its positions that are no padding
 
 
 class Trainer(Loop):
     """Training on documents.
 
     Args:
-        model: weights already drawn or copied; trained in place.
         process: the noise put on canvases.
-        source: gives documents.
+        source: gives documents; None with `make_batch`.
         end_id: end token, which fills canvases.
         spec: how the model will read.
-        packing, objective, config: see their classes.
-        teacher: what says more than the data, if the objective asks for it; it is not trained.
-        directory, evaluate, on_record, world: see `Loop`.
+        make_batch: gives a batch by its number and its positions that are no padding, in place of documents.
+        teacher: predicts what the objective asks for; it is not trained.
+        model, packing, objective, config, directory, evaluate, on_record, world: see `Loop` and their classes.
     """
 
     def __init__(
         self,
         model: Decoder,
         process: Process,
-        source: Source,
+        source: Source | None,
         *,
         end_id: int,
         spec: GenerationSpec = DEFAULT,
@@ -366,20 +336,23 @@ class Trainer(Loop):
         objective: ObjectiveConfig,
         config: TrainConfig,
         directory: Path,
+        make_batch: Callable[[int], tuple[TrainingBatch, int]] | None = None,
         teacher: Decoder | None = None,
         evaluate: Callable[[Decoder, int], dict[str, float]] | None = None,
         on_record: Callable[[Record], None] | None = None,
         world: World | None = None,
     ) -> None:
+        packing.check_for(spec)
         super().__init__(model, config=config, directory=directory, evaluate=evaluate, on_record=on_record, world=world)
         self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
-        self._process = process
-        self._source = source
-        self._end_id = end_id
-        self._spec = spec
-        self._packing = packing
-        self._objective = objective
-        self._forward = torch.compile(model) if config.compile else model
+        self._process, self._source, self._end_id, self._spec = process, source, end_id, spec
+        self._packing, self._objective, self._make_batch = packing, objective, make_batch
+        self._forward: Callable[..., Tensor] = model
+        if config.compile and model.config.lexemes is not None:
+            # What is bound to a lexicon is another model for each batch, all with the same layers.
+            model.model.compile(dynamic=True)
+        elif config.compile:
+            self._forward = torch.compile(model)
         # An accelerator does not wait for the batches of its next step, which are made beside it.
         self._beside = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
         self._ahead: tuple[int, Future[Batches]] | None = None
@@ -387,9 +360,8 @@ class Trainer(Loop):
     def _step(self) -> Record:
         started = time.monotonic()
         step, config = self.progress.step, self.config
-        share_done = step / config.steps
         batches, own_tokens = self._taken(step)
-        weights = self._objective.weights(share_done)
+        weights = self._objective.weights(step / config.steps)
         each = [batch.counts() for batch in batches]
         own_counts = {name: sum(counts[name] for counts in each) for name in each[0]}
         num_tokens, *found = self.world.sum(own_tokens, *own_counts.values())
@@ -435,124 +407,42 @@ class Trainer(Loop):
     def _taken(self, step: int) -> Batches:
         """This process's share of a step; that of the next is begun."""
         begun, self._ahead = self._ahead, None
-        if begun is not None and begun[0] == step:
-            made = begun[1].result()
-        else:
-            made = self._batches(step, step / self.config.steps)
+        made = begun[1].result() if begun is not None and begun[0] == step else self._batches(step)
         if self._beside is not None and step + 1 < self.config.steps:
-            share_done = (step + 1) / self.config.steps
-            self._ahead = (step + 1, self._beside.submit(self._batches, step + 1, share_done))
+            self._ahead = (step + 1, self._beside.submit(self._batches, step + 1))
         return made
 
-    def _batches(self, step: int, share_done: float) -> Batches:
+    def _batches(self, step: int) -> Batches:
         """This process's share of a step. What a batch holds depends on its number in the run, and on no process."""
-        batches, num_tokens = [], 0
-        for part in self.world.share(self.config.accumulation):
-            index = step * self.config.accumulation + part
-            generator = torch.Generator().manual_seed(mix(self.config.seed, index))
-            packed = pack(
-                self._source,
-                self._packing.at(share_done),
-                seed=self.config.seed,
-                step=index,
-                end_id=self._end_id,
-                spec=self._spec,
-            )
-            num_tokens += packed.num_tokens
-            batches.append(
-                prepare(
-                    packed,
-                    self._process,
-                    self._objective,
-                    share_done=share_done,
-                    generator=generator,
-                    device=self.model.device,
-                )
-            )
-        return batches, num_tokens
+        share_done = step / self.config.steps
+        first = step * self.config.accumulation
+        made = [self._make(first + part, share_done) for part in self.world.share(self.config.accumulation)]
+        return [batch for batch, _ in made], sum(count for _, count in made)
 
-
-def is_of_memory(error: BaseException) -> bool:
-    """Whether what went wrong is that there is no more memory, of a device or of the host."""
-    # What the CPU's allocator says has no type of its own.
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
-
-
-def make_optimizers(model: Decoder, config: TrainConfig) -> dict[str, torch.optim.Optimizer]:
-    """AdamW, and Muon for the matrices inside the blocks if it has a learning rate.
-
-    Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
-    """
-    inside = [one for name, one in trained(model).items() if ".layers." in name and one.dim() == 2]
-    muon = inside if config.muon_lr > 0 else []
-    taken = {id(parameter) for parameter in muon}
-    rest = [parameter for parameter in trained(model).values() if id(parameter) not in taken]
-    groups = [
-        {"params": [p for p in rest if p.dim() >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    optimizers: dict[str, torch.optim.Optimizer] = {
-        "adamw": torch.optim.AdamW([group for group in groups if group["params"]], lr=config.lr, betas=(0.9, 0.95))
-    }
-    if muon:
-        optimizers["muon"] = torch.optim.Muon(
-            muon, lr=config.muon_lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
+    def _make(self, index: int, share_done: float) -> tuple[TrainingBatch, int]:
+        """A batch of the run by its number, and how many of its positions are no padding."""
+        if self._make_batch is not None:
+            return self._make_batch(index)
+        assert self._source is not None, "batches come from one or the other"
+        packed = pack(
+            self._source,
+            self._packing.at(share_done),
+            seed=self.config.seed,
+            step=index,
+            end_id=self._end_id,
+            spec=self._spec,
         )
-    for optimizer in optimizers.values():
-        for group in optimizer.param_groups:
-            group["peak_lr"] = group["lr"]
-    return optimizers
-
-
-def _check_world(config: TrainConfig, world: World) -> None:
-    """Refuse what cannot be divided over the processes, or is not done with sharded weights."""
-    if config.accumulation % world.size:
-        raise ConfigError(
-            f"accumulation is {config.accumulation}; allowed with {world.size} processes: a multiple of {world.size}, "
-            "as each takes as many batches of a step"
+        batch = prepare(
+            packed,
+            self._process,
+            self._objective,
+            share_done=share_done,
+            generator=torch.Generator().manual_seed(mix(self.config.seed, index)),
+            device=self.model.device,
         )
-    if world.mesh is not None and config.compile:
-        raise ConfigError("compile is true; allowed under torchrun: false")
-
-
-@contextmanager
-def _held_interrupts(world: World) -> Iterator[list[int]]:
-    """Note interrupts, so that several processes stop after the same step; one alone is interrupted as ever."""
-    held: list[int] = []
-    if world.size == 1 or threading.current_thread() is not threading.main_thread():
-        yield held
-        return
-    previous = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
-    try:
-        yield held
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold an interrupt back to the end of the block: half an update must not reach the state."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: list[int] = []
-    previous = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    if held:
-        signal.raise_signal(signal.SIGINT)
+        return batch, packed.num_tokens
 
 
 def mix(seed: int, step: int) -> int:
     digest = hashlib.sha256(f"noise {seed} {step}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
-
-
-def _step_of(line: str) -> int:
-    try:
-        return int(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
-        # A kill can cut the last record short.
-        return 2**62

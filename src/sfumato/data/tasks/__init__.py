@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.arithmetic import Arithmetic
 from sfumato.data.tasks.base import TEST_SHARE, Item, Split, Task, draw, items, problem_key, split_of, stream
 from sfumato.data.tasks.bugfix import Bugfix
 from sfumato.data.tasks.countdown import Countdown
 from sfumato.data.tasks.gym import PREFIX, Gym
 from sfumato.data.tasks.middle import Middle
+from sfumato.data.tasks.plain import Plain
 from sfumato.data.tasks.recall import fizzbuzz, pi
-from sfumato.data.tasks.records import Json
+from sfumato.data.tasks.records import Field, Json, Pets
 from sfumato.data.tasks.sudoku import Sudoku4, Sudoku9
 from sfumato.data.tasks.sums import Sums
+from sfumato.data.tasks.ui import ui_tasks
 from sfumato.errors import ConfigError, unknown
 
 __all__ = [
@@ -24,6 +29,7 @@ __all__ = [
     "draw",
     "find_task",
     "items",
+    "kinds_of",
     "problem_key",
     "split_of",
     "stream",
@@ -36,6 +42,7 @@ TASKS: dict[str, Task] = {
         Arithmetic(answer_first=False),
         Arithmetic(answer_first=True, scaled=False),
         Arithmetic(answer_first=False, scaled=False),
+        Plain(),
         Sums(),
         Sudoku4(),
         Sudoku9(),
@@ -45,9 +52,18 @@ TASKS: dict[str, Task] = {
         Bugfix(),
         Middle(),
         Json(),
+        Pets(),
+        Field(),
+        *ui_tasks(),
     )
 }
 """Every task of our own, by name."""
+
+
+def kinds_of(names: Iterable[str]) -> list[PromptKind]:
+    """The kinds of prompts of some tasks; none where a task has prompts that nothing tells apart."""
+    kinds = dict.fromkeys(find_task(name).kind for name in names)
+    return [] if None in kinds else [kind for kind in kinds if kind is not None]
 
 
 def find_task(name: str) -> Task:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import gcd
 from random import Random
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
 # (text, value) of one term.
@@ -21,6 +22,9 @@ Term = tuple[str, int]
 # Nine digits hold every value of the task, and keep a hostile response from making int() slow.
 _ANSWER = re.compile(r"answer: (-?[0-9]{1,9})")
 _RESULT = re.compile(r"[^=]* = (-?[0-9]{1,9})")
+
+# Of no other terms is an expression made, and above all of no plain numbers.
+_TERM = r"(?:\d{1,2}\*\(\d/\d\)\^2|sqrt\(\d{1,3}\)|\d\*\d|\d\^2|\d{1,2}/\d)"
 
 _FRACTIONS = [(p, q) for q in range(2, 10) for p in range(1, q) if gcd(p, q) == 1]
 # What follows the first term: "t" adds or takes away a term, "s" multiplies or divides the running total. Weights in
@@ -61,7 +65,7 @@ _KINDS: tuple[Callable[[Random], Term], ...] = (_fraction_square, _root, _produc
 
 def apply(total: int, sign: str, value: int) -> int:
     """What a total becomes by a move: one of "+-*/", and with what."""
-    return {"+": total + value, "-": total - value, "*": total * value, "/": total // value}[sign]
+    return {"+": total + value, "-": total - value, "*": total * value, "/": total // (value or 1)}[sign]
 
 
 def _solution(first: Term, moves: Sequence[tuple[str, Term]]) -> tuple[str, list[str], int]:
@@ -101,6 +105,13 @@ class Arithmetic(Task):
     def __init__(self, *, answer_first: bool, scaled: bool = True) -> None:
         self.name = ("arithmetic" if scaled else "terms") + ("" if answer_first else "_last")
         self.answer_first = answer_first
+        self._asks = "answer, then derive: " if answer_first else "derive, then answer: "
+        self.kind = PromptKind(
+            name=self.name,
+            description="Works out an expression of products, quotients, squares and roots, a line for each part.",
+            example=self._asks + ("81*(2/3)^2+sqrt(9)" if scaled else "4*9+sqrt(25)"),
+            pattern=rf"{self._asks}\(*{_TERM}(?:[-+]{_TERM}\)?|[*/][2-9]\)?){{1,5}}",
+        )
         self._moves = _CHAINS if scaled else _SUMS
 
     def item(self, first: Term, moves: Sequence[tuple[str, Term]]) -> Item:
@@ -112,12 +123,9 @@ class Arithmetic(Task):
         """
         expression, lines, total = _solution(first, moves)
         answer = f"answer: {total}"
-        if self.answer_first:
-            prompt, lines = f"answer, then derive: {expression}", [answer, *lines]
-        else:
-            prompt, lines = f"derive, then answer: {expression}", [*lines, answer]
+        lines = [answer, *lines] if self.answer_first else [*lines, answer]
         meta = {"expression": expression, "moves": "".join(sign for sign, _ in moves)}
-        return Item(prompt=prompt, response="\n".join(lines), answer=str(total), meta=meta)
+        return Item(prompt=self._asks + expression, response="\n".join(lines), answer=str(total), meta=meta)
 
     def generate(self, seed: int) -> Item:
         """An expression whose running totals, from the second term on, lie in 10..99."""

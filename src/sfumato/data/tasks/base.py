@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
+from sfumato.data.kinds import PromptKind
 from sfumato.errors import ConfigError, unknown
 
 Split = Literal["train", "test"]
@@ -21,6 +22,8 @@ TEST_SHARE = 0.05
 # At a test share of 5%, 2,000 draws all miss the test split with probability 3e-45: such a task has none.
 _MAX_DRAWS = 2_000
 _INSTRUCTION = re.compile(r"[a-z][a-z ,]*:")
+# An expression alone, with or without what turns it into a question.
+_EXPRESSION = re.compile(r"(?:What is )?([-+*/()\d ]+?) ?[=?]?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +45,8 @@ class Task(ABC):
 
     name: str
     """The name that `find_task` knows it by."""
+    kind: PromptKind | None = None
+    """How its prompts are recognised and shown; None for a task of prompts that nothing tells apart."""
     fixed: ClassVar[bool] = False
     """True if train = test by nature, as for the recall of one text."""
 
@@ -72,8 +77,8 @@ class Task(ABC):
 def problem_key(prompt: str) -> str:
     """What a prompt asks, less the instruction and the order of its words.
 
-    Prompts with one key pose the same problem: an expression asked answer first or last, countdown numbers in
-    any order. Prompts that merely share their words fall together too; that costs nothing.
+    Prompts with one key pose the same problem: an expression asked answer first or last, alone, or with spaces in it;
+    countdown numbers in any order. Prompts that merely share their words fall together too; that costs nothing.
 
     Args:
         prompt: an item's prompt; an instruction is lower-case words up to a first colon.
@@ -82,7 +87,10 @@ def problem_key(prompt: str) -> str:
         The words after the instruction, sorted, joined with one space.
     """
     match = _INSTRUCTION.match(prompt)
-    return " ".join(sorted(prompt[match.end() if match else 0 :].split()))
+    asked = prompt[match.end() if match else 0 :].strip()
+    if expression := _EXPRESSION.fullmatch(asked):
+        return expression[1].replace(" ", "")
+    return " ".join(sorted(asked.split()))
 
 
 def split_of(prompt: str) -> Split:
@@ -130,12 +138,6 @@ def stream(task: Task, split: Split, seed: int) -> Iterator[Item]:
 
 def items(task: Task, split: Split, seed: int, count: int) -> list[Item]:
     """Distinct problems of one split, for an evaluation.
-
-    Args:
-        task: the task to draw from.
-        split: "train" or "test".
-        seed: any integer.
-        count: number of items, 0 or more.
 
     Returns:
         `count` items, no two with one `problem_key`; from a fixed task what it has, and no more than `count`.

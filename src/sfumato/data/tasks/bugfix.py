@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
 
@@ -184,6 +185,13 @@ class Bugfix(Task):
     """Write a function again, without its one bug."""
 
     name = "bugfix"
+    kind = PromptKind(
+        name=name,
+        description="Writes a short Python function again, without its one bug.",
+        example="fix the bug:\ndef area(a, b):\n    return a + b",
+        pattern=r"fix the bug:\n.+",
+        instruction="fix the bug:",
+    )
 
     def generate(self, seed: int) -> Item:
         """A function of a random family, with random names and constants and one of the family's bugs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
 # Nine digits are beyond any result the numbers can reach in a sound response, and keep int() cheap.
@@ -27,6 +28,12 @@ class Countdown(Task):
     """Three or four numbers 1..25, target 1..99, no negative or fractional results on the way."""
 
     name = "countdown"
+    kind = PromptKind(
+        name=name,
+        description="Reaches a number of up to 99 with three or four others, each used once.",
+        example="countdown: 3 7 12 = 33",
+        pattern=r"countdown: \d{1,2}(?: \d{1,2}){2,3} = \d{1,2}",
+    )
 
     def generate(self, seed: int) -> Item:
         """Numbers combined at random until one is left; drawn again until that one is a target."""

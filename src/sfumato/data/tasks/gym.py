@@ -17,9 +17,6 @@ class Gym(Task):
 
     The scorers are the package's. Many give a part of it for an answer inside a sentence; `check` does not.
 
-    Args:
-        generator: reasoning-gym's name for it, such as "basic_arithmetic".
-
     Raises:
         ConfigError: if the package is not installed, or has no generator of that name.
     """
@@ -29,8 +26,7 @@ class Gym(Task):
             from reasoning_gym import factory
         except ImportError as error:
             raise ConfigError(
-                f"task {PREFIX + generator!r} needs the package reasoning-gym, which is not installed; "
-                "install sfumato[train]"
+                f"task {PREFIX + generator!r} needs reasoning-gym, which is not installed: pip install 'sfumato[train]'"
             ) from error
         # A composite is made of other generators and has no defaults of its own.
         names = factory.DATASETS.keys() - {"composite"}

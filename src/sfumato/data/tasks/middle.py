@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from random import Random
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
 # First sentence, last sentence, accepted middles with the gold one first.
@@ -183,6 +184,12 @@ class Middle(Task):
     """Write the middle sentence of three."""
 
     name = "middle"
+    kind = PromptKind(
+        name=name,
+        description="Writes the sentence between the first and the last of a story.",
+        example="middle:\nTom has 3 pears.\nNow Tom has 8 pears.",
+        pattern=r"middle:\n[^\n]+\n[^\n]+",
+    )
 
     def generate(self, seed: int) -> Item:
         """A story of a random family."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
 _FIZZBUZZ = """\
@@ -57,6 +59,9 @@ class Recall(Task):
 
     def __init__(self, name: str, prompt: str, text: str) -> None:
         self.name = name
+        self.kind = PromptKind(
+            name=name, description="Recites a text that it knows by heart.", example=prompt, pattern=re.escape(prompt)
+        )
         self._item = Item(prompt=prompt, response=text)
 
     def generate(self, seed: int) -> Item:

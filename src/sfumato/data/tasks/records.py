@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
 # The sentence and the object it states.
@@ -168,11 +169,19 @@ class Json(Task):
     """Put what a sentence states into one JSON object."""
 
     name = "json"
+    kind = PromptKind(
+        name=name,
+        description="Puts a sentence on a person, pet, book, event, trip, order, chore or thing into a JSON object.",
+        example="json: Our 8-year-old parrot Mia is red.",
+        pattern=r"json: .+",
+    )
+
+    _kinds = _KINDS
 
     def generate(self, seed: int) -> Item:
         """A record of a random kind, in one of the kind's wordings."""
         random = Random(seed)
-        kind = random.choice(_KINDS)
+        kind = random.choice(self._kinds)
         sentence, record = kind(random)
         return Item(
             prompt=f"json: {sentence}",
@@ -186,3 +195,93 @@ class Json(Task):
             return _canonical(json.loads(response)) == _canonical(item.meta["record"])
         except (ValueError, RecursionError):
             return False
+
+
+_PET_NAMES = (
+    "Rex Bella Luna Max Milo Coco Buddy Felix Kitty Rocky Daisy Bruno Lola Oscar Molly Simba Nala Charlie Ginger Lucky "
+    "Snowy Pepper Tiger Fluffy Rusty Shadow Minka Balu Polly Nemo"
+)
+_PET_ANIMALS = (
+    "bird chicken cow duck fish frog hamster hen kitten lizard mouse pig pony puppy rat sheep snake turtle cat dog"
+)
+_PET_COLORS = (*_COLORS, "grey", "gray", "orange", "golden", "beige")
+_PET_WORDINGS = (
+    "{name} is {an} {color} {animal}, {age} years old.",
+    "The {color} {animal} {name} is {age}.",
+    "{our} {age}-year-old {animal} {name} is {color}.",
+    "{our} {animal} {name} is {color} and {age} years old.",
+    "{our} {color} {animal} {name} is {age} years old.",
+    "{our} {animal} is called {name}, is {color} and {age} years old.",
+    "{name}, {an} {color} {animal}, is {age}.",
+    "{we} have {an} {color} {animal} called {name}, {age} years old.",
+    "{we} have a {age}-year-old {color} {animal} named {name}.",
+    "This is {name}, a {age}-year-old {color} {animal}.",
+    "{name} is {an} {color} {animal}.",
+    "{our} {animal} {name} is {age} years old.",
+    "{our} {animal} is called {name}.",
+)
+_COINED_SHARE = 0.15
+_ONSETS = "b br c ch d f fl g gr h j k kl l m n p pr qu r s sh st t tr v w x y z"
+_CODAS = ("", "", "", "n", "r", "s", "l", "x", "m", "th", "ck", "ng", "y", "ie")
+
+
+def _pet_name(random: Random) -> str:
+    """A known name, or a coined one: who reads those copies any name."""
+    if random.random() >= _COINED_SHARE:
+        return random.choice(random.choice((_NAMES, _PET_NAMES.split())))
+    syllables = [random.choice(_ONSETS.split()) + random.choice("aeiou") for _ in range(random.randint(1, 3))]
+    return ("".join(syllables) + random.choice(_CODAS)).capitalize()
+
+
+def _other_pet(random: Random) -> Record:
+    record = {
+        "name": _pet_name(random),
+        "animal": random.choice(_PET_ANIMALS.split()),
+        "color": random.choice(_PET_COLORS),
+        "age": random.randint(1, 20),
+    }
+    pattern = random.choice(_PET_WORDINGS)
+    our, we = random.choice((("our", "we"), ("my", "I"), ("their", "they")))
+    an = "an" if record["color"] == "orange" else "a"
+    sentence = pattern.format(**record, our=our, we=we, an=an)
+    return sentence[0].upper() + sentence[1:], {key: record[key] for key in record if f"{{{key}}}" in pattern}
+
+
+class Pets(Json):
+    """Sentences on other pets, in more wordings, which leave some of it out: what people try first."""
+
+    name = "pets"
+    _kinds = (_other_pet,)
+
+
+# What a record of one level may state.
+_FIELDS = (
+    "name age job city title author year pages item color price in_stock event day hour from to stops animal task done"
+)
+
+
+class Field(Task):
+    """State one value of what a sentence states, alone."""
+
+    name = "field"
+    kind = PromptKind(
+        name=name,
+        description="States one value of what a sentence on a person, pet, book, event, trip, chore or thing states.",
+        example="animal: Our 8-year-old parrot Mia is red.",
+        pattern=rf"(?:{_FIELDS.replace(' ', '|').replace('_', ' ')}): .+",
+    )
+
+    def generate(self, seed: int) -> Item:
+        """A sentence of `Json` or `Pets` and one key of its record; a value as JSON has it, less the quotes."""
+        random = Random(seed)
+        sentence, record = random.choice([kind for kind in (*_KINDS, _other_pet) if kind is not _order])(random)
+        key = random.choice(list(record))
+        value = record[key]
+        return Item(
+            prompt=f"{key.replace('_', ' ')}: {sentence}",
+            response=value if isinstance(value, str) else json.dumps(value),
+        )
+
+    def check(self, item: Item, response: str) -> bool:
+        """True for the value, whitespace around it aside."""
+        return response.strip() == item.response

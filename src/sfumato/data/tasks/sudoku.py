@@ -5,7 +5,11 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
+
+_EXAMPLE4 = "12..\n..12\n2.4.\n.3.1"
+_EXAMPLE9 = "53..7....\n6..195...\n.98....6.\n8...6...3\n4..8.3..1\n7...2...6\n.6....28.\n...419..5\n....8..79"
 
 # A grid is its cells in row order, 1..side, 0 for a blank.
 Grid = list[int]
@@ -89,6 +93,16 @@ def _solve(grid: Grid, side: int, limit: int) -> list[Grid]:
     return found
 
 
+def _kind(name: str, side: int, example: str) -> PromptKind:
+    row = rf"[1-{side}.]{{{side}}}"
+    return PromptKind(
+        name=name,
+        description=f"Fills the blanks of a sudoku of side {side}.",
+        example=f"sudoku:\n{example}",
+        pattern=rf"sudoku:\n(?:{row}\n){{{side - 1}}}{row}",
+    )
+
+
 class _Sudoku(Task):
     side: int
 
@@ -132,6 +146,7 @@ class Sudoku4(_Sudoku):
 
     name = "sudoku4"
     side = 4
+    kind = _kind(name, side, _EXAMPLE4)
 
     def generate(self, seed: int) -> Item:
         """A grid drawn uniformly from all of them, less as many cells as were drawn to be blank."""
@@ -155,6 +170,7 @@ class Sudoku9(_Sudoku):
 
     name = "sudoku9"
     side = 9
+    kind = _kind(name, side, _EXAMPLE9)
 
     def generate(self, seed: int) -> Item:
         """A shuffled grid, less cells that the rest determine."""

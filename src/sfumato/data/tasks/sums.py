@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
+from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.arithmetic import apply, scales
 from sfumato.data.tasks.base import Item, Task
 
@@ -18,6 +19,12 @@ class Sums(Task):
     """Three to six lines of numbers up to 99 whose results have two digits; two in five are products or quotients."""
 
     name = "sums"
+    kind = PromptKind(
+        name=name,
+        description="Works out several sums, products and quotients of numbers up to 99, a line each.",
+        example="sums: 12+35, 81/3, 40-17",
+        pattern=r"sums: \d{1,2}[-+*/]\d{1,2}(?:, \d{1,2}[-+*/]\d{1,2})*",
+    )
 
     def generate(self, seed: int) -> Item:
         """Lines with results, operands and signs as in a derivation."""

@@ -1,0 +1,104 @@
+"""The code that `mend` is trained on: wheels of permissively licensed packages, got by pip and turned into two corpora.
+
+    python recipes/mend_data.py runs/code --without humanevalpack.jsonl
+
+`mend-packages.txt` pins the packages. What is got is kept in DIR/wheels, so that a second call goes on where the first
+one ended and writes the same bytes. A twentieth of the packages, by a hash of their names, becomes DIR/held, which is
+never trained on. Functions that share a run of 24 lexemes with a test item (`--without`) are left out, and counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfumato.data.code import CorpusWriter, overlaps, read_wheel
+from sfumato.errors import ConfigError
+from sfumato.text.lexemes import lex
+
+PACKAGES = Path(__file__).with_name("mend-packages.txt")
+# Pure wheels alone, which are the same on every machine.
+PIP = [
+    "-m",
+    "pip",
+    "download",
+    "--quiet",
+    "--no-deps",
+    "--only-binary=:all:",
+    "--platform",
+    "any",
+    "--implementation",
+    "py",
+    "--abi",
+    "none",
+]
+BATCH = 16
+
+
+def fetch(pins: Sequence[str], wheels: Path) -> None:
+    """Get the wheels that are not there yet; where one of several cannot be had, all are tried one by one."""
+    there = {_key(path.name) for path in wheels.glob("*.whl")}
+    missing = [pin for pin in pins if _key(pin.replace("==", "-") + "-") not in there]
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        if not _pip(batch, wheels):
+            for pin in batch:
+                if not _pip([pin], wheels):
+                    print(f"{pin} cannot be had", file=sys.stderr)
+        print(f"{min(start + BATCH, len(missing))} of {len(missing)} wheels", file=sys.stderr)
+
+
+def _pip(pins: Sequence[str], wheels: Path) -> bool:
+    command = [sys.executable, *PIP, "--python-version", "3.12", "--dest", str(wheels), *pins]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def _key(name: str) -> tuple[str, str]:
+    """Name and version of a wheel's file, as pip writes them."""
+    project, version, *_ = name.split("-") if name.endswith(".whl") else name.rstrip("-").rsplit("-", 1)
+    return project.replace("-", "_").replace(".", "_").lower(), version
+
+
+def test_items(paths: Sequence[Path]) -> list[list[str]]:
+    """Lexemes of every text of some files of JSON lines."""
+    found = []
+    for path in paths:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            texts = [value for value in json.loads(line).values() if isinstance(value, str)]
+            found += [[lexeme.text for lexeme in lex(text)] for text in texts]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--without", type=Path, action="append", default=[], help="test items, JSON lines; repeatable")
+    options = parser.parse_args()
+    wheels = options.directory / "wheels"
+    wheels.mkdir(parents=True, exist_ok=True)
+    pins = PACKAGES.read_text(encoding="utf-8").split()
+    fetch(pins, wheels)
+    names = {pin.split("==")[0] for pin in pins}
+    excluded = overlaps(test_items(options.without))
+    writers = {held: CorpusWriter(excluded) for held in (False, True)}
+    cards: dict[bool, dict[str, str]] = {False: {}, True: {}}
+    for path in sorted(wheels.glob("*.whl")):
+        try:
+            package = read_wheel(path)
+        except ConfigError as error:
+            print(error, file=sys.stderr)
+            continue
+        if package.name in names and package.permissive and package.name not in cards[package.held_out]:
+            cards[package.held_out][package.name] = f"{package.version}; {package.licence}"
+            writers[package.held_out].add(package)
+    for held, name in ((False, "train"), (True, "held")):
+        writers[held].write(options.directory / name, {"packages": cards[held]})
+        print(f"{name}: {writers[held].counts}, {len(cards[held])} packages", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

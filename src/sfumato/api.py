@@ -1,0 +1,177 @@
+"""The public names: `load`, `TextModel`, options, results and the engine.
+
+import sfumato
+
+model = sfumato.load("tiny")
+print(model.generate("81*(2/3)^2+sqrt(9)", steps=24, seed=0).text)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint
+from sfumato.checkpoints.registry import ASSETS, find
+from sfumato.constraints.custom import TextConstraint
+from sfumato.engine.async_engine import AsyncEngine
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.engine.languages import Languages
+from sfumato.engine.model import TextModel
+from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
+from sfumato.engine.threads import choose_threads
+from sfumato.errors import (
+    CapacityError,
+    CheckpointError,
+    ConfigError,
+    RequestError,
+    SfumatoError,
+    unknown,
+)
+from sfumato.gguf_file import GGUFFile, opened
+from sfumato.hardware import find_device
+from sfumato.kernels.cpu.packed import pack_linears
+from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
+from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.samplers.base import Sampler, Turn
+from sfumato.sampling.stopping import LearnedStop
+from sfumato.text.tokenizer import Tokenizer
+
+__all__ = [
+    "AsyncEngine",
+    "CanvasChanged",
+    "CapacityError",
+    "CheckpointError",
+    "Committed",
+    "ConfigError",
+    "EditOptions",
+    "Engine",
+    "EngineConfig",
+    "Event",
+    "Finished",
+    "GenerateOptions",
+    "InfillOptions",
+    "Reopened",
+    "Request",
+    "RequestError",
+    "Result",
+    "Sampler",
+    "SamplerConfig",
+    "SamplerOptions",
+    "SfumatoError",
+    "TextConstraint",
+    "TextModel",
+    "Turn",
+    "Usage",
+    "load",
+]
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def load(
+    name: str | Path,
+    *,
+    dtype: str | torch.dtype = "float32",
+    quantize: str | None = None,
+    device: str = "cpu",
+    threads: int | Literal["auto"] | None = None,
+    check: Callable[[TextModel], object] | None = None,
+) -> TextModel:
+    """Load a model.
+
+    Args:
+        name: an embedded model's name, such as "tiny", or that of a checkpoint that comes in a package, such as
+            "smollm2-135m-instruct"; a checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is
+            taken from the local cache where it is complete or the network is off.
+        dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
+        quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" multiplies integers as
+            well, and is the fast way on a CPU; "fp8" holds and multiplies floats of 8 bits, the fast way on a GPU.
+        device: "cpu", "cuda", or "auto", an accelerator if there is one.
+        threads: of the CPU, for all of this process: a number, or "auto", the fastest as measured on the model; None
+            leaves it to torch, which takes all cores of the machine.
+        check: called with the model before any weights are read: `lambda model: model.request(prompt)` refuses early
+            what it would refuse later.
+
+    Raises:
+        CheckpointError: if there is no such model, or its files are not what they should be.
+        ConfigError: if there is no such dtype, quantization or number of threads, or the device is not there.
+    """
+    if threads not in (None, "auto") and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ConfigError(f"threads is {threads!r}; allowed: a whole number, 1 or more, or 'auto'")
+    device = find_device(device)
+    of_weights = str(dtype).removeprefix("torch.")
+    if of_weights not in DTYPES:
+        raise ConfigError(unknown("dtype", of_weights, DTYPES))
+    if quantize is not None and quantize not in QUANTIZATIONS:
+        raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
+    quantization = None if quantize is None else QUANTIZATIONS[quantize]
+    place = opened(find(name))
+    # What cannot be run is refused before anything large is read.
+    described, tokenizer = describe(place), Tokenizer.of(place)
+    languages: Languages | None = None
+    if check is not None:
+        empty = TextModel(str(name), described, tokenizer)
+        check(empty)
+        languages = empty.languages
+    checkpoint = _load(place, tokenizer, DTYPES[of_weights], quantization, device)
+    pack_linears(checkpoint.model)
+    if isinstance(threads, int):
+        torch.set_num_threads(threads)
+    elif threads == "auto" and device == "cpu":
+        choose_threads(checkpoint.model)
+    stop_head = LearnedStop.read(place) if isinstance(place, Path) else None
+    text_model = TextModel(
+        str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device)
+    )
+    # What was made of a schema for the check is not made again.
+    text_model.languages = languages or text_model.languages
+    return text_model
+
+
+def load_parts(
+    path: Path | GGUFFile,
+    *,
+    dtype: torch.dtype = torch.float32,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
+) -> tuple[Checkpoint, Tokenizer]:
+    """The checkpoint and the tokenizer of a directory or GGUF file.
+
+    Raises:
+        CheckpointError: if a file is not what it should be.
+    """
+    place = opened(path)
+    build(place)
+    tokenizer = Tokenizer.of(place)
+    return _load(place, tokenizer, dtype, quantization, device), tokenizer
+
+
+def _load(
+    place: Path | GGUFFile, tokenizer: Tokenizer, dtype: torch.dtype, quantization: Quantization | None, device: str
+) -> Checkpoint:
+    if quantization is not None and quantization.arithmetic == "int8":
+        quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
+    return load_checkpoint(place, dtype=dtype, quantization=quantization, device=device)
+
+
+def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:
+    """Tokens of a text of our own, on which inputs are seen; its questions go through the chat template, if any."""
+    tokens: list[int] = []
+    for part in (ASSETS / "sample.txt").read_text(encoding="utf-8").split("\n\n"):
+        turns = re.fullmatch("User: (.*?)\nAssistant: (.*)", part, re.DOTALL)
+        own = None
+        if turns and tokenizer.has_chat_template:
+            messages = [{"role": "user", "content": turns[1]}, {"role": "assistant", "content": turns[2]}]
+            # A template that takes no such conversation is none of this one's business.
+            with contextlib.suppress(RequestError, CheckpointError):
+                own = tokenizer.encode_chat(messages, add_generation_prompt=False)
+        tokens += tokenizer.encode(part + "\n\n") if own is None else own
+    return tuple(tokens)

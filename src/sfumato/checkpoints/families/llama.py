@@ -1,0 +1,248 @@
+"""Autoregressive models of the Llama, Mistral, Qwen2, Qwen3 and Qwen3-MoE shape: canvases of one position."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
+from sfumato.config import from_table
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.layers import RopeScaling
+from sfumato.models.model import Model
+from sfumato.models.moe import MoEConfig
+from sfumato.spec import GenerationSpec
+
+AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+
+
+def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
+    """Read what the Llama-shaped families share; `settings` are the switches by which they differ.
+
+    Raises:
+        CheckpointError: if a value is missing, not a number, or asks for what is not computed.
+    """
+    table.expect("hidden_act", "silu")
+    hidden_size, num_heads = table.number("hidden_size"), table.number("num_attention_heads")
+    theta, fraction, scaling = rope(table)
+    values = {
+        "vocab_size": table.number("vocab_size"),
+        "hidden_size": hidden_size,
+        "intermediate_size": table.number("intermediate_size"),
+        "num_hidden_layers": table.number("num_hidden_layers"),
+        "num_attention_heads": num_heads,
+        "num_key_value_heads": table.number("num_key_value_heads", None) or num_heads,
+        "head_dim": table.number("head_dim", None) or hidden_size // num_heads,
+        "max_position_embeddings": table.number("max_position_embeddings", 2048),
+        "rms_norm_eps": table.number("rms_norm_eps", 1e-6),
+        "rope_theta": theta,
+        "partial_rotary_factor": fraction,
+        "tie_word_embeddings": table.take("tie_word_embeddings", False),
+    }
+    try:
+        return from_table(DecoderConfig, {**values, **settings, "rope_scaling": scaling})
+    except ConfigError as error:
+        raise CheckpointError(f"{table.where}: {error}") from None
+
+
+def rope(table: ConfigTable) -> tuple[float, float, dict[str, Any] | None]:
+    """Base, rotated share and scaling of the rotary embedding, from either way of writing them."""
+    parameters = table.take("rope_parameters", None) or {}
+    scaling = table.take("rope_scaling", None) or {}
+    theta = table.number("rope_theta", None) or parameters.get("rope_theta", 10000.0)
+    fraction = table.number("partial_rotary_factor", None) or parameters.get("partial_rotary_factor", 1.0)
+    merged = {**parameters, **scaling}
+    kind = merged.pop("rope_type", merged.pop("type", "default"))
+    if kind in (None, "default"):
+        return theta, fraction, None
+    known = RopeScaling.__dataclass_fields__
+    extra = merged.keys() - known.keys() - {"rope_theta", "partial_rotary_factor", "type"}
+    if kind not in ("linear", "llama3") or extra:
+        raise CheckpointError(
+            f"{table.where}: rope scaling is {merged | {'rope_type': kind}}; allowed: default, linear, llama3"
+        )
+    return theta, fraction, {"rope_type": kind} | {key: merged[key] for key in merged.keys() & known.keys()}
+
+
+def no_sliding_window(table: ConfigTable) -> None:
+    """Read the keys by which Qwen models switch a sliding window on, and refuse one that is on."""
+    table.expect("use_sliding_window", False)
+    table.take("sliding_window", None)
+    table.take("max_window_layers", None)
+    kinds = set(table.take("layer_types", None) or ())
+    if kinds - {"full_attention"}:
+        raise CheckpointError(f"{table.where}: layer_types has {sorted(kinds)}; allowed: full_attention")
+
+
+def mixture(table: ConfigTable) -> MoEConfig:
+    """The mixture of experts of a Qwen3-MoE config."""
+    table.expect("decoder_sparse_step", 1)
+    table.expect("mlp_only_layers", [], None)
+    # The name under which transformers 5 writes it.
+    local = table.number("num_local_experts", None)
+    return MoEConfig(
+        num_experts=table.number("num_experts") if local is None else table.number("num_experts", local),
+        num_experts_per_tok=table.number("num_experts_per_tok"),
+        moe_intermediate_size=table.number("moe_intermediate_size"),
+        norm_topk_prob=table.take("norm_topk_prob", False),
+    )
+
+
+def _llama(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    bias = table.take("attention_bias", False)
+    config = decoder_config(table, attention_bias=bias, output_bias=bias, mlp_bias=table.take("mlp_bias", False))
+    table.finish(["pretraining_tp", "is_llama_config", "rope_interleaved"])
+    return Decoder(config), AUTOREGRESSIVE
+
+
+def _mistral(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    table.expect("sliding_window", None)
+    config = decoder_config(table)
+    table.finish()
+    return Decoder(config), AUTOREGRESSIVE
+
+
+def _qwen2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    no_sliding_window(table)
+    config = decoder_config(table, attention_bias=True)
+    table.finish(["use_mrope"])
+    return Decoder(config), AUTOREGRESSIVE
+
+
+def qwen3_config(table: ConfigTable, moe: MoEConfig | None = None) -> DecoderConfig:
+    """The config of a Qwen3-shaped decoder: normalised queries and keys."""
+    no_sliding_window(table)
+    bias = table.take("attention_bias", False)
+    settings: dict[str, Any] = {"attention_bias": bias, "output_bias": bias, "qk_norm": True}
+    config = decoder_config(table, **settings)
+    return dataclasses.replace(config, moe=moe)
+
+
+def _qwen3(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    config = qwen3_config(table)
+    table.finish()
+    return Decoder(config), AUTOREGRESSIVE
+
+
+def _qwen3_moe(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    config = qwen3_config(table, mixture(table))
+    table.finish()
+    return Decoder(config), AUTOREGRESSIVE
+
+
+def per_expert_names(model: Model) -> Layout:
+    """Our names, but each expert's matrices stored apart, as Qwen3-MoE does."""
+    layout = same_names(model)
+    state = model.state_dict()
+    for name in [name for name in layout if name.endswith("experts.gate_up_proj")]:
+        del layout[name]
+        prefix = name.removesuffix("gate_up_proj")
+        num_experts, twice, _ = state[name].shape
+        del layout[f"{prefix}down_proj"]
+        for expert in range(num_experts):
+            half = twice // 2
+            layout[f"{prefix}{expert}.gate_proj.weight"] = (Part(name, put=(expert, slice(None, half))),)
+            layout[f"{prefix}{expert}.up_proj.weight"] = (Part(name, put=(expert, slice(half, None))),)
+            layout[f"{prefix}{expert}.down_proj.weight"] = (Part(f"{prefix}down_proj", put=(expert,)),)
+    return layout
+
+
+def tied_head(model: Model) -> Collection[str]:
+    """A head that is stored although it is the embedding, and frequencies that old files hold."""
+    assert isinstance(model.config, DecoderConfig)
+    layers = range(model.config.num_hidden_layers)
+    frequencies = [f"model.layers.{i}.self_attn.rotary_emb.inv_freq" for i in layers]
+    return [*(["lm_head.weight"] if model.config.tie_word_embeddings else []), *frequencies]
+
+
+def autoregressive_generation(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Sampling defaults of a generation_config.json for autoregressive models: greedy unless it says do_sample."""
+    if not values.get("do_sample", False):
+        return {"temperature_start": 0.0, "temperature_end": 0.0}
+    temperature = float(values.get("temperature") or 1.0)
+    return {
+        "temperature_start": temperature,
+        "temperature_end": temperature,
+        "top_p": float(values.get("top_p") or 1.0),
+    }
+
+
+def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
+    """config.json of the transformers model that computes the same as an autoregressive decoder.
+
+    Raises:
+        CheckpointError: if there is none, naming what it lacks.
+    """
+    switches = (config.attention_bias, config.output_bias, config.mlp_bias, config.qk_norm, config.moe is not None)
+    kinds = {
+        (False, False, False, False, False): "llama",
+        (True, True, False, False, False): "llama",
+        (False, False, True, False, False): "llama",
+        (True, True, True, False, False): "llama",
+        (True, False, False, False, False): "qwen2",
+        (False, False, False, True, False): "qwen3",
+        (True, True, False, True, False): "qwen3",
+        (False, False, False, True, True): "qwen3_moe",
+    }
+    extra = [
+        name
+        for name, there in (
+            ("canvas_embedding", config.canvas_embedding),
+            ("self_conditioning", config.self_conditioning),
+            ("partial_rotary_factor", config.partial_rotary_factor != 1.0),
+            ("shared or grouped experts", config.moe is not None and not _plain(config.moe)),
+        )
+        if there
+    ]
+    if extra or switches not in kinds:
+        lacking = ", ".join(extra) or "this combination of biases, query norms and experts"
+        raise CheckpointError(f"no model of transformers computes {lacking}; allowed: Llama, Qwen2 and Qwen3 shapes")
+    kind = kinds[switches]
+    names = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+    values: dict[str, Any] = {
+        "model_type": kind,
+        "architectures": [names.get(kind, "Qwen3MoeForCausalLM")],
+        "hidden_act": "silu",
+        **{
+            key: getattr(config, key)
+            for key in (
+                *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
+                *("num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps", "tie_word_embeddings"),
+            )
+        },
+        "rope_theta": config.rope_theta,
+        "rope_scaling": None if config.rope_scaling is None else dataclasses.asdict(config.rope_scaling),
+    }
+    if kind != "qwen2":
+        values["attention_bias"] = config.attention_bias
+    if kind == "llama":
+        values["mlp_bias"] = config.mlp_bias
+    if config.moe is not None:
+        values |= {
+            key: getattr(config.moe, key)
+            for key in ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
+        }
+    return values
+
+
+def _plain(moe: MoEConfig) -> bool:
+    """Whether a mixture is what Qwen3-MoE has."""
+    sizes = (moe.num_experts, moe.num_experts_per_tok, moe.moe_intermediate_size)
+    plain = MoEConfig(
+        num_experts=sizes[0],
+        num_experts_per_tok=sizes[1],
+        moe_intermediate_size=sizes[2],
+        norm_topk_prob=moe.norm_topk_prob,
+    )
+    return moe == plain
+
+
+FAMILIES = {
+    "llama": Family(_llama, same_names, autoregressive_generation, tied_head),
+    "mistral": Family(_mistral, same_names, autoregressive_generation, tied_head),
+    "qwen2": Family(_qwen2, same_names, autoregressive_generation, tied_head),
+    "qwen3": Family(_qwen3, same_names, autoregressive_generation, tied_head),
+    "qwen3_moe": Family(_qwen3_moe, per_expert_names, autoregressive_generation, tied_head),
+}

@@ -1,0 +1,242 @@
+"""Masked diffusion models of other projects: LLaDA, Dream, SDAR and LLaDA2.
+
+Each is a Llama-, Qwen- or Ling-shaped decoder with its own attention between prefix and canvas and its own way of
+deciding which masks to fill first; what their generate functions pass by default is written here as sampling defaults.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
+from sfumato.checkpoints.families.llama import (
+    decoder_config,
+    mixture,
+    no_sliding_window,
+    per_expert_names,
+    qwen3_config,
+    tied_head,
+)
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.model import Model
+from sfumato.models.moe import MoEConfig
+from sfumato.spec import GenerationSpec
+
+# None of the four stops a canvas early on confidence: they go on until no mask is left.
+_GREEDY = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0}
+
+
+def _llada(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    for key, value in (
+        ("block_type", "llama"),
+        ("activation_type", "silu"),
+        ("layer_norm_type", "rms"),
+        ("block_group_size", 1),
+        ("layer_norm_with_affine", True),
+        ("rope", True),
+        ("multi_query_attention", None),
+        ("bias_for_layer_norm", False),
+        ("include_bias", False),
+        ("include_qkv_bias", False),
+        ("attention_layer_norm", False),
+        ("alibi", False),
+        ("scale_logits", False),
+        ("input_emb_norm", False),
+    ):
+        table.expect(key, value)
+    width, num_heads = table.number("d_model"), table.number("n_heads")
+    try:
+        config = DecoderConfig(
+            vocab_size=table.number("embedding_size", None) or table.number("vocab_size"),
+            hidden_size=width,
+            intermediate_size=table.number("mlp_hidden_size", None) or table.number("mlp_ratio") * width,
+            num_hidden_layers=table.number("n_layers"),
+            num_attention_heads=num_heads,
+            num_key_value_heads=table.number("n_kv_heads", None) or num_heads,
+            head_dim=width // num_heads,
+            max_position_embeddings=table.number("max_sequence_length"),
+            rms_norm_eps=table.number("rms_norm_eps"),
+            rope_theta=table.number("rope_theta"),
+            tie_word_embeddings=table.take("weight_tying"),
+        )
+        spec = GenerationSpec(
+            noise="mask", mask_id=table.number("mask_token_id"), canvas_length=128, prefix_attention="full"
+        )
+    except ConfigError as error:
+        raise CheckpointError(f"{table.where}: {error}") from None
+    table.finish(
+        [
+            *("vocab_size", "mlp_ratio", "init_device", "init_fn", "init_std", "init_cutoff_factor", "precision"),
+            *("flash_attention", "alibi_bias_max", "rope_full_precision", "attention_layer_norm_with_affine"),
+        ]
+    )
+    return Decoder(config), spec
+
+
+_LLADA_NAMES = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "q_proj",
+    "self_attn.k_proj": "k_proj",
+    "self_attn.v_proj": "v_proj",
+    "self_attn.o_proj": "attn_out",
+    "post_attention_layernorm": "ff_norm",
+    "mlp.gate_proj": "ff_proj",
+    "mlp.up_proj": "up_proj",
+    "mlp.down_proj": "ff_out",
+}
+
+
+def _llada_layout(model: Model) -> Layout:
+    """OLMo's names. ff_proj is the gate; ff_out is the down projection in a block, and the head outside of them."""
+    names = {
+        "model.embed_tokens": "wte",
+        "model.norm": "ln_f",
+        "lm_head": "ff_out",
+        **{
+            f"model.layers.{i}.{ours}": f"blocks.{i}.{theirs}"
+            for i in range(len(model.cache_heads))
+            for ours, theirs in _LLADA_NAMES.items()
+        },
+    }
+    stored = {name: names[name.removesuffix(".weight")] for name in model.state_dict()}
+    return {f"model.transformer.{theirs}.weight": (Part(ours),) for ours, theirs in stored.items()}
+
+
+def _llada_generation(values: Mapping[str, Any]) -> dict[str, Any]:
+    return _GREEDY | {"name": "confidence", "steps": 128, "max_tokens": 128, "block_length": 32}
+
+
+def _dream(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    no_sliding_window(table)
+    config = decoder_config(table, attention_bias=True)
+    mask_id = table.number("mask_token_id", 151666)
+    table.finish(["full_attn_implementation", "use_mrope", "eos_penalty", "eps"])
+    spec = GenerationSpec(noise="mask", mask_id=mask_id, canvas_length=256, prefix_attention="full", logit_shift=True)
+    return Decoder(config), spec
+
+
+def _dream_generation(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Entropy order and Dream's budget; temperature and top_p are those of its README, as its config has none."""
+    return {
+        "name": "certainty",
+        "budget": "truncated",
+        "steps": 256,
+        "max_tokens": 256,
+        "temperature_start": 0.2,
+        "temperature_end": 0.2,
+        "top_p": 0.95,
+        "stop_entropy": 0.0,
+    }
+
+
+def _block_spec(table: ConfigTable, *, mask_id: int, block: int) -> GenerationSpec:
+    try:
+        return GenerationSpec(noise="mask", mask_id=mask_id, canvas_length=block, prefix_attention="block")
+    except ConfigError as error:
+        raise CheckpointError(f"{table.where}: {error}") from None
+
+
+_SDAR_IGNORED = (
+    *("attn_implementation", "fuse_cross_entropy", "debug", "ep_size", "micro_forward", "skip_checkpoint"),
+    "use_deepep",
+)
+
+
+def _sdar(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    config = qwen3_config(table)
+    spec = _block_spec(table, mask_id=table.number("mask_token_id", 151669), block=table.number("block_size", 4))
+    table.finish(_SDAR_IGNORED)
+    return Decoder(config), spec
+
+
+def _sdar_moe(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    config = qwen3_config(table, mixture(table))
+    spec = _block_spec(table, mask_id=table.number("mask_token_id", 151669), block=table.number("block_size", 4))
+    table.finish(_SDAR_IGNORED)
+    return Decoder(config), spec
+
+
+def _sdar_generation(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The dynamic rule at the threshold of SDAR's generate function."""
+    return _GREEDY | {"name": "threshold", "threshold": 0.85, "steps": 4, "max_tokens": 256}
+
+
+def _llada2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    for key, value in (
+        ("score_function", "sigmoid"),
+        ("norm_topk_prob", True),
+        ("moe_router_enable_expert_bias", True),
+        ("use_qk_norm", True),
+        ("use_qkv_bias", False),
+        ("use_bias", False),
+        ("norm_head", False),
+        ("use_sliding_window", False),
+    ):
+        table.expect(key, value)
+    try:
+        moe = MoEConfig(
+            num_experts=table.number("num_experts"),
+            num_experts_per_tok=table.number("num_experts_per_tok"),
+            moe_intermediate_size=table.number("moe_intermediate_size"),
+            num_shared_experts=table.number("num_shared_experts", 0) or 0,
+            first_k_dense_replace=table.number("first_k_dense_replace", 0),
+            score_function="sigmoid",
+            n_group=table.number("n_group"),
+            topk_group=table.number("topk_group"),
+            routed_scaling_factor=table.number("routed_scaling_factor"),
+        )
+        config = dataclasses.replace(decoder_config(table, qk_norm=True), moe=moe)
+    except ConfigError as error:
+        raise CheckpointError(f"{table.where}: {error}") from None
+    # Neither the block nor the mask is in the config: these are the values its generate function has by default.
+    spec = _block_spec(table, mask_id=table.number("mask_token_id", 156895), block=table.number("block_length", 32))
+    table.finish(
+        [
+            *("rotary_dim", "use_rmsnorm", "norm_softmax", "using_split_qkv_in_self_attention", "sliding_window"),
+            "max_window_layers",
+        ]
+    )
+    return Decoder(config), spec
+
+
+_LLADA2_NAMES = {
+    "model.embed_tokens.": "model.word_embeddings.",
+    "self_attn.o_proj.": "attention.dense.",
+    "self_attn.q_norm.": "attention.query_layernorm.",
+    "self_attn.k_norm.": "attention.key_layernorm.",
+}
+
+
+def _llada2_layout(model: Model) -> Layout:
+    """Ling's names: queries, keys and values are one tensor, all heads of each together."""
+    state = model.state_dict()
+    layout: Layout = {}
+    for name, parts in per_expert_names(model).items():
+        if "self_attn.k_proj" in name or "self_attn.v_proj" in name:
+            continue
+        stored = name
+        for ours, theirs in _LLADA2_NAMES.items():
+            stored = stored.replace(ours, theirs)
+        if "self_attn.q_proj" in name:
+            stored = name.replace("self_attn.q_proj", "attention.query_key_value")
+            three = [name.replace("q_proj", kind) for kind in ("q_proj", "k_proj", "v_proj")]
+            parts = tuple(Part(one, rows=state[one].shape[0]) for one in three)
+        layout[stored] = parts
+    return layout
+
+
+def _llada2_generation(values: Mapping[str, Any]) -> dict[str, Any]:
+    """LLaDA2.0's rule. LLaDA2.1 has the same config; its editing is the sampler "edit"."""
+    return _GREEDY | {"name": "threshold", "threshold": 0.95, "steps": 32, "max_tokens": 512}
+
+
+FAMILIES = {
+    "llada": Family(_llada, _llada_layout, _llada_generation),
+    "Dream": Family(_dream, same_names, _dream_generation, tied_head),
+    "sdar": Family(_sdar, same_names, _sdar_generation, tied_head),
+    "sdar_moe": Family(_sdar_moe, per_expert_names, _sdar_generation, tied_head),
+    "llada2_moe": Family(_llada2, _llada2_layout, _llada2_generation),
+}

@@ -1,0 +1,140 @@
+"""Which models are on this machine: embedded ones, those that come in packages, and what the hub's cache holds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sfumato.checkpoints import registry
+from sfumato.checkpoints.packaged import PACKAGED, cache_directory, file_of, locate
+from sfumato.errors import CheckpointError, unknown
+
+Source = Literal["embedded", "package", "hub", "cache"]
+KEPT = "kept"
+"""Of the cache: what was worked out of models at earlier starts, such as weights in few bits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredModel:
+    """A model that can be named, whether its files are here or not."""
+
+    name: str
+    """By which `find` finds it."""
+    source: Source
+    path: Path | None
+    """Directory or file; None if it is not here."""
+    size_bytes: int = 0
+    """Of its files."""
+    problem: str = ""
+    """Why it cannot be loaded, and what helps."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return vars(self) | {"path": None if self.path is None else str(self.path)}
+
+
+def list_models() -> list[StoredModel]:
+    """Every embedded and packaged model, and those that were fetched from the hub."""
+    return [*_embedded(), *_packaged(), *_fetched()]
+
+
+def find_kept() -> StoredModel | None:
+    """What is kept of models between starts, all of it together; None if nothing is."""
+    directory = cache_directory() / KEPT
+    files = [path for path in directory.glob("**/*") if path.is_file()]
+    size = sum(file.stat().st_size for file in files)
+    return StoredModel(name=KEPT, source="cache", path=directory, size_bytes=size) if files else None
+
+
+def remove(name: str) -> StoredModel:
+    """Delete what was pulled or fetched of a model, or all that is kept.
+
+    Args:
+        name: as `list_models` and `find_kept` give it.
+
+    Returns:
+        What it was.
+
+    Raises:
+        CheckpointError: if there is no such model, nothing of it is here, or it came with an installation.
+    """
+    models = {model.name: model for model in [*list_models(), *filter(None, [find_kept()])]}
+    if name not in models:
+        raise CheckpointError(unknown("model", name, models))
+    model = models[name]
+    if model.source == "embedded":
+        raise CheckpointError(f"{name} comes with sfumato and cannot be removed; allowed: what was pulled or fetched")
+    if model.path is None:
+        raise CheckpointError(f"nothing of {name} is here; `sfumato models` lists what is")
+    if model.source == "package" and model.path.parent != cache_directory():
+        package = PACKAGED[name].package
+        raise CheckpointError(f"{name} is a file of the installed package {package}: pip uninstall {package}")
+    try:
+        if model.source == "package":
+            model.path.unlink()
+        elif model.source == "cache":
+            shutil.rmtree(model.path)
+        else:
+            _delete_fetched(name)
+    except OSError as error:
+        raise CheckpointError(f"cannot remove {model.path}: {error.strerror}") from None
+    return model
+
+
+def _embedded() -> Iterator[StoredModel]:
+    for directory in sorted(
+        {registry.ASSETS / "tiny", *(path.parent for path in registry.ASSETS.glob("*/config.json"))}
+    ):
+        here = (directory / "config.json").is_file()
+        yield StoredModel(
+            name=directory.name,
+            source="embedded",
+            path=directory if here else None,
+            size_bytes=sum(path.stat().st_size for path in directory.glob("*") if path.is_file()),
+            problem="" if here else "not there: make train-tiny",
+        )
+
+
+def _packaged() -> Iterator[StoredModel]:
+    for name in PACKAGED:
+        path, problem = file_of(name), f"not there: sfumato pull {name}"
+        if path is not None:
+            try:
+                locate(name)
+                problem = ""
+            except CheckpointError:
+                problem = f"another file than it should be: sfumato pull {name} gets it again"
+        size = 0 if path is None else path.stat().st_size
+        yield StoredModel(name=name, source="package", path=path, size_bytes=size, problem=problem)
+
+
+def _fetched() -> Iterator[StoredModel]:
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repositories = scan_cache_dir().repos
+    except CacheNotFound:
+        return
+    for repository in sorted(repositories, key=lambda repository: repository.repo_id):
+        revisions = sorted(repository.revisions, key=lambda revision: revision.last_modified)
+        if repository.repo_type == "model" and revisions:
+            path = revisions[-1].snapshot_path
+            yield StoredModel(
+                name=repository.repo_id,
+                source="hub",
+                path=path,
+                size_bytes=repository.size_on_disk,
+                problem="" if (path / "config.json").is_file() else "no checkpoint: it holds no config.json",
+            )
+
+
+def _delete_fetched(hub_id: str) -> None:
+    from huggingface_hub import scan_cache_dir
+
+    cache = scan_cache_dir()
+    [repository] = [one for one in cache.repos if (one.repo_type, one.repo_id) == ("model", hub_id)]
+    cache.delete_revisions(*(revision.commit_hash for revision in repository.revisions)).execute()

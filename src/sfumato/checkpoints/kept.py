@@ -1,0 +1,167 @@
+"""What is costly to find out, kept between starts in the user's cache, by content: models whose weights were smoothed
+and rounded, and small facts. An entry that cannot be read, or is not what it should be, counts as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from sfumato.checkpoints.inventory import KEPT
+from sfumato.checkpoints.packaged import cache_directory
+from sfumato.checkpoints.safetensors import opened_tensors
+from sfumato.errors import CheckpointError
+from sfumato.gguf_file import GGUFFile
+from sfumato.models.model import Model
+from sfumato.models.moe import Experts
+from sfumato.models.quantization import apply, products, tables, weights
+from sfumato.models.quantization.apply import install, multiply_integers, quantizable, share_integers
+from sfumato.models.quantization.products import IntegerProduct, QuantizedLinear
+from sfumato.models.quantization.weights import Quantization, QuantizedWeight
+from sfumato.storage import sha256_of, write_atomically
+
+_LOG = logging.getLogger(__name__)
+# Of all entries together; a model takes half of it at most.
+_LIMIT_BYTES = 2 * 2**30
+_CODE = (apply, products, tables, weights)
+
+
+def kept_directory() -> Path:
+    """Where entries are: they may all be deleted at any time."""
+    return cache_directory() / KEPT
+
+
+def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
+    """The path of an entry, whether it exists or not.
+
+    Args:
+        about: what it depends on.
+        files: what else it depends on, by content.
+
+    Raises:
+        CheckpointError: if one of the files cannot be read.
+    """
+    digest = hashlib.sha256(f"{about} {sha256_of(files)}".encode()).hexdigest()
+    return kept_directory() / digest
+
+
+def read_kept(path: Path) -> dict[str, Any] | None:
+    """The facts of an entry; None if it holds none."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write an entry, and delete those that were not used for longest while all are too large; failing is no error."""
+    # Of its own, as another process may write the same.
+    own = path.with_name(f"{path.name}.{os.getpid()}")
+    with contextlib.suppress(CheckpointError, OSError):
+        write_atomically(own, content)
+        own.replace(path)
+        total = 0
+        for entry in sorted(path.parent.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True):
+            total += entry.stat().st_size
+            if total > _LIMIT_BYTES:
+                entry.unlink()
+
+
+def kept_model(
+    place: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization | None, device: str
+) -> Path | None:
+    """The path of a model's entry, whether it exists or not; None if the model is not kept: if it does not multiply
+    integers on a CPU, has experts, or is large.
+
+    Args:
+        place: where it comes from.
+        model: without weights.
+        dtype, quantization, device: how it is loaded.
+    """
+    if quantization is None or quantization.arithmetic != "int8" or device != "cpu":
+        return None
+    if not tables.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
+        return None
+    if any(isinstance(module, Experts) for module in model.modules()):
+        return None
+    files = (
+        [place.path] if isinstance(place, GGUFFile) else sorted([*place.glob("*.json"), *place.glob("*.safetensors")])
+    )
+    return kept_path(f"{dtype} {quantization}", [*files, *(Path(str(module.__file__)) for module in _CODE)])
+
+
+def save_kept(path: Path, model: Model) -> None:
+    """Keep a model that multiplies integers."""
+    paths = {module: name for name, module in model.named_modules() if isinstance(module, QuantizedLinear)}
+    products = {linear.product: None for linear in paths if isinstance(linear.product, IntegerProduct)}
+    tensors: dict[str, Tensor] = {}
+    shared: list[dict[str, Any]] = []
+    for linear, name in paths.items():
+        tensors |= {f"{name}.levels": linear.weight.levels_held, f"{name}.scales": linear.weight.scales}
+    for product in products:
+        shared.append({"linears": [paths[linear] for linear in product.linears], "digits": product.digits})
+        tensors[f"{paths[product.linears[0]]}.unsmooth"] = product.unsmooth_I
+    held = tuple(f"{name}.weight." for name in paths.values())
+    tensors |= {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(held)}
+    content = save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"products": json.dumps(shared)})
+    keep(path, content)
+
+
+def restore(path: Path, model: Model, dtype: torch.dtype, quantization: Quantization) -> bool:
+    """Give a model without weights those of an entry.
+
+    Returns:
+        Whether there is such an entry, and it is one of this model; if not, the model is as it was.
+    """
+    try:
+        with opened_tensors(path) as file:
+            shared = json.loads(file.metadata()["products"])
+            tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        expected = _expected(model, dtype, quantization, shared)
+    except (CheckpointError, KeyError, TypeError, ValueError, AttributeError):
+        return False
+    if {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()} != expected:
+        return False
+    few = quantizable(model, quantization)
+    model.load_state_dict({name: tensors[name] for name in model.state_dict().keys() - few}, strict=False, assign=True)
+    for name in few:
+        stem = name.removesuffix(".weight")
+        weight = QuantizedWeight(model.get_parameter(name).shape, quantization, dtype, "meta")
+        weight.levels, weight.scales = tensors[f"{stem}.levels"], tensors[f"{stem}.scales"]
+        install(model, name, weight)
+    for product in shared:
+        share_integers(model, product["linears"], tensors[f"{product['linears'][0]}.unsmooth"], product["digits"])
+    multiply_integers(model)
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return True
+
+
+def _expected(
+    model: Model, dtype: torch.dtype, quantization: Quantization, shared: list[dict[str, Any]]
+) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
+    """Types and shapes of the tensors of an entry."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    few = quantizable(model, quantization)
+    linears = [name for product in shared for name in product["linears"]]
+    if sorted(f"{name}.weight" for name in linears) != sorted(few):
+        raise ValueError("products of other linears")
+    found = {name: (dtype, shape) for name, shape in shapes.items() if name not in few}
+    for name in linears:
+        outputs, inputs = shapes[f"{name}.weight"]
+        found |= {f"{name}.levels": (torch.int8, (outputs, inputs)), f"{name}.scales": (torch.float32, (outputs, 1))}
+    for product in shared:
+        first = product["linears"][0]
+        found[f"{first}.unsmooth"] = (torch.float32, shapes[f"{first}.weight"][1:])
+    return found

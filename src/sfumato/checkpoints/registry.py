@@ -1,0 +1,56 @@
+"""Where checkpoints are: by the names of embedded ones and of those in packages, by paths, by hub ids."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sfumato.checkpoints.packaged import PACKAGED, locate
+from sfumato.errors import CheckpointError, unknown
+from sfumato.gguf_file import SUFFIX
+
+ASSETS = Path(__file__).parent.parent / "assets"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def find(name: str | Path) -> Path:
+    """The directory or GGUF file that a model's name stands for; a hub id is fetched if need be. Of a run's directory,
+    that of its checkpoint.
+
+    Raises:
+        CheckpointError: if there is no such model.
+    """
+    if name in PACKAGED:
+        return locate(str(name))
+    embedded = sorted([*(path.parent.name for path in ASSETS.glob("*/config.json")), *PACKAGED])
+    path = ASSETS / str(name) if str(name) in embedded else Path(name)
+    if path.is_file() and path.suffix != SUFFIX:
+        raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
+    if path.is_dir() and not (path / "config.json").exists():
+        if (path / "checkpoint" / "config.json").exists():
+            return path / "checkpoint"
+        what = "the state of a run that is not finished" if any(path.glob("state*")) else "no config.json"
+        raise CheckpointError(
+            f"{path} holds {what}; allowed: the directory of a checkpoint or a run, or a {SUFFIX} file"
+        )
+    if path.exists():
+        return path
+    if isinstance(name, str) and _HUB_ID.fullmatch(name) and path.suffix != SUFFIX:
+        return _download(name)
+    if path.suffix == SUFFIX or len(path.parts) > 1:
+        raise CheckpointError(
+            f"no such file or directory: {path}; allowed: a checkpoint directory, a {SUFFIX} file, a hub id, or one of "
+            f"{', '.join(embedded)}"
+        )
+    raise CheckpointError(f"{unknown('model', str(name), embedded)}, or a checkpoint directory or hub id")
+
+
+def _download(hub_id: str) -> Path:
+    """The local copy of a repository's config, tokenizer and safetensors; nothing else is fetched, no code ever."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(hub_id, allow_patterns=["*.json", "*.safetensors", "*.jinja"]))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+        raise CheckpointError(f"there is no directory {hub_id}, and the hub does not give one: {error}") from None

@@ -1,0 +1,267 @@
+"""`sfumato chat`: a conversation in the terminal; in a pipe, each line is a turn."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import Model, Sampling, Stop, System, Weights
+from sfumato.cli.run import print_figures, print_text
+from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
+from sfumato.interrupts import Interrupted, Signals
+
+if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
+    from sfumato.engine.options import GenerateOptions
+    from sfumato.engine.request import Result
+
+MAX_TOKENS = 512
+"""Of an answer, where the model has twice as many positions."""
+_FENCE = '"""'
+_COMMANDS = {
+    "/help": "list these commands",
+    "/model [NAME]": "load another model, or say which one answers",
+    "/steps [N]": "most denoising steps a canvas may take; without N, the model's default",
+    "/seed N": "decides all randomness",
+    "/system [TEXT]": "the system message; without TEXT, none",
+    "/edit [TEXT]": "ask TEXT in place of your last message; without TEXT, change that message",
+    "/undo": "forget your last message and its answer",
+    "/save FILE": "write the conversation as a line of JSON",
+    "/quit": "leave; so does Ctrl-D",
+}
+
+
+def chat(
+    model: Model = "tiny",
+    system: System = None,
+    sampling: Sampling = Sampling(),
+    max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
+    stop: Stop = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
+    weights: Weights = Weights(),
+) -> None:
+    """Talk to a model; /help lists commands. In a pipe, each line is a turn, and stdout has the answers."""
+    options: GenerateOptions = {"max_tokens": max_tokens, "stop": stop, "system": system}
+    sampling.apply_to(options)
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    conversation = Conversation(weights.load(model), options, load=weights.load, live=interactive and not no_live)
+    failed = False
+    signals = Signals()
+    with contextlib.ExitStack() as stack:
+        if interactive:
+            stack.enter_context(_input_history())
+            # Held for the whole conversation: a signal that comes between two turns cancels the next one.
+            stack.enter_context(signals)
+            alone = " answers each message by itself" if conversation.forgets else ""
+            typer.echo(f"{model}{alone} · /help · {_FENCE} around several lines · Ctrl-D leaves", err=True)
+        going = True
+        while going:
+            try:
+                with signals.raised() if interactive else contextlib.nullcontext():
+                    text = _read_turn(conversation.draft if interactive else None, interactive)
+                    going = text is not None and conversation.take(text)
+            except SfumatoError as error:
+                typer.echo(f"sfumato: {error}", err=True)
+                failed = True
+            except Interrupted as error:
+                if error.number != signal.SIGINT:
+                    raise
+                signals.arrived = None
+                conversation.draft = None
+                typer.echo("\ncancelled; Ctrl-D leaves", err=True)
+    if failed and not interactive:
+        raise typer.Exit(1)
+
+
+class Conversation:
+    """Turns with a model that stays loaded."""
+
+    def __init__(
+        self, model: TextModel, options: GenerateOptions, *, load: Callable[[str], TextModel], live: bool = False
+    ) -> None:
+        self.model, self.options = model, options.copy()
+        self.messages: list[dict[str, str]] = []
+        """Turns of user and assistant."""
+        self.draft: str | None = None
+        """The last message of the user while it is being changed."""
+        self._load, self._live = load, live
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it answers each message by itself: a model of some kinds of prompts was shown no second turn."""
+        return bool(self.model.kinds)
+
+    def take(self, text: str) -> bool:
+        """Answer a message, or follow a command; False if it was to leave.
+
+        Raises:
+            SfumatoError: if that cannot be done; the conversation is as it was.
+        """
+        if not text.strip():
+            return True
+        if not text.startswith("/"):
+            self._answer(text, self.messages if self.draft is None else self.messages[:-2])
+            return True
+        name, _, value = text.partition(" ")
+        commands = [usage.partition(" ")[0] for usage in _COMMANDS]
+        if name not in commands:
+            raise RequestError(unknown("command", name, commands))
+        self.draft = None
+        if name != "/quit":
+            getattr(self, f"_{name[1:]}")(value.strip())
+        return name != "/quit"
+
+    def _answer(self, text: str, before: list[dict[str, str]]) -> None:
+        messages = [*before, {"role": "user", "content": text}]
+        self.draft = None
+        result = self._ask(messages)
+        print_text([result])
+        print_figures([result], self._live)
+        if result.failed:
+            raise CapacityError(result.error or "the model gave NaN or infinite logits")
+        self.messages = [*messages, {"role": "assistant", "content": result.text}]
+
+    def _ask(self, messages: list[dict[str, str]]) -> Result:
+        from rich.console import Console
+
+        from sfumato.cli.live import finish, play
+
+        most = self.model.decoder.config.max_position_embeddings
+        options = self.options.copy()
+        options["max_tokens"] = options.get("max_tokens") or min(MAX_TOKENS, most // 2)
+        turns = messages[-1:] if self.forgets else messages
+        while True:
+            try:
+                events = self.model.stream(turns, **options)
+                break
+            except CapacityError:
+                if len(turns) == 1:
+                    raise
+                turns = turns[2:]
+        if len(turns) < len(messages) and not self.forgets:
+            typer.echo(f"{len(messages) - len(turns)} messages are left out, for which there is no room", err=True)
+        console = Console(highlight=False, markup=False, emoji=False)
+        shown = self._live and not console.is_dumb_terminal
+        [result] = play(events, console) if shown else finish(events)
+        return result
+
+    def _help(self, _: str) -> None:
+        for usage, said in _COMMANDS.items():
+            typer.echo(f"{usage:<15} {said}", err=True)
+
+    def _model(self, name: str) -> None:
+        if name:
+            self.model = self._load(name)
+        typer.echo(repr(self.model), err=True)
+
+    def _steps(self, given: str) -> None:
+        steps = _whole("steps", given) if given else None
+        if steps is not None:
+            dataclasses.replace(self.model.sampler_defaults, steps=steps)
+        self.options["steps"] = steps
+
+    def _seed(self, given: str) -> None:
+        self.options["seed"] = _whole("seed", given)
+
+    def _system(self, text: str) -> None:
+        self.options["system"] = text or None
+
+    def _edit(self, text: str) -> None:
+        if not self.messages:
+            raise RequestError("there is no message to edit yet")
+        if text:
+            self._answer(text, self.messages[:-2])
+        elif not sys.stdin.isatty():
+            raise RequestError("edit needs the new message in a pipe: /edit TEXT")
+        else:
+            self.draft = self.messages[-2]["content"]
+
+    def _undo(self, _: str) -> None:
+        if not self.messages:
+            raise RequestError("there is nothing to undo")
+        self.messages = self.messages[:-2]
+
+    def _save(self, file: str) -> None:
+        from sfumato.storage import write_atomically
+
+        if not file or not Path(file).absolute().parent.is_dir():
+            raise RequestError(f"save is {file!r}; allowed: a file in a directory that is there")
+        if not self.messages:
+            raise RequestError("there is nothing to save yet")
+        system = self.options.get("system")
+        head = [] if system is None else [{"role": "system", "content": system}]
+        write_atomically(Path(file), f"{json.dumps({'messages': head + self.messages})}\n".encode())
+        typer.echo(f"saved {file}", err=True)
+
+
+def _whole(name: str, given: str) -> int:
+    if not given.isdecimal():
+        raise RequestError(f"{name} is {given!r}; allowed: a whole number, 0 or more")
+    return int(given)
+
+
+def _read_turn(draft: str | None, interactive: bool) -> str | None:
+    """A line, or several between triple quotes; None at the end of the input."""
+    line = _read_line("> ", interactive, draft)
+    if line is None or not line.startswith(_FENCE):
+        return line
+    lines = [line.removeprefix(_FENCE)]
+    while not lines[-1].endswith(_FENCE) and (line := _read_line(". ", interactive)) is not None:
+        lines.append(line)
+    return "\n".join(lines).removesuffix(_FENCE).strip("\n")
+
+
+def _read_line(prompt: str, interactive: bool, draft: str | None = None) -> str | None:
+    if not interactive:
+        try:
+            return line.removesuffix("\n") if (line := sys.stdin.readline()) else None
+        except UnicodeDecodeError as error:
+            raise RequestError(f"a line on stdin is not {error.encoding}: {error.reason}") from None
+    try:
+        import readline
+    except ImportError:
+        return _input(prompt)
+    readline.set_startup_hook((lambda: readline.insert_text(draft)) if draft else None)
+    try:
+        return _input(prompt)
+    finally:
+        readline.set_startup_hook(None)
+
+
+def _input(prompt: str) -> str | None:
+    try:
+        return input(prompt)
+    except EOFError:
+        typer.echo()
+        return None
+
+
+@contextlib.contextmanager
+def _input_history() -> Iterator[None]:
+    """What was typed, from session to session: in the cache's directory, for its user alone to read."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    from sfumato.checkpoints.packaged import cache_directory
+
+    file = cache_directory() / "chat_history"
+    with contextlib.suppress(OSError):
+        readline.read_history_file(file)
+    readline.set_history_length(1000)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            readline.write_history_file(file)

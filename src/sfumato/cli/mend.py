@@ -1,0 +1,198 @@
+"""`sfumato mend`: repair Python that does not parse, or whose tests fail."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from sfumato.cli.difference import difference, may_write, show_difference
+from sfumato.cli.options import Model
+from sfumato.cli.progress import progress
+from sfumato.cli.run import count
+from sfumato.errors import RequestError
+
+if TYPE_CHECKING:
+    from sfumato.mend.files import SourceFile
+    from sfumato.mend.mender import Mended
+    from sfumato.mend.search import SearchConfig
+
+_BUDGET = re.compile(r"(\d+)(s?)")
+_ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", ".git", ".hg")
+
+
+def mend(
+    paths: Annotated[list[Path], typer.Argument(help="Files of Python, or folders of them.")],
+    test: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help='Runs the tests and exits with 0 if they pass: "pytest -x".')
+    ] = None,
+    function: Annotated[str | None, typer.Option(metavar="NAME", help="Edit this function alone.")] = None,
+    budget: Annotated[
+        str, typer.Option(metavar="RUNS|SECONDS", help="Most runs of the tests, as 50, or seconds, as 120s.")
+    ] = "50",
+    project: Annotated[
+        Path | None,
+        typer.Option(help="Folder in which the tests run; by default the nearest with a pyproject.toml or alike."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Most time of one run of the tests.")] = 300.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and write nothing.")] = False,
+    model: Model = "mend",
+) -> None:
+    """Repair Python: what does not parse and, with --test, bugs that its tests find.
+
+    Edits are tried in the order of the model's belief, in a copy of the project without a network, until the tests
+    pass. Nothing is written that was not verified, and nothing without consent. Exits with 1 if something is left.
+    """
+    from sfumato.mend.files import find_sources, read_source
+    from sfumato.storage import write_atomically
+
+    if function is not None and test is None:
+        raise RequestError("--function needs --test: without tests only what does not parse is repaired")
+    config = _search_config(budget)
+    found = find_sources(paths)
+    if not found:
+        raise RequestError(f"no Python source below {', '.join(map(str, paths))}")
+    named = {path for path in paths if not path.is_dir()}
+    files, skipped = [], []
+    for path in found:
+        try:
+            files.append(read_source(path))
+        except RequestError as error:
+            if path in named:
+                raise
+            skipped.append(str(error))
+    if test is None:
+        results = _mend_syntax(files, model)
+    else:
+        root = project or _find_root(paths[0])
+        results = _mend_tests(files, root, test, function, config, timeout, model)
+    changed = [(file, mended) for file, mended in results if mended.verified_by]
+    left = [(file, mended) for file, mended in results if not mended.verified_by]
+    if as_json:
+        typer.echo(json.dumps(_to_dict(files, results, skipped)))
+    else:
+        for file, mended in changed:
+            show_difference(file.path, file.text, mended.text)
+        for line in [*(f"{file.path}: {mended.reason}" for file, mended in left), *skipped]:
+            typer.echo(line, err=True)
+        passing = test is not None and not results
+        _print_figures(files, changed, ": the tests pass" if passing else "")
+    if as_json or dry_run or not changed:
+        raise typer.Exit(1 if left else 0)
+    what = str(changed[0][0].path) if len(changed) == 1 else count(len(changed), "file")
+    if not yes and not may_write(what):
+        typer.echo("nothing written", err=True)
+        raise typer.Exit(1)
+    contents = [(file, file.encode(mended.text)) for file, mended in changed]
+    for file, _ in contents:
+        if file.path.read_bytes() != file.content:
+            raise RequestError(f"{file.path} was changed by somebody else meanwhile; nothing written")
+    for file, content in contents:
+        write_atomically(file.path.resolve(), content)
+    raise typer.Exit(1 if left else 0)
+
+
+def _mend_syntax(files: list[SourceFile], model: str) -> list[tuple[SourceFile, Mended]]:
+    """What came of the files that do not parse; without any, no model is loaded."""
+    from sfumato.mend.parsing import error_line
+
+    broken = [file for file in files if error_line(file.text) is not None]
+    if not broken:
+        return []
+    from sfumato.mend.mender import load_mender
+
+    mender, results = load_mender(model), []
+    with progress("mending", len(broken)) as report:
+        for number, file in enumerate(broken):
+            results.append((file, mender.mend(file.text)))
+            report(number + 1, len(broken))
+    return results
+
+
+def _mend_tests(
+    files: list[SourceFile],
+    project: Path,
+    test: str,
+    function: str | None,
+    config: SearchConfig,
+    timeout: float,
+    model: str,
+) -> list[tuple[SourceFile, Mended]]:
+    from sfumato.mend.evidence import is_test
+    from sfumato.mend.mender import load_mender
+    from sfumato.mend.sandbox import Limits
+
+    command = shlex.split(test)
+    if not command:
+        raise RequestError('test is empty; allowed: a command, as "pytest -x"')
+    # A test is edited only if nothing else is given.
+    edited = [file for file in files if not is_test(file.path)] or files
+    with progress("running the tests", config.max_runs) as report:
+        return load_mender(model).mend_project(
+            project,
+            edited,
+            command,
+            function=function,
+            config=config,
+            limits=Limits(seconds=timeout),
+            on_run=lambda done: report(done, config.max_runs),
+        )
+
+
+def _search_config(budget: str) -> SearchConfig:
+    from sfumato.mend.search import SearchConfig
+
+    match = _BUDGET.fullmatch(budget)
+    if match is None or not int(match[1]):
+        raise RequestError(f"budget is {budget!r}; allowed: a number of runs, as 50, or of seconds, as 120s")
+    number = int(match[1])
+    return SearchConfig(max_runs=100_000, max_s=float(number)) if match[2] else SearchConfig(max_runs=number)
+
+
+def _find_root(path: Path) -> Path:
+    """The nearest folder above a path that looks like a project's root, or else that of the path."""
+    start = path.resolve() if path.is_dir() else path.resolve().parent
+    for folder in (start, *start.parents):
+        if any((folder / mark).exists() for mark in _ROOT_MARKS):
+            return folder
+    return start
+
+
+def _to_dict(files: list[SourceFile], results: list[tuple[SourceFile, Mended]], skipped: list[str]) -> dict[str, Any]:
+    return {
+        "files": len(files),
+        "repairs": [
+            {
+                "path": str(file.path),
+                "verified_by": mended.verified_by,
+                "edits": mended.num_edits,
+                "runs": mended.num_runs,
+                "score": round(mended.score, 3),
+                "diff": "\n".join(difference(file.path, file.text, mended.text)),
+            }
+            for file, mended in results
+            if mended.verified_by
+        ],
+        "left": [
+            {"path": str(file.path), "runs": mended.num_runs, "reason": mended.reason}
+            for file, mended in results
+            if not mended.verified_by
+        ],
+        "skipped": skipped,
+    }
+
+
+def _print_figures(files: list[SourceFile], changed: list[tuple[SourceFile, Mended]], why: str) -> None:
+    parts = [count(len(files), "file"), f"{len(changed)} mended" if changed else f"nothing mended{why}"]
+    if edits := sum(mended.num_edits for _, mended in changed):
+        parts.append(count(edits, "edit"))
+    if runs := sum(mended.num_runs for _, mended in changed):
+        parts.append(f"verified in {count(runs, 'run')} of the tests")
+    Console(stderr=True, highlight=False).print(" · ".join(parts), style="dim", markup=False)

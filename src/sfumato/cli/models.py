@@ -1,0 +1,89 @@
+"""`sfumato models`: which models are here, where, how large; and removing what was pulled or fetched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.options import ModelName, format_size
+
+models = typer.Typer()
+
+
+@models.callback(invoke_without_command=True)
+def default(context: typer.Context) -> None:
+    """List the models on this machine, describe them, and remove what was pulled or fetched."""
+    if context.invoked_subcommand is None:
+        list_()
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def list_(as_json: Json = False) -> None:
+    """List the models: embedded ones, those that come in packages, what the hub's cache holds; and what is kept of
+    models between starts."""
+    from sfumato.checkpoints.inventory import find_kept, list_models
+
+    found = [*list_models(), *filter(None, [find_kept()])]
+    if as_json:
+        typer.echo(json.dumps([model.to_dict() for model in found]))
+        return
+    width = max(len(model.name) for model in found)
+    for model in found:
+        size = "-" if model.path is None else format_size(model.size_bytes)
+        typer.echo(f"{model.name:<{width}}  {model.source:<8}  {size:>8}  {model.problem or model.path}")
+
+
+def show(model: ModelName, as_json: Json = False) -> None:
+    """Describe a model from its config alone: what it is, how it generates, what it was made for."""
+    from sfumato.checkpoints.load import build, read_generation
+    from sfumato.checkpoints.registry import find
+    from sfumato.data.kinds import FIELD, examples, read_kinds
+    from sfumato.gguf_file import opened
+
+    path = find(model)
+    place = opened(path)
+    built, spec, family = build(place)
+    card: dict[str, Any] = {
+        "model": model,
+        "path": str(path),
+        "size_bytes": sum(file.stat().st_size for file in path.glob("*")) if path.is_dir() else path.stat().st_size,
+        "family": family,
+        "parameters": sum(parameter.numel() for parameter in built.parameters()),
+        "positions": built.config.max_position_embeddings,
+        "spec": spec.to_dict(),
+        "generation": read_generation(place, family),
+    }
+    if as_json:
+        typer.echo(json.dumps(card))
+        return
+    kinds, generation = read_kinds(card["generation"]), card.pop("generation")
+    card |= {"size_bytes": format_size(card["size_bytes"]), "parameters": f"{card['parameters']:,}"}
+    for name, value in (card | card.pop("spec") | generation).items():
+        if name != FIELD:
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            typer.echo(f"{name.removesuffix('_bytes'):<22} {shown}")
+    if kinds:
+        typer.echo(f"prompts, by example:\n{examples(kinds)}")
+
+
+def where(model: ModelName) -> None:
+    """Print the directory or file of a model."""
+    from sfumato.checkpoints.registry import find
+
+    typer.echo(str(find(model)))
+
+
+def rm(model: ModelName) -> None:
+    """Remove what was pulled or fetched of a model, or all that is kept between starts; embedded ones stay."""
+    from sfumato.checkpoints.inventory import remove
+
+    removed = remove(model)
+    typer.echo(f"removed {removed.path}: {format_size(removed.size_bytes)}", err=True)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_, "show": show, "where": where, "rm": rm}

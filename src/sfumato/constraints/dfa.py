@@ -1,0 +1,292 @@
+"""Languages: sets of texts that an answer may be one of, as automata over bytes.
+
+A schema, a regular expression, a list of choices and strings that must not occur all become the same thing, and any of
+them can be combined. Nothing here knows tokens.
+"""
+
+# S states, B bytes
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import RequestError
+
+Numbers = np.ndarray[Any, np.dtype[np.int32]]
+Truths = np.ndarray[Any, np.dtype[np.bool_]]
+
+DEAD = 0
+"""The state from which nothing is accepted."""
+MAX_STATES = 50_000
+MAX_SECONDS = 1.7
+"""With what is done between two looks at the clock, what is refused is refused within two."""
+
+
+class Budget:
+    """What the making of one language may take.
+
+    Args:
+        max_states: of any automaton on the way.
+        max_seconds: of this thread's work: what else the machine does is not counted. None is `MAX_SECONDS`.
+    """
+
+    def __init__(self, max_states: int = MAX_STATES, max_seconds: float | None = None) -> None:
+        self.max_states, self.max_seconds = max_states, MAX_SECONDS if max_seconds is None else max_seconds
+        self._end = time.thread_time() + self.max_seconds
+        self._num_checks = 0
+
+    def part(self, max_states: int, max_seconds: float) -> Budget:
+        """A smaller budget, for a first attempt: what it takes counts here too."""
+        return Budget(max_states, max(0.0, min(max_seconds, self._end - time.thread_time())))
+
+    def check(self, num_states: int) -> None:
+        """Refuse an automaton of more states, or one that took more time.
+
+        Raises:
+            RequestError: if it is too much.
+        """
+        self._num_checks += 1
+        if num_states > self.max_states:
+            taken = f"more than {self.max_states:,} states"
+        # The clock is asked now and then, as that takes longer than what is checked.
+        elif self._num_checks % 32 == 0 and time.thread_time() > self._end:
+            taken = f"more than {self.max_seconds:g} s, which came to {num_states:,} states"
+        else:
+            return
+        raise RequestError(
+            f"what the answer must be takes {taken}; allowed: {self.max_states:,} states and {self.max_seconds:g} s. "
+            "Lower the bounds on lengths and numbers of items"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """A deterministic automaton over bytes."""
+
+    next_SB: Numbers
+    """int32 [S, 256]; where each byte leads. DEAD leads to itself."""
+    final_S: Truths
+    """bool; whether a text may end here."""
+    start: int
+    """Where every text begins."""
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Whether a text belongs to it."""
+        state = self.start
+        for byte in text.encode() if isinstance(text, str) else text:
+            state = int(self.next_SB[state, byte])
+        return bool(self.final_S[state])
+
+    @cached_property
+    def byte_kinds(self) -> tuple[list[int], Numbers]:
+        """Bytes of which each two lead elsewhere from some state, and for each byte which of these it is like."""
+        weights_S = np.random.default_rng(0).integers(1, 2**62, len(self.next_SB), dtype=np.int64)
+        # Sums of random weights tell columns apart; that they wrap around does no harm.
+        code_B = np.einsum("s,sb->b", weights_S, self.next_SB)
+        _, kinds, kind_B = np.unique(code_B, return_index=True, return_inverse=True)
+        return kinds.tolist(), kind_B.astype(np.int32)
+
+    def minimized(self, budget: Budget | None = None) -> Language:
+        """The same texts in the fewest states."""
+        kinds, kind_B = self.byte_kinds
+        columns_SB = self.next_SB[:, kinds]
+        rows = [_by_target(row) for row in columns_SB.tolist()]
+        number_S, kept = merge_states(rows, self.final_S.tolist(), self.start, budget or Budget())
+        next_SB = np.zeros((len(kept) + 1, 256), dtype=np.int32)
+        next_SB[1:] = np.array(number_S)[columns_SB[kept]][:, kind_B]
+        return Language(next_SB, np.append(False, self.final_S[kept]), 1)
+
+    def intersect(self, other: Language, budget: Budget | None = None) -> Language:
+        """The texts that belong to both.
+
+        Raises:
+            RequestError: if that takes too much.
+        """
+        budget = budget or Budget()
+        numbers = {(DEAD, DEAD): DEAD, (self.start, other.start): 1}
+        pairs, rows, finals = deque([(self.start, other.start)]), [np.zeros(256, dtype=np.int32)], [False]
+        while pairs:
+            one, two = pairs.popleft()
+            finals.append(bool(self.final_S[one] & other.final_S[two]))
+            ones, twos = self.next_SB[one], other.next_SB[two]
+            dead = (ones == DEAD) | (twos == DEAD)
+            codes, place_B = np.unique(
+                np.where(dead, 0, ones.astype(np.int64) * len(other.final_S) + twos), return_inverse=True
+            )
+            targets = []
+            for pair in zip(*(each.tolist() for each in np.divmod(codes, len(other.final_S))), strict=True):
+                if pair not in numbers:
+                    numbers[pair] = len(numbers)
+                    pairs.append(pair)
+                targets.append(numbers[pair])
+            rows.append(np.array(targets, dtype=np.int32)[place_B])
+            budget.check(len(numbers))
+        return Language(np.stack(rows), np.array(finals), 1).minimized(budget)
+
+
+Row = Sequence[tuple[int, int]]
+"""Of one state: symbols as the bits of a number, and the state that they lead to; others lead nowhere."""
+
+
+def _by_target(targets: Sequence[int]) -> Row:
+    masks: dict[int, int] = {}
+    for symbol, target in enumerate(targets):
+        if target != DEAD:
+            masks[target] = masks.get(target, 0) | 1 << symbol
+    return [(mask, target) for target, mask in masks.items()]
+
+
+def merge_states(
+    rows: Sequence[Row], is_final: Sequence[bool], start: int, budget: Budget
+) -> tuple[list[int], list[int]]:
+    """The fewest states that accept what an automaton does.
+
+    Returns:
+        For each state the number of what it is merged into, in the order that they are reached in, from 1 for the start
+        on; 0 where nothing is accepted. And for each number from 1 on a state that it stands for.
+
+    Source: Hopcroft 1971, "An n log n algorithm for minimizing states in a finite automaton": of a set of states that
+        proves to be several, all but the largest are told to the states that lead there.
+    """
+    before: list[list[int]] = [[] for _ in rows]
+    for state, row in enumerate(rows):
+        for _, target in row:
+            before[target].append(state)
+    alive = {state for state, final in enumerate(is_final) if final}
+    waiting = list(alive)
+    while waiting:
+        new = [state for state in before[waiting.pop()] if state not in alive]
+        alive.update(new)
+        waiting += new
+    # DEAD is a block of its own, whatever leads to it leads nowhere.
+    block = [int(is_final[state]) if state in alive else -1 for state in range(len(rows))]
+    members = [{state for state in alive if block[state] == number} for number in (0, 1)]
+    changed = {number: set(states) for number, states in enumerate(members) if states}
+
+    def signature(state: int) -> frozenset[tuple[int, int]]:
+        masks: dict[int, int] = {}
+        for mask, target in rows[state]:
+            if block[target] >= 0:
+                masks[block[target]] = masks.get(block[target], 0) | mask
+        return frozenset(masks.items())
+
+    while changed:
+        budget.check(len(rows))
+        number, states = changed.popitem()
+        groups: dict[Any, set[int]] = {}
+        for state in states:
+            groups.setdefault(signature(state), set()).add(state)
+        # Those that nothing changed for are still alike.
+        rest = len(members[number]) - len(states)
+        alike = signature(next(each for each in members[number] if each not in states)) if rest else None
+        largest = max(groups, key=lambda each: len(groups[each]) + (rest if each == alike else 0))
+        if rest and alike not in groups and rest > len(groups[largest]):
+            largest = alike
+        if rest and alike != largest:
+            groups.setdefault(alike, set()).update(members[number] - states)
+        told: list[int] = []
+        for each, group in groups.items():
+            if each == largest:
+                continue
+            members[number] -= group
+            for state in group:
+                block[state] = len(members)
+                told += before[state]
+            members.append(group)
+        for state in told:
+            if block[state] >= 0:
+                changed.setdefault(block[state], set()).add(state)
+    if start not in alive:
+        return [0] * len(rows), [start]
+    kept, number_of = [start], {block[start]: 1}
+    for state in kept:
+        for _, target in rows[state]:
+            if block[target] >= 0 and block[target] not in number_of:
+                kept.append(target)
+                number_of[block[target]] = len(kept)
+    return [number_of.get(each, 0) for each in block], kept
+
+
+def of_choices(choices: Sequence[str], budget: Budget | None = None) -> Language:
+    """Exactly these texts.
+
+    Raises:
+        RequestError: if there are none, one is empty, or they take too much.
+    """
+    if not choices or not all(choices):
+        raise RequestError(f"choices is {list(choices)!r}; allowed: one or more texts that are not empty")
+    budget = budget or Budget()
+    rows: list[dict[int, int]] = [{}, {}]
+    finals = [False, False]
+    for choice in choices:
+        state = 1
+        for byte in choice.encode():
+            if byte not in rows[state]:
+                rows[state][byte] = len(rows)
+                rows.append({})
+                finals.append(False)
+            state = rows[state][byte]
+        finals[state] = True
+        budget.check(len(rows))
+    next_SB = np.zeros((len(rows), 256), dtype=np.int32)
+    for state, row in enumerate(rows):
+        next_SB[state, list(row)] = list(row.values())
+    return Language(next_SB, np.array(finals), 1)
+
+
+def without(strings: Sequence[str], budget: Budget | None = None) -> Language:
+    """All texts in which none of these occurs.
+
+    Raises:
+        RequestError: if one is empty, which occurs everywhere, or they take too much.
+
+    Source: Aho and Corasick 1975, "Efficient string matching".
+    """
+    if not all(strings):
+        raise RequestError("a banned string is empty; allowed: one character or more")
+    trie = of_choices(strings, budget)
+    # In a trie 0 is where nothing goes on; here that falls back to the longest end that begins a string.
+    next_SB, bad_S = trie.next_SB.copy(), trie.final_S.copy()
+    fall = [0] * len(bad_S)
+    next_SB[DEAD] = 1
+    order = deque([1])
+    while order:
+        state = order.popleft()
+        [ways] = trie.next_SB[state].nonzero()
+        next_SB[state] = next_SB[fall[state]]
+        for byte in ways.tolist():
+            target = int(trie.next_SB[state, byte])
+            fall[target] = int(next_SB[state, byte])
+            bad_S[target] |= bad_S[fall[target]]
+            order.append(target)
+        next_SB[state, ways] = trie.next_SB[state, ways]
+    next_SB[bad_S[next_SB]] = DEAD
+    next_SB[DEAD] = DEAD
+    final_S = ~bad_S
+    final_S[DEAD] = False
+    return Language(next_SB, final_S, 1)
+
+
+def framed(left: bytes, right: bytes) -> Language:
+    """All texts that begin and, after that, end with given bytes."""
+    # One state for each byte of the left, then one for each number of bytes of the right that stand at the end.
+    first = 1 + len(left)
+    next_SB = np.zeros((first + len(right) + 1, 256), dtype=np.int32)
+    for place, byte in enumerate(left):
+        next_SB[1 + place, byte] = 2 + place
+    next_SB[first:] = first
+    for place in range(len(right) + 1):
+        for byte in set(right):
+            ended = right[:place] + bytes([byte])
+            kept = next(size for size in range(min(len(ended), len(right)), -1, -1) if ended.endswith(right[:size]))
+            next_SB[first + place, byte] = first + kept
+    final_S = np.zeros(len(next_SB), dtype=bool)
+    final_S[-1] = True
+    return Language(next_SB, final_S, 1)

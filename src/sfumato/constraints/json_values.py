@@ -1,0 +1,165 @@
+"""Values of each kind as regular expressions of the notation of `json.dumps`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from sfumato.constraints.json_parts import NUMBER, WORDS, NothingError, Part, count_range, nothing, refusal
+from sfumato.constraints.patterns import CHARACTER, FORMATS, any_of, escape, regex_of_pattern, repeat
+from sfumato.constraints.ranges import MOST_DIGITS, Bounds, regex_of_integers, regex_of_numbers
+from sfumato.errors import RequestError
+
+DEPTH = 2
+"""How deep arrays and objects nest where any value is allowed; one less in properties that a schema does not name."""
+
+
+def members(texts: Mapping[str, str], always: set[str]) -> str:
+    """Properties between commas, of which some may be left out."""
+    names = list(texts)
+    first = next((i for i, name in enumerate(names) if name in always), None)
+    if first is None:
+        return f"(?:{_some(list(texts.values()))})?" if names else ""
+    before = "".join(f"(?:{texts[name]}, )?" for name in names[:first])
+    behind = (f", {texts[name]}" if name in always else f"(?:, {texts[name]})?" for name in names[first + 1 :])
+    return before + texts[names[first]] + "".join(behind)
+
+
+def _some(texts: Sequence[str]) -> str:
+    """One or more of several texts, in order; the regex has each of them log2(n) + 1 times."""
+    if len(texts) == 1:
+        return texts[0]
+    half = len(texts) // 2
+    behind = "".join(f"(?:, {text})?" for text in texts[half:])
+    return any_of([_some(texts[:half]) + behind, _some(texts[half:])])
+
+
+def other_than(words: Iterable[tuple[str, ...]]) -> str:
+    """A regex of the notations of all strings but some, which are given character by character."""
+    behind: dict[str, list[tuple[str, ...]]] = {}
+    for word in words:
+        behind.setdefault("".join(word[:1]), []).append(word[1:])
+    can_end = "" not in behind
+    # Control characters have a notation that is written in names that are given alone.
+    signs = [sign for sign in behind if len(sign) in (1, 2)]
+    plain = "".join(f"\\x{ord(sign):02x}" if ord(sign) < 128 else sign for sign in signs if len(sign) == 1)
+    short = "".join(sign for sign in '"\\bfnrt' if f"\\{sign}" not in signs)
+    other = rf'(?:[^"\\\x00-\x1f{plain}]|\\[{escape(short)}]){repeat(CHARACTER, 0, None)}'
+    ways = [other, *(escape(sign) + other_than(behind[sign]) for sign in signs)]
+    return f"(?:{'|'.join(ways)}){'?' if can_end else ''}"
+
+
+def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
+    least, most = count_range(parts, "minLength", "maxLength", pointer)
+    formats = {part.schema["format"]: part for part in parts if "format" in part.schema}
+    patterns = {part.schema["pattern"]: part for part in parts if "pattern" in part.schema}
+    for (name, part), (other, _) in itertools.pairwise([*formats.items(), *patterns.items()]):
+        keyword = "format" if name in formats else "pattern"
+        raise refusal(part, keyword, f"together with {other!r}")
+    for name, part in formats.items():
+        if name not in FORMATS:
+            raise refusal(part, "format", f"other than {', '.join(FORMATS)}")
+        regex, shortest, longest = FORMATS[name]
+        if longest < least or (most is not None and most < shortest):
+            raise nothing(pointer, f"no {name!r} has {least} to {most} characters")
+        if least > shortest or (most is not None and most < longest):
+            raise refusal(part, "format", f"with a length of less than {shortest} to {longest} characters")
+        return f'"{regex}"'
+    for pattern, part in patterns.items():
+        found = regex_of_pattern(pattern, part.at("pattern"), least=least, most=most)
+        if found is None:
+            raise nothing(pointer, f"no string of {least} to {most} characters matches the pattern {pattern!r}")
+        return f'"{found}"'
+    return f'"{repeat(CHARACTER, least, most)}"'
+
+
+def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
+    """Integers, or all numbers where the kind is that of fractions."""
+    lower: tuple[Fraction, bool] | None = None
+    upper: tuple[Fraction, bool] | None = None
+    step = 1
+    for part in parts:
+        schema = part.schema
+        for keyword, is_open in (("minimum", False), ("exclusiveMinimum", True)):
+            if keyword in schema:
+                bound = Fraction(schema[keyword]), is_open
+                lower = bound if lower is None else max(lower, bound)
+        for keyword, is_open in (("maximum", False), ("exclusiveMaximum", True)):
+            if keyword in schema:
+                bound = -Fraction(schema[keyword]), is_open
+                upper = bound if upper is None else max(upper, bound)
+        if "multipleOf" in schema:
+            if schema["multipleOf"] != 1 and not re.fullmatch("10*", str(schema["multipleOf"])):
+                raise refusal(part, "multipleOf", "other than a power of ten, as an integer")
+            step = max(step, int(schema["multipleOf"]))
+            kind = "integer"
+    bounds = Bounds(
+        lower=lower and lower[0],
+        upper=upper and -upper[0],
+        lower_open=lower is not None and lower[1],
+        upper_open=upper is not None and upper[1],
+    )
+    limit = 10**MOST_DIGITS
+    if (bounds.lower or 0) > limit or (bounds.upper or 0) < -limit:
+        given = " and ".join(part.pointer for part in parts)
+        raise RequestError(f"the bounds at {given} leave only numbers beyond 1e{MOST_DIGITS}; allowed: nearer to zero")
+    regex = regex_of_integers(bounds, step) if kind == "integer" else regex_of_numbers(bounds)
+    if regex is None:
+        words = [
+            f"{word} {part.schema[word]}" for part in parts for word in sorted(WORDS["number"]) if word in part.schema
+        ]
+        raise nothing(pointer, f"no {'integer' if kind == 'integer' else 'number'} has {' and '.join(words)}")
+    return regex
+
+
+def any_of_kind(kind: str, depth: int = DEPTH) -> str:
+    """Any value of a kind, with arrays and objects as deep as that."""
+    if kind == "null":
+        return "null"
+    if kind == "boolean":
+        return "(?:true|false)"
+    if kind in NUMBER:
+        return regex_of_numbers(Bounds()) or ""
+    string = f'"{repeat(CHARACTER, 0, None)}"'
+    if kind == "string":
+        return string
+    item = any_value(depth - 1)
+    if kind == "array":
+        return rf"\[(?:{item}(?:, {item})*)?\]"
+    return rf"\{{(?:{string}: {item}(?:, {string}: {item})*)?\}}"
+
+
+def any_value(depth: int) -> str:
+    """Any value, with arrays and objects as deep as that."""
+    deep = ("array", "object") if depth else ()
+    return any_of([any_of_kind(each, depth) for each in ("null", "boolean", "fraction", "string", *deep)])
+
+
+def literal(value: Any, pointer: str) -> str:
+    """A regex of one value."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RequestError(
+            f"{json.dumps(value)} at {pointer} has half a surrogate pair; allowed: characters"
+        ) from error
+    return escape(text)
+
+
+def any_possible(makers: Iterable[Callable[[], str]]) -> str:
+    """Alternatives, without those that nothing satisfies."""
+    regexes: dict[str, None] = {}
+    errors = []
+    for make in makers:
+        try:
+            regexes[make()] = None
+        except NothingError as error:
+            errors.append(error)
+    if not regexes:
+        raise errors[0]
+    return any_of(list(regexes))

@@ -1,0 +1,339 @@
+"""The patterns of JSON schemas, rewritten for the strings of JSON texts.
+
+A pattern speaks of a string's value, while a text holds its notation, in which some characters are escaped. So it is
+taken apart, and each of its characters and classes becomes a regex of the ways in which JSON writes it. What comes out
+is in Python's syntax, and matches no more than the pattern does, both as Python and as ECMAScript read
+it: where these differ (`\\d`, `\\w`, `\\s`, `.`, `$`), it matches what both would.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from re import _constants as sre  # type: ignore[attr-defined]
+from typing import Any
+
+from sfumato.constraints.characters import Ranges, category, complement, intersect, join
+from sfumato.constraints.syntax import BEGINNINGS, ENDS, REFUSED, parse
+from sfumato.errors import RequestError
+
+CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\bfnrt])'
+"""A character of a JSON string, as it is written; no line below U+0020 other than those with a short escape."""
+
+_HOUR = "(?:[01][0-9]|2[0-3])"
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_LABEL = "[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?"
+_LEAP_YEAR = "(?:[1-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[2468][048]|[13579][26])00)"
+_DATE = (
+    "(?:[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|"
+    f"(?:0[13578]|1[02])-31)|{_LEAP_YEAR}-02-29)"
+)
+_TIME = rf"{_HOUR}:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,6}})?(?:Z|[+-]{_HOUR}:[0-5][0-9])"
+
+FORMATS = {
+    "date": (_DATE, 10, 10),
+    "time": (_TIME, 9, 21),
+    "date-time": (f"{_DATE}T{_TIME}", 20, 32),
+    "uuid": ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", 36, 36),
+    "ipv4": (rf"{_BYTE}(?:\.{_BYTE}){{3}}", 7, 15),
+    "ipv6": ("[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){7}", 15, 39),
+    "hostname": (rf"{_LABEL}(?:\.{_LABEL}){{0,3}}", 1, 131),
+    "email": (rf"[A-Za-z0-9_+-]{{1,30}}(?:\.[A-Za-z0-9_+-]{{1,30}})?@{_LABEL}(?:\.{_LABEL}){{1,3}}", 5, 193),
+}
+"""Of each format, a regex of some strings that have it, and the least and most characters of these."""
+
+_LITERAL: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, sys.maxunicode))
+_LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+_ALLOWED = (
+    "characters, classes, groups, alternatives, quantifiers, and ^ and $ at the ends of it or of its alternatives"
+)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a pattern."""
+
+    regex: str
+    """It can stand in a sequence as it is."""
+    shortest: int
+    """Characters of the value that it takes at least."""
+    longest: int | None
+    """And at most; None without end."""
+
+
+def escape(text: str) -> str:
+    """A regex that matches a text, and only that."""
+    return re.sub(r"[\\.+*?()|\[\]{}^$#&\-~]", r"\\\g<0>", text)
+
+
+def repeat(regex: str, least: int, most: int | None) -> str:
+    """A regex that matches what another one does, again and again."""
+    if (least, most) == (1, 1):
+        return regex
+    count = f"{{{least},{'' if most is None else most}}}" if least != most else f"{{{least}}}"
+    return f"(?:{regex}){ {(0, 1): '?', (0, None): '*', (1, None): '+'}.get((least, most), count) }"
+
+
+def any_of(regexes: Sequence[str]) -> str:
+    """A regex that matches what one of several does."""
+    return regexes[0] if len(regexes) == 1 else f"(?:{'|'.join(regexes)})"
+
+
+def regex_of_pattern(pattern: str, pointer: str, *, least: int = 0, most: int | None = None) -> str | None:
+    """What stands between the quotes of a JSON string whose value a pattern is found in.
+
+    Args:
+        pattern: in the syntax that Python and ECMAScript share.
+        pointer: where it is, for messages.
+        least: characters of the value.
+        most: characters of the value; None without end.
+
+    Returns:
+        A regex; None where no value has the pattern and the length.
+
+    Raises:
+        RequestError: if the pattern cannot be read, has what no regular expression has, or lengths that the one who
+            writes cannot keep to.
+    """
+    try:
+        re.compile(pattern)
+        parsed = parse(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise RequestError(f"the pattern {pattern!r} at {pointer} cannot be read: {error}") from error
+    if parsed.state.flags & ~re.UNICODE:
+        raise _refusal(pattern, pointer, "flags")
+    alternatives = []
+    try:
+        for sequence in _alternatives(list(parsed)):
+            items, opens_left, opens_right = _without_anchors(sequence)
+            if not (opens_left or opens_right):
+                items = _fitted(_without_groups(items), least, most)
+            piece = _sequence(items)
+            if piece is not None:
+                alternatives.append((piece, opens_left, opens_right))
+    except ValueError as error:
+        raise _refusal(pattern, pointer, str(error)) from error
+    within = [each for each in alternatives if not _out_of_reach(*each, least, most)]
+    regexes = [_with_length(*each, least, most) for each in within]
+    for (piece, _, _), regex in zip(within, regexes, strict=True):
+        if regex is None:
+            given = f"minLength {least}" + ("" if most is None else f" and maxLength {most}")
+            width = f"{piece.shortest} to {'any number of' if piece.longest is None else piece.longest} characters"
+            raise RequestError(
+                f"the schema uses 'pattern' ({pattern!r}) with {given} at {pointer}, which cannot be guaranteed: a "
+                f"match has {width}; supported: lengths that the pattern implies, or that can be made up around a match"
+            )
+    found = [regex for regex in dict.fromkeys(regexes) if regex is not None]
+    return any_of(found) if found else None
+
+
+def _refusal(pattern: str, pointer: str, what: str) -> RequestError:
+    return RequestError(
+        f"the schema uses 'pattern' ({pattern!r}) with {what} at {pointer}, which cannot be guaranteed; "
+        f"supported: {_ALLOWED}"
+    )
+
+
+def _out_of_reach(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> bool:
+    """Whether no match of an alternative can have the length."""
+    too_long = most is not None and piece.shortest > most
+    too_short = not (opens_left or opens_right) and piece.longest is not None and piece.longest < least
+    return too_long or too_short
+
+
+def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> str | None:
+    """A match and what may stand around it, together of a length; None where that cannot be made sure of."""
+    missing = max(0, least - piece.shortest)
+    if not (opens_left or opens_right):
+        return piece.regex if _is_within(piece.longest, most) and not missing else None
+    spare = None
+    if most is not None:
+        if piece.longest is None or piece.longest + missing > most:
+            return None
+        spare = most - piece.longest
+    if opens_left and opens_right:
+        before = None if spare is None else min(spare // 2, spare - missing)
+        after = None if spare is None or before is None else spare - before
+        return repeat(CHARACTER, 0, before) + piece.regex + repeat(CHARACTER, missing, after)
+    around = repeat(CHARACTER, missing, spare)
+    return around + piece.regex if opens_left else piece.regex + around
+
+
+def _alternatives(sequence: Sequence[Any]) -> list[list[Any]]:
+    """Sequences that together match what one does, with the anchors of its outermost groups moved to their ends."""
+    for i in dict.fromkeys((0, len(sequence) - 1)) if sequence else ():
+        operator, argument = sequence[i]
+        branches: Sequence[Any] = ()
+        if operator is sre.BRANCH:
+            branches = argument[1]
+        elif operator is sre.SUBPATTERN and not (argument[1] or argument[2]):
+            branches = [argument[3]]
+        if any(_anchored(branch) for branch in branches):
+            wholes = [[*sequence[:i], *branch, *sequence[i + 1 :]] for branch in branches]
+            return list(itertools.chain.from_iterable(_alternatives(whole) for whole in wholes))
+    return [list(sequence)]
+
+
+def _anchored(sequence: Iterable[Any]) -> bool:
+    for operator, argument in sequence:
+        if operator is sre.AT:
+            return True
+        if operator is sre.BRANCH and any(_anchored(branch) for branch in argument[1]):
+            return True
+        if operator is sre.SUBPATTERN and _anchored(argument[3]):
+            return True
+    return False
+
+
+def _without_anchors(sequence: list[Any]) -> tuple[list[Any], bool, bool]:
+    """A sequence without the anchors at its ends, and whether it lacks those on the left and on the right."""
+    first, last = 0, len(sequence)
+    starts, ends = [(sre.AT, where) for where in BEGINNINGS], [(sre.AT, where) for where in ENDS]
+    while first < last and sequence[first] in starts:
+        first += 1
+    while last > first and sequence[last - 1] in ends:
+        last -= 1
+    return sequence[first:last], first == 0, last == len(sequence)
+
+
+def _without_groups(items: Iterable[Any]) -> list[Any]:
+    """A sequence without the groups that are not repeated; those with flags stay."""
+    flat: list[Any] = []
+    for operator, argument in items:
+        is_plain = operator is sre.SUBPATTERN and not (argument[1] or argument[2])
+        flat += _without_groups(argument[3]) if is_plain else [(operator, argument)]
+    return flat
+
+
+def _fitted(items: list[Any], least: int, most: int | None) -> list[Any]:
+    """A sequence of which one repeated item is bounded so that all matches have a length; itself if none can be."""
+    whole = _sequence(items)
+    if whole is None or (whole.shortest >= least and _is_within(whole.longest, most)):
+        return items
+    for i, (operator, argument) in enumerate(items):
+        if operator not in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            continue
+        fewest, highest, inner = argument
+        one, others = _sequence(inner), _sequence([*items[:i], *items[i + 1 :]])
+        if one is None or others is None or not one.shortest or one.shortest != one.longest:
+            continue
+        fewest = max(fewest, -((others.shortest - least) // one.shortest))
+        if most is not None and others.longest is not None:
+            highest = min(highest, (most - others.longest) // one.shortest)
+        if fewest <= highest and (most is None or others.longest is not None):
+            return [*items[:i], (operator, (fewest, highest, inner)), *items[i + 1 :]]
+    return items
+
+
+def _is_within(longest: int | None, most: int | None) -> bool:
+    return most is None or (longest is not None and longest <= most)
+
+
+def _sequence(items: Iterable[Any]) -> _Piece | None:
+    pieces = []
+    for operator, argument in items:
+        piece = _piece(operator, argument)
+        if piece is None:
+            return None
+        pieces.append(piece)
+    longest = [piece.longest for piece in pieces]
+    return _Piece(
+        "".join(piece.regex for piece in pieces),
+        sum(piece.shortest for piece in pieces),
+        None if None in longest else sum(each for each in longest if each is not None),
+    )
+
+
+def _piece(operator: Any, argument: Any) -> _Piece | None:
+    """One item of a parsed pattern; None where nothing matches it.
+
+    Raises:
+        ValueError: if it is refused; the message names it.
+    """
+    if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
+        regex = _written(_members(operator, argument))
+        return None if regex is None else _Piece(regex, 1, 1)
+    if operator is sre.SUBPATTERN:
+        _, added, removed, inner = argument
+        if added or removed:
+            raise ValueError("flags")
+        return _sequence(inner)
+    if operator is sre.BRANCH:
+        branches = [piece for piece in map(_sequence, argument[1]) if piece is not None]
+        if not branches:
+            return None
+        longest = [piece.longest for piece in branches]
+        return _Piece(
+            any_of(list(dict.fromkeys(piece.regex for piece in branches))),
+            min(piece.shortest for piece in branches),
+            None if None in longest else max(each for each in longest if each is not None),
+        )
+    if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+        least, most, inner = argument
+        most = None if most == sre.MAXREPEAT else most
+        piece = _sequence(inner)
+        if piece is None or most == 0:
+            return None if piece is None and least else _Piece("", 0, 0)
+        longest_of_all = 0 if piece.longest == 0 else None
+        if most is not None and piece.longest is not None:
+            longest_of_all = piece.longest * most
+        return _Piece(repeat(piece.regex, least, most), piece.shortest * least, longest_of_all)
+    if operator is sre.AT:
+        raise ValueError("^ or $ inside it" if argument in (*BEGINNINGS, *ENDS) else "a word boundary")
+    raise ValueError(REFUSED[operator][0])
+
+
+def _members(operator: Any, argument: Any) -> Ranges:
+    """The characters that a class has for certain, however it is read."""
+    if operator is sre.LITERAL:
+        return join([(argument, argument)])
+    if operator is sre.NOT_LITERAL:
+        return complement(((argument, argument),))
+    if operator is sre.ANY:
+        return complement(_LINE_ENDS)
+    negated = argument[0][0] is sre.NEGATE
+    ranges: list[tuple[int, int]] = []
+    for kind, value in argument[negated:]:
+        if kind is sre.LITERAL:
+            ranges.append((value, value))
+        elif kind is sre.RANGE:
+            ranges.append(value)
+        else:
+            ranges += _category(str(value), at_most=negated)
+    return complement(ranges) if negated else join(ranges)
+
+
+def _category(name: str, *, at_most: bool) -> Ranges:
+    """The characters of a class such as `\\d`: those that it has for certain, or all that it may have."""
+    letter = name.removeprefix("CATEGORY_").removeprefix("NOT_")[0].lower()
+    narrow, wide = category(letter, ascii_only=True), category(letter)
+    if letter == "s":
+        # What ECMAScript has besides.
+        wide = join([*wide, (0xFEFF, 0xFEFF)])
+    if "NOT_" in name:
+        return complement(narrow if at_most else wide)
+    return wide if at_most else narrow
+
+
+def _written(ranges: Ranges) -> str | None:
+    """A regex of the ways in which JSON writes the characters of a class; None where there are none."""
+    ways = []
+    literal = intersect(ranges, _LITERAL)
+    if literal:
+        ends = ["-".join(map(_in_class, dict.fromkeys(each))) for each in literal]
+        alone = len(literal) == 1 and literal[0][0] == literal[0][1]
+        ways.append(escape(chr(literal[0][0])) if alone else f"[{''.join(ends)}]")
+    # A class that reaches to the end of Unicode is what another one leaves, and not meant for rare control characters.
+    short_only = bool(ranges) and ranges[-1][1] == sys.maxunicode
+    for first, last in intersect(ranges, complement(_LITERAL)):
+        escapes = (json.dumps(chr(point))[1:-1] for point in range(first, last + 1))
+        ways += [escape(each) for each in escapes if not (short_only and each.startswith("\\u"))]
+    return any_of(ways) if ways else None
+
+
+def _in_class(point: int) -> str:
+    return chr(point) if point >= 128 or chr(point).isalnum() else f"\\x{point:02x}"

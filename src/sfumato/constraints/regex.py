@@ -1,0 +1,413 @@
+"""Regular expressions, in Python's syntax, as automata over bytes.
+
+Python's own parser reads the expression. A state of the automaton is a set of *rests*, which are what may still follow:
+a stack of nodes, and a counted repetition is one node however high it counts. So states are made only as they are
+reached, characters are classes until the very end, and each state then branches into bytes by itself.
+
+Source: Antimirov 1996, "Partial derivatives of regular expressions and finite automaton constructions".
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from re import _constants as sre  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.constraints.characters import (
+    Branch,
+    Encoding,
+    Ranges,
+    category,
+    complement,
+    ignore_case,
+    intersect,
+    join,
+)
+from sfumato.constraints.dfa import DEAD, Budget, Language, Row, merge_states
+from sfumato.constraints.syntax import ALLOWED, BEGINNINGS, ENDS, REFUSED, find_refused, parse
+from sfumato.errors import RequestError
+
+MAX_CHARACTERS = 300_000
+"""Of an expression; its parser takes a second for a million."""
+
+
+class Unordered(NamedTuple):
+    """Texts with a comma and a space between each two, in any order."""
+
+    once: tuple[str, ...]
+    """Regular expressions of texts that stand at most once."""
+    num_required: int = 0
+    """How many of these, the first of them, have to stand."""
+    more: str | None = None
+    """That of texts which may stand any number of times."""
+
+    @staticmethod
+    def sign(number: int) -> str:
+        """What stands for one of several in an expression: half a surrogate pair, which is no character of a text."""
+        return chr(_FIRST_SIGN + number)
+
+
+_FIRST_SIGN, MAX_UNORDERED = 0xD800, 2048
+
+
+def of_regex(pattern: str, budget: Budget | None = None, unordered: Sequence[Unordered] = ()) -> Language:
+    """The texts that match a regular expression wholly, as `re.fullmatch` does, but that $ is the very end.
+
+    Args:
+        pattern: in Python's syntax, without what only backtracking finds: lookaround, backreferences.
+        budget: of the states and the time that it may take.
+        unordered: what the signs in it stand for; each may hold those of the ones before it.
+
+    Raises:
+        RequestError: if it is none, or takes too much.
+    """
+    if not isinstance(pattern, str):
+        raise RequestError(f"the regular expression is {pattern!r}; allowed: a text")
+    shown = repr(pattern if len(pattern) <= 100 else f"{pattern[:100]}…")
+    if len(pattern) > MAX_CHARACTERS:
+        raise RequestError(
+            f"the regular expression {shown} has {len(pattern):,} characters; allowed: {MAX_CHARACTERS:,}"
+        )
+    try:
+        return _Compiler(budget or Budget(), unordered).compile(parse(pattern))
+    except re.error as error:
+        raise RequestError(
+            f"the regular expression {shown} cannot be read{_place(pattern, error.pos)}: {error.msg}"
+        ) from None
+    except _RefusedError as error:
+        name, _ = REFUSED[error.operator]
+        place = _place(pattern, find_refused(pattern, error.operator))
+        raise RequestError(f"the regular expression {shown} has {name}{place}; supported: {ALLOWED}") from None
+
+
+def _place(pattern: str, at: int | None) -> str:
+    if at is None:
+        return ""
+    rest = pattern[at : at + 20]
+    return f" at character {at + 1}, {rest!r}" if rest else " at its end"
+
+
+class _RefusedError(Exception):
+    def __init__(self, operator: Any) -> None:
+        self.operator = operator
+
+
+class _Node(NamedTuple):
+    """A part of an expression, which knows others by their numbers."""
+
+    kind: str
+    """ "characters", "sequence", "alternatives", "repeat", "beginning" or "end"; "unordered", or "rest" of one."""
+    parts: tuple[int, ...] = ()
+    """Of characters the number of their set."""
+    low: int = 0
+    """How often a part is repeated at least; how many of those without order have to stand."""
+    high: int | None = None
+    """How often a part is repeated at most, None without end; of those without order, the part that may stand again."""
+
+
+class _Compiler:
+    """Makes one automaton."""
+
+    def __init__(self, budget: Budget, unordered: Sequence[Unordered] = ()) -> None:
+        self.budget, self.unordered = budget, unordered
+        self.nodes: dict[_Node, int] = {}
+        self.node: list[_Node] = []
+        self.sets: dict[Ranges, int] = {}
+        self.characters: dict[tuple[Any, ...], int] = {}
+        # A rest is a node, the rest behind it, and how many parts of a sequence are done with. The first is the end.
+        self.rest: list[tuple[int, int, int]] = [(-1, -1, 0)]
+        self.rests = {self.rest[0]: 0}
+        self.moves_of: dict[int, tuple[list[tuple[int, int]], bool]] = {}
+        self.mask_of_set: list[int] = []
+
+    def compile(self, parsed: Any) -> Language:
+        try:
+            root = self.read(parsed, parsed.state.flags)
+            self.comma = self.read(parse(", "), 0)
+        except RecursionError:
+            raise re.error("groups nest too deep") from None
+        atoms = self.partition()
+        return self.spell(*self.determinize(self.push(root, 0)), atoms)
+
+    # From what Python's parser gives to nodes.
+
+    def add(self, node: _Node) -> int:
+        number = self.nodes.setdefault(node, len(self.node))
+        if number == len(self.node):
+            self.node.append(node)
+        return number
+
+    def read(self, items: Iterable[Any], flags: int) -> int:
+        parts = tuple(self.read_item(operator, argument, flags) for operator, argument in items)
+        return parts[0] if len(parts) == 1 else self.add(_Node("sequence", parts))
+
+    def read_item(self, operator: Any, argument: Any, flags: int) -> int:
+        self.budget.check(len(self.node))
+        if operator is sre.LITERAL and 0 <= argument - _FIRST_SIGN < len(self.unordered):
+            once, num_required, more = self.unordered[argument - _FIRST_SIGN]
+            parts = tuple(self.read(parse(each), flags) for each in once)
+            again = None if more is None else self.read(parse(more), flags)
+            return self.add(_Node("unordered", parts, num_required, again))
+        if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
+            key = operator, argument if isinstance(argument, int) else str(argument), flags
+            if key not in self.characters:
+                ranges = intersect(_members(operator, argument, flags), complement(()))
+                self.characters[key] = self.add(_Node("characters", (self.sets.setdefault(ranges, len(self.sets)),)))
+            return self.characters[key]
+        if operator is sre.SUBPATTERN:
+            _, added, removed, inner = argument
+            return self.read(inner, (flags | added) & ~removed)
+        if operator is sre.BRANCH:
+            return self.add(_Node("alternatives", tuple(self.read(inner, flags) for inner in argument[1])))
+        if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            low, high, inner = argument
+            part = self.read(inner, flags)
+            if self.may_be_empty(part):
+                # Counting up what may be nothing would lead from each count to all that follow.
+                part, low = self.without_empty(part), 0
+            return self.add(_Node("repeat", (part,), low, None if high == sre.MAXREPEAT else high))
+        if operator is sre.AT and argument in (*BEGINNINGS, *ENDS):
+            return self.add(_Node("beginning" if argument in BEGINNINGS else "end"))
+        raise _RefusedError(operator)
+
+    def may_be_empty(self, number: int) -> bool:
+        node = self.node[number]
+        if node.kind == "sequence":
+            return all(map(self.may_be_empty, node.parts))
+        if node.kind == "alternatives":
+            return any(map(self.may_be_empty, node.parts))
+        # What is repeated at least once is not empty.
+        return node.kind in ("repeat", "unordered") and not node.low
+
+    def without_empty(self, number: int) -> int:
+        """A node of the texts of another one that are not empty."""
+        node = self.node[number]
+        if not self.may_be_empty(number):
+            return number
+        if node.kind == "repeat":
+            return self.add(node._replace(low=1))
+        parts = list(node.parts)
+        if node.kind == "sequence":
+            # Of the parts, some first one is not empty.
+            parts = [
+                self.add(_Node("sequence", (self.without_empty(part), *node.parts[i + 1 :])))
+                for i, part in enumerate(node.parts)
+            ]
+        else:
+            parts = [self.without_empty(part) for part in node.parts]
+        return self.add(_Node("alternatives", tuple(parts)))
+
+    def partition(self) -> list[Ranges]:
+        """Sets of characters that no part tells apart, of which those of each set are `mask_of_set`."""
+        edges: dict[int, int] = {}
+        for ranges, number in self.sets.items():
+            for first, last in ranges:
+                for at in (first, last + 1):
+                    edges[at] = edges.get(at, 0) ^ 1 << number
+        atoms: dict[int, list[tuple[int, int]]] = {}
+        inside, start = 0, 0
+        for at in sorted(edges):
+            if inside:
+                atoms.setdefault(inside, []).append((start, at - 1))
+            inside, start = inside ^ edges[at], at
+        self.mask_of_set = [
+            sum(1 << i for i, members in enumerate(atoms) if members >> number & 1) for number in range(len(self.sets))
+        ]
+        return [tuple(ranges) for ranges in atoms.values()]
+
+    # From nodes to states.
+
+    def push(self, node: int, behind: int, skipped: int = 0) -> int:
+        number = self.rests.setdefault((node, behind, skipped), len(self.rest))
+        if number == len(self.rest):
+            self.rest.append((node, behind, skipped))
+        return number
+
+    def follow(self, node: _Node, part: int, behind: int) -> int:
+        """A rest of one of those without order, after a comma if it is not the first."""
+        behind = self.push(part, behind)
+        return self.push(self.comma, behind) if node.kind == "rest" else behind
+
+    def moves(self, rest: int, *, at_start: bool = False) -> tuple[list[tuple[int, int]], bool]:
+        """The characters that may come next, as masks, each with the rest behind them; and whether nothing may."""
+        moves: dict[tuple[int, int], None] = {}
+        waiting, seen, can_end = [(rest, False)], {(rest, False)}, False
+
+        def wait(rest: int) -> None:
+            if (rest, ended) not in seen:
+                seen.add((rest, ended))
+                waiting.append((rest, ended))
+
+        while waiting:
+            here, ended = waiting.pop()
+            self.budget.check(len(self.moves_of))
+            number, behind, skipped = self.rest[here]
+            if number < 0:
+                can_end = True
+                continue
+            node = self.node[number]
+            if node.kind == "characters":
+                if not ended and self.mask_of_set[node.parts[0]]:
+                    moves[self.mask_of_set[node.parts[0]], behind] = None
+            elif node.kind == "sequence":
+                if skipped + 1 < len(node.parts):
+                    behind = self.push(number, behind, skipped + 1)
+                wait(self.push(node.parts[skipped], behind) if node.parts else behind)
+            elif node.kind == "alternatives":
+                for part in node.parts:
+                    wait(self.push(part, behind))
+            elif node.kind == "repeat":
+                if not node.low:
+                    wait(behind)
+                if node.high is None or node.high > 0:
+                    [part] = node.parts
+                    high = None if node.high is None else node.high - 1
+                    again = self.add(_Node("repeat", node.parts, max(0, node.low - 1), high))
+                    wait(self.push(part, self.push(again, behind)))
+            elif node.kind in ("unordered", "rest"):
+                if not node.low:
+                    wait(behind)
+                for i, part in enumerate(node.parts):
+                    left = (*node.parts[:i], *node.parts[i + 1 :])
+                    after = self.add(_Node("rest", left, node.low - (i < node.low), node.high))
+                    wait(self.follow(node, part, self.push(after, behind)))
+                if node.high is not None:
+                    wait(self.follow(node, node.high, self.push(self.add(node._replace(kind="rest")), behind)))
+            elif node.kind == "end":
+                ended = True
+                wait(behind)
+            elif at_start:
+                wait(behind)
+        return list(moves), can_end
+
+    def determinize(self, start: int) -> tuple[list[Row], list[bool]]:
+        """Of each set of rests that can be reached, the start's first: its moves, and whether a text may end."""
+        numbers = {frozenset((start,)): 0}
+        rows: list[Row] = []
+        is_final: list[bool] = []
+        waiting = deque(numbers)
+        while waiting:
+            self.budget.check(len(numbers))
+            merged: dict[int, set[int]] = {}
+            can_end = False
+            for rest in waiting.popleft():
+                if rest not in self.moves_of:
+                    self.moves_of[rest] = self.moves(rest, at_start=not rows)
+                moves, ends = self.moves_of[rest]
+                can_end |= ends
+                for mask, target in moves:
+                    merged.setdefault(mask, set()).add(target)
+            if not rows:
+                # What may only stand at the start stands nowhere else.
+                self.moves_of.clear()
+            masks: dict[int, int] = {}
+            for mask, targets in _apart(merged):
+                key = frozenset(targets)
+                if key not in numbers:
+                    numbers[key] = len(numbers)
+                    waiting.append(key)
+                masks[numbers[key]] = masks.get(numbers[key], 0) | mask
+            rows.append([(mask, number) for number, mask in masks.items()])
+            is_final.append(can_end)
+        return rows, is_final
+
+    # From states to bytes.
+
+    def spell(self, rows: Sequence[Row], is_final: Sequence[bool], atoms: Sequence[Ranges]) -> Language:
+        """An automaton over bytes of one over characters whose states are the fewest, and begin with the start."""
+        number_S, kept = merge_states(rows, is_final, 0, self.budget)
+        encoding, branch_of = Encoding(), dict[tuple[int, ...], tuple[Branch, tuple[int, ...]]]()
+        num_states = len(kept) + 1
+        inner: dict[tuple[Branch, tuple[int, ...]], int] = {}
+        # Of each branch the states that branch so, and where their slots lead.
+        spelled: dict[Branch, tuple[list[int], list[list[int]]]] = {}
+
+        def branch_off(number: int, branch: Branch, leaves: Sequence[int]) -> None:
+            nonlocal num_states
+            self.budget.check(num_states)
+            targets = [DEAD]
+            for behind, parts in branch.slots:
+                key = tuple(leaves[part] for part in parts)
+                if behind is None:
+                    targets.append(key[0])
+                    continue
+                if (behind, key) not in inner:
+                    inner[behind, key] = num_states
+                    num_states += 1
+                    branch_off(inner[behind, key], behind, key)
+                targets.append(inner[behind, key])
+            numbers, all_targets = spelled.setdefault(branch, ([], []))
+            numbers.append(number)
+            all_targets.append(targets)
+
+        for number, state in enumerate(kept, 1):
+            merged: dict[int, int] = {}
+            for mask, target in rows[state]:
+                if number_S[target]:
+                    merged[number_S[target]] = merged.get(number_S[target], 0) | mask
+            if merged:
+                masks = tuple(merged.values())
+                if masks not in branch_of:
+                    parts = [join(itertools.chain(*(atoms[i] for i in _bits(mask)))) for mask in masks]
+                    branch_of[masks] = encoding.encode(parts)
+                branch, leaves = branch_of[masks]
+                targets = list(merged)
+                branch_off(number, branch, [targets[leaf] for leaf in leaves])
+        next_SB = np.zeros((num_states, 256), dtype=np.int32)
+        for branch, (numbers, all_targets) in spelled.items():
+            next_SB[numbers] = np.array(all_targets, dtype=np.int32)[:, branch.slot_B]
+        final_S = np.zeros(num_states, dtype=bool)
+        final_S[1 : len(kept) + 1] = [is_final[state] for state in kept]
+        return Language(next_SB, final_S, 1)
+
+
+def _apart(moves: Mapping[int, set[int]]) -> Iterable[tuple[int, set[int]]]:
+    """Moves of which no two take the same characters."""
+    apart: dict[int, set[int]] = {}
+    for mask, targets in moves.items():
+        left = mask
+        for known in list(apart):
+            if common := left & known:
+                both = apart.pop(known)
+                if known != common:
+                    apart[known & ~common] = both
+                apart[common] = both | targets
+                left &= ~common
+                if not left:
+                    break
+        if left:
+            apart[left] = targets
+    return apart.items()
+
+
+def _bits(mask: int) -> list[int]:
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def _members(operator: Any, argument: Any, flags: int) -> Ranges:
+    """The characters of a class."""
+    ascii_only = bool(flags & re.ASCII)
+
+    def cased(ranges: Ranges) -> Ranges:
+        return ignore_case(ranges, ascii_only=ascii_only) if flags & re.IGNORECASE else ranges
+
+    if operator is sre.ANY:
+        return complement(() if flags & re.DOTALL else ((0x0A, 0x0A),))
+    if operator in (sre.LITERAL, sre.NOT_LITERAL):
+        ranges = cased(((argument, argument),))
+        return ranges if operator is sre.LITERAL else complement(ranges)
+    negated = argument[0][0] is sre.NEGATE
+    found: list[tuple[int, int]] = []
+    for kind, value in argument[negated:]:
+        if kind is sre.CATEGORY:
+            name = str(value).removeprefix("CATEGORY_")
+            members = category(name.removeprefix("NOT_")[0].lower(), ascii_only=ascii_only)
+            found += complement(members) if name.startswith("NOT_") else members
+        else:
+            found += cased(((value, value) if kind is sre.LITERAL else value,))
+    return complement(found) if negated else join(found)

@@ -1,0 +1,111 @@
+"""Commands about a screen, and the programs they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from sfumato.data.apps.domains import Domain
+from sfumato.data.apps.intents import Draft, NothingToDoError
+from sfumato.data.apps.references import holder_of
+from sfumato.data.apps.screens import draw_domain, draw_screen
+from sfumato.data.apps.speech import templates, word
+from sfumato.data.apps.wordings import ASKING, POLITE, WORDINGS
+from sfumato.errors import RequestError
+from sfumato.ui import Component, execute, is_refusal, parse
+
+HELD_OUT_COMBINATIONS = {
+    ("color", "badge"), ("color", "card"), ("size", "text"), ("delete", "image"), ("hide", "input"), ("rename", "tab"),
+    ("copy", "record"), ("swap", "item"), ("move_to", "record"), ("align", "button"), ("value", "slider"),
+}  # fmt: skip
+"""What is done, with the kind it is done to, that training never does."""
+_WEIGHTS = {
+    "delete": 3,
+    "check": 3,
+    "color": 3,
+    "rename": 3,
+    "add": 3,
+    "add_part": 3,
+    "cell": 2,
+    "theme": 2,
+    "sort": 2,
+    "missing": 1.5,
+    "column": 2,
+}
+_NO_VERBS = ("[new", "[I ", "[what", "[who")
+_MAX_PAGES = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A sentence said about a page, with the program it means."""
+
+    page: Component
+    sentence: str
+    """With the marks of `speech.copied`."""
+    program: str
+    intent: str
+    combination: bool
+
+
+def _fill_table(page: Component, domain: Domain, random: Random) -> Component:
+    """Values in the empty cells, some of them the domain's states."""
+    for record in [each for each in page.walk() if each.kind == "record"]:
+        table = holder_of(page, record)
+        for column in table.cells[1:]:
+            index = table.cells.index(column)
+            stated = column == domain.state or index % 2 == 0
+            value = random.choice(domain.states) if stated else str(random.randint(1, 120))
+            if random.random() < 0.9:
+                page = execute(page, f"cell {record.id} {column} | {value}")
+    return page
+
+
+def draw_page(random: Random, domain: Domain, *, unseen_domain: bool) -> Component:
+    """A page that was made and changed before, so that its slots are not in the order of their ids."""
+    while True:
+        screen = draw_screen(random, unseen_domain=unseen_domain, domain=domain)
+        if len(screen.lines) > 3:
+            break
+    page = _fill_table(parse("\n".join(screen.lines)), domain, random)
+    for _ in range(random.choice((0, 0, 1, 1, 2, 3))):
+        intent = random.choice(
+            ("check", "color", "hide", "mark", "add", "delete", "move", "swap", "add_part", "sort", "disable", "copy")
+        )
+        try:
+            program, _, _ = getattr(Draft(random, page, domain), intent)()
+            page = execute(page, program)
+        except (NothingToDoError, RequestError):
+            continue
+    return page
+
+
+def draw_command(random: Random, *, unseen_wording: bool = False, unseen_domain: bool = False) -> Command:
+    """A command about a screen, in a wording and of a domain that training sees, or does not."""
+    domain = draw_domain(random, held_out=unseen_domain)
+    while True:
+        intent = random.choices(list(WORDINGS), [_WEIGHTS.get(name, 1) for name in WORDINGS])[0]
+        # Tables and checkboxes are on few pages: another page is drawn rather than another intent.
+        for _ in range(_MAX_PAGES):
+            page = draw_page(random, domain, unseen_domain=unseen_domain)
+            try:
+                program, slots, kind = getattr(Draft(random, page, domain), intent)()
+                changed = execute(page, program) != page
+            except (NothingToDoError, RequestError):
+                continue
+            if changed or is_refusal(program):
+                return Command(
+                    page=page,
+                    sentence=_sentence(intent, slots, random, unseen_wording),
+                    program=program,
+                    intent=intent,
+                    combination=(intent, kind) in HELD_OUT_COMBINATIONS,
+                )
+
+
+def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording: bool) -> str:
+    template = random.choice(templates(WORDINGS[intent], held_out=unseen_wording))
+    asks = template.startswith("[") and not template.startswith(_NO_VERBS) and random.random() < 0.3
+    for name, value in slots.items():
+        template = template.replace(f"{{{name}}}", value)
+    return word(template if unseen_wording else random.choice(ASKING if asks else POLITE).format(template), random)

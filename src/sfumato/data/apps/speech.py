@@ -1,0 +1,89 @@
+"""Sentences from templates, and what fingers and speech recognition make of them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from random import Random
+
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_COPIED = re.compile("(\x01[^\x02]*\x02)")
+_FILLERS = ("um", "uh", "er", "hmm", "well", "so", "okay")
+# What is heard for what was said.
+_HEARD = {"to": "too", "two": "to", "four": "for", "for": "four", "one": "won", "by": "buy", "red": "read"}
+_NEIGHBOURS = {a: b for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm") for a, b in itertools.pairwise(row)}
+NOISY_SHARE = 0.25
+HELD_OUT_MARK = "~"
+
+
+def templates(text: str, *, held_out: bool) -> list[str]:
+    """The lines of a text that begin with the mark of those held out, or those that do not."""
+    lines = [line.strip() for line in text.strip().split("\n")]
+    return [line.removeprefix(HELD_OUT_MARK) for line in lines if line.startswith(HELD_OUT_MARK) == held_out]
+
+
+def word(template: str, random: Random, **slots: str) -> str:
+    """A sentence of a template: one of each `[this|that]`, with slots filled in.
+
+    Slots are marked as copied, so that `distort` leaves them as they are.
+    """
+    while _CHOICE.search(template):
+        template = _CHOICE.sub(lambda match: random.choice(match[1].split("|")), template)
+    return template.format(**{name: copied(value) for name, value in slots.items()})
+
+
+def copied(text: str) -> str:
+    """A text marked to stay as it is, marks in it aside."""
+    return f"\x01{plain(text)}\x02"
+
+
+def plain(sentence: str) -> str:
+    """A sentence without marks and spaces too many."""
+    return " ".join(sentence.replace("\x01", "").replace("\x02", "").split())
+
+
+def distort(sentence: str, random: Random) -> str:
+    """A marked sentence as it arrives: mostly tidy or in lower case, at times with slips; what is copied stays."""
+    tidy = random.random()
+    parts = _COPIED.split(sentence)
+    if random.random() < NOISY_SHARE:
+        number = random.randrange(0, len(parts), 2)
+        parts[number] = random.choice((_mistype, _mistype, _stammer, _mishear))(parts[number], random)
+    text = plain("".join(parts))
+    if tidy < 0.4:
+        return text
+    if tidy < 0.8:
+        return text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:] + ("." if text[-1:].isalnum() else "")
+
+
+def _mistype(text: str, random: Random) -> str:
+    letters = [i for i, c in enumerate(text) if c.isalpha()]
+    if len(letters) < 4:
+        return text
+    i = random.choice(letters[1:])
+    change = random.choice(("drop", "double", "swap", "near"))
+    if change == "drop":
+        return text[:i] + text[i + 1 :]
+    if change == "double":
+        return text[:i] + text[i] + text[i:]
+    if change == "swap":
+        return text[: i - 1] + text[i] + text[i - 1] + text[i + 1 :]
+    return text[:i] + _NEIGHBOURS.get(text[i], text[i]) + text[i + 1 :]
+
+
+def _stammer(text: str, random: Random) -> str:
+    words = text.split(" ")
+    i = random.randrange(len(words))
+    words.insert(i, random.choice((words[i], random.choice(_FILLERS))))
+    return " ".join(words)
+
+
+def _mishear(text: str, random: Random) -> str:
+    heard = [i for i, said in enumerate(text.split(" ")) if said in _HEARD]
+    if not heard:
+        return text
+    words = text.split(" ")
+    i = random.choice(heard)
+    words[i] = _HEARD[words[i]]
+    return " ".join(words)

@@ -1,0 +1,294 @@
+"""A corpus of Python source as lexemes: written once from wheels, and read at random while training.
+
+Whole files are kept as streams of lexemes, with where their functions stand, so that a window over any lines of code
+can be drawn. What is kept is decided by the content alone: the same wheels give the same bytes.
+"""
+
+# N lexemes of all files, F files, M functions
+
+from __future__ import annotations
+
+import ast
+import bisect
+import hashlib
+import json
+import re
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save
+
+from sfumato.errors import ConfigError
+from sfumato.storage import write_atomically
+from sfumato.text.lexemes import is_level, kind_of, lex, relative
+
+CORPUS, CARD = "code.safetensors", "code.json"
+LEAST_FUNCTION, LONGEST_FUNCTION = 16, 1024
+"""Lexemes of the functions whose place in a file is kept."""
+MAX_FILE_BYTES = 300_000
+MAX_PACKAGE_LEXEMES = 1_500_000
+"""So that no package is more than a few hundredths of the corpus."""
+SKIPPED = re.compile(
+    r"(^|/)(tests?|testing|_?vendor(ed)?|site-packages|migrations|node_modules)/|(^|/)(test_|conftest)|_pb2"
+)
+PERMISSIVE = re.compile(
+    r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|Unlicense|0BSD|Zlib|CC0|Public Domain)\b", re.IGNORECASE
+)
+COPYLEFT = re.compile(
+    r"\b(A?L?GPL|GNU|MPL|Mozilla|EUPL|CeCILL|CDDL|EPL|Eclipse|Proprietary|Commercial|SSPL|BUSL)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A wheel: its name and version, its licence as it states it, and its source files."""
+
+    name: str
+    version: str
+    licence: str
+    files: tuple[tuple[str, str], ...]
+    """Path in the wheel and text."""
+
+    @property
+    def permissive(self) -> bool:
+        """Whether all of its metadata speaks of permissive licences only."""
+        return bool(PERMISSIVE.search(self.licence)) and not COPYLEFT.search(self.licence)
+
+    @property
+    def held_out(self) -> bool:
+        """Whether it is one of the twentieth of packages that are never trained on."""
+        return int(hashlib.sha256(self.name.encode()).hexdigest(), 16) % 20 == 0
+
+
+def read_wheel(path: Path) -> Package:
+    """A wheel's metadata and its Python files, but for tests, vendored and generated code.
+
+    Raises:
+        ConfigError: if it is not a wheel.
+    """
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            infos = sorted(wheel.infolist(), key=lambda info: info.filename)
+            [metadata] = [
+                info
+                for info in infos
+                if info.filename.count("/") == 1 and info.filename.endswith(".dist-info/METADATA")
+            ]
+            headers = HeaderParser().parsestr(wheel.read(metadata).decode("utf-8", "replace"))
+            files = []
+            for info in infos:
+                if (
+                    not info.filename.endswith(".py")
+                    or info.file_size > MAX_FILE_BYTES
+                    or SKIPPED.search(info.filename)
+                ):
+                    continue
+                try:
+                    files.append((info.filename, wheel.read(info).decode("utf-8-sig")))
+                except UnicodeDecodeError:
+                    continue
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise ConfigError(f"{path} is no wheel that can be read: {error}") from error
+    stated = [headers.get("License-Expression", ""), headers.get("License", "").strip().split("\n")[0]]
+    stated += [
+        one.removeprefix("License :: ") for one in headers.get_all("Classifier", []) if one.startswith("License ::")
+    ]
+    name = re.sub(r"[-_.]+", "-", headers["Name"]).lower()
+    return Package(name, headers["Version"], "; ".join(one for one in stated if one), tuple(files))
+
+
+def functions_of(source: str) -> list[tuple[int, int]] | None:
+    """First and last line, from 1, of every function that stands in no other; None if the source does not parse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found: list[tuple[int, int]] = []
+
+    def visit(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.append((child.lineno, child.end_lineno or child.lineno))
+            elif isinstance(child, ast.ClassDef | ast.If | ast.Try | ast.With):
+                visit(child)
+
+    visit(tree)
+    return sorted(found)
+
+
+def looks_written(source: str) -> bool:
+    """Whether a file seems to be written by hand: neither minified nor generated."""
+    lines = source.splitlines()
+    head = "\n".join(lines[:20]).lower()
+    marks = ("generated by", "autogenerated", "do not edit")
+    return max(map(len, lines), default=0) <= 1000 and not any(mark in head for mark in marks)
+
+
+class CorpusWriter:
+    """Take in packages, then write what was kept."""
+
+    def __init__(self, is_excluded: Callable[[list[str]], bool] = lambda lexemes: False) -> None:
+        self._is_excluded = is_excluded
+        self._ids: dict[str, int] = {}
+        self._streams: list[np.ndarray] = []
+        self._functions: list[tuple[int, int]] = []
+        self._files: list[int] = [0]
+        self._seen: set[bytes] = set()
+        self._num_lexemes = 0
+        self.counts: dict[str, int] = dict.fromkeys(("files", "doubles", "unparsed", "excluded"), 0)
+
+    def add(self, package: Package) -> int:
+        """Take in a package's files; the number of lexemes that were kept of it."""
+        before = self._num_lexemes
+        for _, source in package.files:
+            if self._num_lexemes - before > MAX_PACKAGE_LEXEMES:
+                break
+            self._add_file(source)
+        return self._num_lexemes - before
+
+    def _add_file(self, source: str) -> None:
+        if not looks_written(source):
+            return
+        lines = functions_of(source)
+        if lines is None:
+            self.counts["unparsed"] += 1
+            return
+        lexemes = lex(source)
+        texts = [lexeme.text for lexeme in lexemes]
+        if (
+            len(texts) < LEAST_FUNCTION
+            or sum(kind_of(text) in ("number", "string") for text in texts) > len(texts) // 3
+        ):
+            return
+        starts = [lexeme.start for lexeme in lexemes]
+        offsets = [0]
+        for line in source.splitlines(keepends=True):
+            offsets.append(offsets[-1] + len(line))
+        functions, dropped = [], np.zeros(len(texts), dtype=bool)
+        for first, last in lines:
+            if last >= len(offsets):
+                continue
+            begin, end = (bisect.bisect_left(starts, offsets[line]) for line in (first - 1, last))
+            begin = next((index for index in range(begin, end) if is_level(texts[index])), end)
+            if not LEAST_FUNCTION <= end - begin <= LONGEST_FUNCTION:
+                continue
+            body = relative(texts[begin:end])
+            if self._is_excluded(body):
+                self.counts["excluded"] += 1
+                dropped[begin:end] = True
+                continue
+            key = hashlib.sha256("\0".join(body).encode("utf-8", "surrogatepass")).digest()[:10]
+            if key in self._seen:
+                self.counts["doubles"] += 1
+                dropped[begin:end] = True
+                continue
+            self._seen.add(key)
+            functions.append((begin, end))
+        whole = hashlib.sha256("\0".join(["file", *texts]).encode("utf-8", "surrogatepass")).digest()[:10]
+        if whole in self._seen:
+            return
+        self._seen.add(whole)
+        kept = np.cumsum(~dropped) - ~dropped
+        base = self._num_lexemes
+        ids = self._ids
+        stream = np.array(
+            [ids.setdefault(text, len(ids)) for text, out in zip(texts, dropped, strict=True) if not out], np.uint32
+        )
+        self._streams.append(stream)
+        self._functions += [
+            (base + int(kept[begin]), base + int(kept[begin]) + end - begin) for begin, end in functions
+        ]
+        self._num_lexemes += len(stream)
+        self._files.append(self._num_lexemes)
+        self.counts["files"] += 1
+
+    def write(self, directory: Path, card: dict[str, object]) -> None:
+        """Write the corpus and its card, each at once.
+
+        Raises:
+            ConfigError: if nothing was kept.
+        """
+        if not self._streams:
+            raise ConfigError(f"none of the packages' files was kept: {self.counts}")
+        texts = list(self._ids)
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
+        stream = np.concatenate(self._streams)
+        tensors = {
+            "stream": torch.from_numpy(stream.view(np.int32)),
+            "files": torch.tensor(self._files, dtype=torch.int64),
+            "functions": torch.tensor(self._functions, dtype=torch.int64).view(-1, 2),
+            "lexeme_bytes": torch.frombuffer(bytearray(b"".join(encoded)), dtype=torch.uint8),
+            "lexeme_ends": torch.from_numpy(ends),
+        }
+        directory.mkdir(parents=True, exist_ok=True)
+        write_atomically(directory / CORPUS, save(tensors))
+        sizes = {
+            "lexemes": self._num_lexemes,
+            "spellings": len(texts),
+            "functions": len(self._functions),
+            **self.counts,
+        }
+        write_atomically(directory / CARD, (json.dumps({**sizes, **card}, indent=1) + "\n").encode())
+
+
+class Corpus:
+    """A corpus that was written.
+
+    Raises:
+        ConfigError: if there is none in the directory.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / CORPUS
+        if not path.exists():
+            raise ConfigError(f"there is no {CORPUS} in {directory}; write it with recipes/mend_data.py")
+        tensors = load_file(path)
+        self._stream_N = tensors["stream"].numpy().view(np.uint32)
+        self._files_F = tensors["files"].numpy()
+        self.functions_M2 = tensors["functions"].numpy()
+        """Where each function begins and ends in the stream of all files."""
+        blob, ends = tensors["lexeme_bytes"].numpy().tobytes(), tensors["lexeme_ends"].numpy()
+        starts = np.concatenate(([0], ends[:-1]))
+        self._texts = [
+            blob[start:end].decode("utf-8", "surrogatepass")
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._stream_N)
+
+    def window(self, start: int, end: int) -> list[str]:
+        """Lexemes of a stretch of the stream, indented from level 0."""
+        return relative([self._texts[index] for index in self._stream_N[start:end].tolist()])
+
+    def lines_from(self, position: int, length: int) -> list[str]:
+        """Whole lines from the first that begins at or after a position of the stream, up to so many lexemes of one
+        file; possibly none."""
+        last = int(self._files_F[bisect.bisect_right(self._files_F, position)])
+        texts = [self._texts[index] for index in self._stream_N[position : min(last, position + 2 * length)].tolist()]
+        heads = [index for index, text in enumerate(texts) if is_level(text)]
+        if not heads:
+            return []
+        begin = heads[0]
+        ends = [index for index in [*heads, len(texts)] if index - begin <= length]
+        return relative(texts[begin : ends[-1]])
+
+
+def overlaps(texts: Iterable[list[str]], length: int = 24) -> Callable[[list[str]], bool]:
+    """Whether a function shares a run of so many lexemes with one of some texts: what keeps test items out of a
+    corpus."""
+
+    def runs(lexemes: list[str]) -> Iterator[int]:
+        return (hash(tuple(lexemes[index : index + length])) for index in range(len(lexemes) - length + 1))
+
+    known = {run for text in texts for run in runs(text)}
+    return lambda lexemes: not known.isdisjoint(runs(lexemes))

@@ -1,0 +1,429 @@
+"""Noise for code: what people and programs get wrong, rather than tokens drawn at random.
+
+A clean text becomes *cells*, each with the lexeme that is seen and the one that belongs there. A cell in which nothing
+is seen is missing from the text; one to which nothing belongs is too much. What the model learns follows from that: at
+every position which lexeme belongs there (`BLANK` for none), and how many are missing before it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sfumato.errors import ConfigError, check_range
+from sfumato.text.lexemes import (
+    BLANK,
+    CLOSING,
+    END,
+    FAMILIES,
+    FIXED,
+    LEVELS,
+    MASK,
+    OPENING,
+    STATEMENT_WORDS,
+    is_level,
+    kind_of,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditNoiseConfig:
+    """Shares of texts by what is done to them."""
+
+    plausible: float = 0.6
+    """A few names, operators, literals, calls or lines are others, are missing or are too many."""
+    structural: float = 0.25
+    """Brackets, colons, indentation, doubled or missing or mistyped lexemes."""
+    uniform: float = 0.15
+    """Any position is a random lexeme, at a level drawn from 0 to 1."""
+    clean: float = 0.1
+    """Share of the first two kinds to which nothing is done."""
+    opened: float = 0.5
+    """Share of gaps that are seen as slots to be filled, and not only told of by the lexeme after them."""
+    spare: float = 0.15
+    """Share of texts with slots where nothing is missing."""
+
+    def __post_init__(self) -> None:
+        check_range(self, "plausible structural uniform clean opened spare", 0, 1)
+        if not self.plausible + self.structural + self.uniform > 0.0:
+            raise ConfigError("edits: plausible, structural and uniform are all 0; allowed: one of them above 0")
+
+
+class Cell(NamedTuple):
+    """A position of a text with noise."""
+
+    seen: str
+    """The lexeme that stands there."""
+    target: str
+    """The one that belongs there; `BLANK` for none."""
+    missing: int
+    """How many lexemes are missing right before it; -1 where that is not to be learned."""
+
+
+class _Draft:
+    """A clean text and what is done to it, position by position."""
+
+    def __init__(self, lexemes: Sequence[str], rng: random.Random) -> None:
+        self.clean = [*lexemes, END]
+        self.rng = rng
+        self.changed: dict[int, str] = {}
+        self.missing: set[int] = set()
+        self.added: dict[int, list[str]] = {}
+        self.names = [text for text in lexemes if kind_of(text) == "name"]
+        self.numbers = [text for text in lexemes if kind_of(text) == "number"]
+        self.strings = [text for text in lexemes if kind_of(text) == "string"]
+
+    def free(self, start: int, end: int) -> bool:
+        """Whether nothing was done yet to a stretch that lies in the text, after its first two lexemes."""
+        return 2 <= start < end < len(self.clean) and not any(
+            index in self.changed or index in self.missing or index in self.added for index in range(start, end)
+        )
+
+    def change(self, index: int, text: str) -> bool:
+        """See another lexeme; False if that cannot be."""
+        if text == self.clean[index] or not self.free(index, index + 1):
+            return False
+        self.changed[index] = text
+        return True
+
+    def drop(self, start: int, end: int) -> bool:
+        """Miss a stretch; False if that cannot be."""
+        if not self.free(start, end) or end - start > 12:
+            return False
+        self.missing.update(range(start, end))
+        return True
+
+    def add(self, index: int, texts: Sequence[str]) -> bool:
+        """See lexemes too many before a position; False if that cannot be."""
+        if not texts or not (self.free(index, index + 1) or self.clean[index] == END):
+            return False
+        self.added[index] = list(texts)
+        return True
+
+    def position(self, suits: Callable[[str], bool] = lambda text: True) -> int | None:
+        """A random position whose lexeme suits."""
+        suitable = [index for index in range(2, len(self.clean) - 1) if suits(self.clean[index])]
+        return self.rng.choice(suitable) if suitable else None
+
+    def operand_end(self, index: int) -> int | None:
+        """One past the operand that begins at a position: a name, literal or bracket with calls and subscripts."""
+        clean = self.clean
+        if index >= len(clean):
+            return None
+        if clean[index] in OPENING:
+            end = self.bracket_end(index)
+        elif kind_of(clean[index]) in ("name", "number", "string"):
+            end = index + 1
+        else:
+            return None
+        while end is not None and end < len(clean):
+            if clean[end] == "." and end + 1 < len(clean):
+                end += 2
+            elif clean[end] in ("(", "["):
+                end = self.bracket_end(end)
+            else:
+                break
+        return end
+
+    def bracket_end(self, index: int) -> int | None:
+        """One past the bracket that closes the one at a position."""
+        depth = 0
+        for end in range(index, min(len(self.clean), index + 40)):
+            depth += (self.clean[end] in OPENING) - (self.clean[end] in CLOSING)
+            if not depth:
+                return end + 1
+        return None
+
+    def line(self, index: int) -> tuple[int, int]:
+        """Where the line of a position begins and ends."""
+        start = index
+        while start and not is_level(self.clean[start]):
+            start -= 1
+        end = index + 1
+        while end < len(self.clean) and not is_level(self.clean[end]):
+            end += 1
+        return start, end
+
+    def operand(self) -> str:
+        """A name or number of the text, or a small number."""
+        return self.rng.choice([*self.names[-40:], *self.numbers, "0", "1", "2"])
+
+    def cells(self, config: EditNoiseConfig) -> list[Cell]:
+        """What is seen, with slots where gaps are opened."""
+        rng, cells, gap = self.rng, [], 0
+        ignored = self._swallowed()
+        spare = rng.randrange(2, len(self.clean)) if len(self.clean) > 3 and rng.random() < config.spare else -1
+        run = 0
+        for index, text in enumerate(self.clean):
+            if index in self.missing:
+                run += 1
+                following = index + 1
+                if following in self.missing:
+                    continue
+                first, run = following - run, 0
+                if rng.random() >= config.opened:
+                    gap = following - first
+                    continue
+                for target in self.clean[first:following]:
+                    cells.append(Cell(self._slot(), target, 0))
+                cells += [Cell(self._slot(), BLANK, 0) for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))]
+                continue
+            if index in ignored:
+                gap = -1
+                continue
+            if index == spare:
+                cells += [Cell(MASK, BLANK, gap if not number else 0) for number in range(rng.randint(1, 3))]
+                gap = 0
+            for added in self.added.get(index, ()):
+                cells.append(Cell(added, BLANK, gap))
+                gap = 0
+            cells.append(Cell(self.changed.get(index, text), text, gap))
+            gap = 0
+        return cells
+
+    def _slot(self) -> str:
+        if self.rng.random() < 0.7 or not self.names:
+            return MASK
+        return self.rng.choice(self.names) if self.rng.random() < 0.5 else self.rng.choice(FIXED[len(LEVELS) + 5 :])
+
+    def _swallowed(self) -> set[int]:
+        """Line heads that the text has no more, as a bracket before them is not closed any more."""
+        swallowed: set[int] = set()
+        depth = before = 0
+        for index, text in enumerate(self.clean):
+            seen = "" if index in self.missing else self.changed.get(index, text)
+            following = self.clean[index + 1] if index + 1 < len(self.clean) else ""
+            for one in (*self.added.get(index, ()), seen):
+                depth = max(0, depth + (one in OPENING) - (one in CLOSING))
+            before = max(0, before + (text in OPENING) - (text in CLOSING))
+            if is_level(text) and seen and depth > before:
+                if following in STATEMENT_WORDS:
+                    depth = before = 0
+                else:
+                    swallowed.add(index)
+        return swallowed
+
+
+def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random) -> list[Cell]:
+    """Put noise on a text.
+
+    Args:
+        lexemes: of a clean text; the first two stay as they are.
+        config: what is done how often.
+        rng: decides everything.
+
+    Returns:
+        Its cells, the last one of `END`.
+    """
+    draft = _Draft(lexemes, rng)
+    [kind] = rng.choices(("plausible", "structural", "uniform"), (config.plausible, config.structural, config.uniform))
+    if kind == "uniform":
+        level = rng.random()
+        scope = [text for text in lexemes if kind_of(text) in ("name", "number", "string")] or ["0"]
+        for index in range(2, len(lexemes)):
+            if rng.random() < level:
+                draft.change(index, rng.choice(scope) if rng.random() < 0.5 else rng.choice(FIXED[5:]))
+    elif rng.random() >= config.clean:
+        draw = rng.random()
+        wanted = (
+            1 if draw < 0.6 else 2 if draw < 0.8 else 3 if draw < 0.9 else rng.randint(4, max(4, len(lexemes) // 16))
+        )
+        edits, weights = _PLAUSIBLE if kind == "plausible" else _STRUCTURAL
+        for _ in range(4 * wanted):
+            wanted -= rng.choices(edits, weights)[0](draft)
+            if not wanted:
+                break
+    return draft.cells(config)
+
+
+def _other_name(draft: _Draft) -> bool:
+    index = draft.position(lambda text: kind_of(text) == "name")
+    if index is None:
+        return False
+    clean, rng = draft.clean, draft.rng
+
+    def role(where: int) -> tuple[bool, bool]:
+        return clean[where - 1] == ".", where + 1 < len(clean) and clean[where + 1] == "("
+
+    if rng.random() < 0.15:
+        return draft.change(index, rng.choice(_COMMON))
+    alike = [text for where, text in enumerate(clean) if kind_of(text) == "name" and role(where) == role(index)]
+    return draft.change(index, rng.choice(alike if rng.random() < 0.75 else draft.names))
+
+
+def _other_of_family(draft: _Draft) -> bool:
+    index = draft.position(lambda text: text in _ALTERNATIVES)
+    return index is not None and draft.change(index, draft.rng.choice(_ALTERNATIVES[draft.clean[index]]))
+
+
+def _other_number(draft: _Draft) -> bool:
+    index = draft.position(lambda text: kind_of(text) == "number")
+    if index is None:
+        return False
+    text, rng = draft.clean[index], draft.rng
+    near: list[str] = []
+    if text.isdecimal():
+        value = int(text)
+        near = [str(value + 1), str(abs(value - 1)), str(value * 10), str(value // 2)]
+    return draft.change(index, rng.choice(near * 2 + draft.numbers + ["0", "1", "2", "10"]))
+
+
+def _other_string(draft: _Draft) -> bool:
+    index = draft.position(lambda text: kind_of(text) == "string")
+    return index is not None and draft.change(index, draft.rng.choice([*draft.strings, "''"]))
+
+
+def _missing_unit(draft: _Draft) -> bool:
+    """A negation, an operator with its operand, an attribute, a call, a subscript or an argument is missing."""
+    index = draft.position(lambda text: text in _UNIT_HEADS)
+    if index is None:
+        return False
+    clean, text = draft.clean, draft.clean[index]
+    if text in ("not", "-"):
+        return draft.drop(index, index + 1)
+    if text == ".":
+        called = index + 2 < len(clean) and clean[index + 2] == "("
+        end = draft.bracket_end(index + 2) if called else index + 2
+        return end is not None and draft.drop(index, end)
+    if text == "[":
+        end = draft.bracket_end(index)
+        return end is not None and draft.drop(index, end)
+    if text == "(":
+        # A call without its function: `abs(x)` becomes `x`.
+        end = draft.bracket_end(index)
+        if end is None or kind_of(clean[index - 1]) != "name" or not draft.free(index - 1, end):
+            return False
+        return draft.drop(index - 1, index + 1) and draft.drop(end - 1, end)
+    end = draft.operand_end(index + 1)
+    if end is not None and draft.rng.random() < 0.3:
+        # The operand before the operator goes rather than the one after it.
+        return kind_of(clean[index - 1]) in ("name", "number") and draft.drop(index - 1, index + 1)
+    return end is not None and draft.drop(index, end)
+
+
+def _excess_unit(draft: _Draft) -> bool:
+    """A negation, an operator with an operand, a call or a subscript is too much."""
+    rng, clean = draft.rng, draft.clean
+    index = draft.position(lambda text: kind_of(text) in ("name", "number") or text in (")", "]"))
+    if index is None or index + 1 >= len(clean):
+        return False
+    draw = rng.random()
+    if draw < 0.45:
+        operator = rng.choice(("+", "-", "*", "//", "%", "and", "or", "+", "-"))
+        return draft.add(index + 1, [operator, rng.choice(("1", "1", draft.operand()))])
+    if draw < 0.6:
+        start, _ = draft.line(index)
+        heads = [where for where in range(start, index) if clean[where] in ("if", "return", "and", "or", "while", "(")]
+        return bool(heads) and draft.add(heads[-1] + 1, ["not" if rng.random() < 0.7 else "-"])
+    if draw < 0.75:
+        inside = rng.choice((["1", ":"], [":", "-", "1"], ["0"], ["-", "1"], [":", ":", "-", "1"], [draft.operand()]))
+        return draft.add(index + 1, ["[", *inside, "]"])
+    if draw < 0.87:
+        method = rng.choice(("lower", "upper", "strip", "copy", "split", "items", "keys"))
+        return draft.add(index + 1, [".", method, "(", ")"])
+    end = draft.operand_end(index)
+    if end is None or end >= len(clean) or kind_of(clean[index]) == "fixed" or not draft.free(index, end + 1):
+        return False
+    function = rng.choice(("abs", "len", "int", "str", "sorted", "list", "set", "sum", "max", "min", "round"))
+    return draft.add(index, [function, "("]) and draft.add(end, [")"])
+
+
+def _swapped(draft: _Draft) -> bool:
+    """Two arguments or operands have changed places."""
+    index = draft.position(lambda text: text in _SWAPPED_AROUND)
+    if index is None or index + 1 >= len(draft.clean):
+        return False
+    left, right = draft.clean[index - 1], draft.clean[index + 1]
+    kinds = {kind_of(left), kind_of(right)}
+    if left == right or not kinds <= {"name", "number", "string"} or not draft.free(index - 1, index + 2):
+        return False
+    return draft.change(index - 1, right) and draft.change(index + 1, left)
+
+
+def _whole_line(draft: _Draft) -> bool:
+    """A short line is missing, doubled, or stands elsewhere."""
+    index = draft.position()
+    if index is None:
+        return False
+    start, end = draft.line(index)
+    if not 2 <= end - start <= 10:
+        return False
+    if draft.rng.random() < 0.6:
+        return draft.drop(start, end)
+    other = draft.position(is_level)
+    return other is not None and draft.add(other, draft.clean[start:end])
+
+
+def _missing_mark(draft: _Draft) -> bool:
+    index = draft.position(lambda text: text in _MARKS)
+    return index is not None and draft.drop(index, index + 1)
+
+
+def _excess_mark(draft: _Draft) -> bool:
+    index = draft.position()
+    if index is None:
+        return False
+    doubled = draft.clean[index - 1] if draft.rng.random() < 0.4 else draft.rng.choice(_MARKS)
+    return draft.add(index, [doubled])
+
+
+def _other_level(draft: _Draft) -> bool:
+    """A line, sometimes with those below it, is indented otherwise."""
+    index = draft.position(is_level)
+    if index is None:
+        return False
+    by = draft.rng.choice((-1, 1))
+    lines = [where for where in range(index, len(draft.clean)) if is_level(draft.clean[where])]
+    many = draft.rng.randint(2, 5) if draft.rng.random() < 0.25 else 1
+    done = False
+    for where in lines[:many]:
+        level = LEVELS.index(draft.clean[where]) + by
+        if 0 <= level < len(LEVELS):
+            done |= draft.change(where, LEVELS[level])
+    return done
+
+
+def _mistyped(draft: _Draft) -> bool:
+    """A keyword or name with a letter missing, doubled or moved."""
+    index = draft.position(lambda text: text[0].isalpha() and len(text) > 2 and kind_of(text) in ("name", "fixed"))
+    if index is None:
+        return False
+    text, rng = draft.clean[index], draft.rng
+    where = rng.randrange(len(text) - 1)
+    variants = (
+        text[:where] + text[where + 1 :],
+        text[:where] + text[where] + text[where:],
+        text[:where] + text[where + 1] + text[where] + text[where + 2 :],
+    )
+    typed = rng.choice(variants)
+    return typed.isidentifier() and draft.change(index, typed)
+
+
+def _missing_any(draft: _Draft) -> bool:
+    index = draft.position()
+    return index is not None and draft.drop(index, index + draft.rng.choice((1, 1, 1, 2)))
+
+
+def _cut_off(draft: _Draft) -> bool:
+    return draft.drop(len(draft.clean) - 1 - draft.rng.randint(1, 4), len(draft.clean) - 1)
+
+
+_COMMON = tuple(text for text in FIXED if kind_of(text) == "name")
+_MARKS = (*tuple("()[]{}:,.="), "(", ")", ":", "in")
+_UNIT_HEADS = frozenset({"not", "-", "+", "*", "//", "%", ".", "[", "(", "and", "or", ",", "/", "**"})
+_SWAPPED_AROUND = frozenset({",", "-", "/", "<", ">", "<=", ">=", "//", "%", "**", "in", "and", "or", "+"})
+_ALTERNATIVES: dict[str, list[str]] = {}
+for _family in FAMILIES:
+    for _text in _family:
+        if _text not in CLOSING and _text not in OPENING and _text not in (",", ".", ":", ";"):
+            _ALTERNATIVES.setdefault(_text, []).extend(other for other in _family if other != _text)
+_PLAUSIBLE = (
+    (_other_name, _other_of_family, _other_number, _other_string, _missing_unit, _excess_unit, _swapped, _whole_line),
+    (0.3, 0.25, 0.13, 0.02, 0.13, 0.09, 0.04, 0.04),
+)
+_STRUCTURAL = (
+    (_missing_mark, _excess_mark, _other_level, _mistyped, _missing_any, _cut_off, _other_of_family),
+    (0.33, 0.18, 0.2, 0.11, 0.1, 0.03, 0.05),
+)

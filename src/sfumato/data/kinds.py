@@ -1,0 +1,118 @@
+"""Kinds of prompts that a model was trained on, as its generation_config.json lists them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from sfumato.errors import ConfigError, RequestError
+
+FIELD = "prompt_kinds"
+"""Of generation_config.json. A model that lists none takes any prompt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptKind:
+    """One kind of prompt.
+
+    Raises:
+        ConfigError: if the pattern is no regular expression, or the example does not match it.
+    """
+
+    name: str
+    """Such as "json"."""
+    description: str
+    """What the model does with such a prompt, in one sentence."""
+    example: str
+    """A whole prompt."""
+    pattern: str
+    """Python regular expression that the whole of such a prompt matches; a dot also matches line ends."""
+    instruction: str = ""
+    """What stands before a text to have it rewritten, on a line of its own; empty for a kind that rewrites nothing."""
+
+    def __post_init__(self) -> None:
+        try:
+            matches = self.matches(self.example)
+        except re.error as error:
+            raise ConfigError(f"pattern of prompt kind {self.name!r} is {self.pattern!r}: {error}") from None
+        if not matches:
+            raise ConfigError(f"example of prompt kind {self.name!r} does not match its pattern {self.pattern!r}")
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, re.DOTALL | re.ASCII)
+
+    def matches(self, prompt: str) -> bool:
+        """Whether a prompt is of this kind."""
+        return self._compiled.fullmatch(prompt) is not None
+
+    def to_dict(self) -> dict[str, str]:
+        """The JSON object of generation_config.json."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+
+def read_kinds(generation: Mapping[str, Any]) -> tuple[PromptKind, ...]:
+    """The kinds that generation_config.json lists.
+
+    Raises:
+        ConfigError: if they are not a list of objects with the fields of `PromptKind`.
+    """
+    listed = generation.get(FIELD, [])
+    try:
+        if not isinstance(listed, list) or not all(isinstance(text, str) for kind in listed for text in kind.values()):
+            raise TypeError("of something else")
+        return tuple(PromptKind(**kind) for kind in listed)
+    except (TypeError, AttributeError) as error:
+        raise ConfigError(f"{FIELD} is {listed!r}: {error}; allowed: a list of objects of strings") from None
+
+
+def with_kinds(generation: Mapping[str, Any], kinds: Sequence[PromptKind]) -> dict[str, Any]:
+    """Sampling defaults that list these kinds, and no others."""
+    rest = {key: value for key, value in generation.items() if key != FIELD}
+    return rest | ({FIELD: [kind.to_dict() for kind in kinds]} if kinds else {})
+
+
+def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: str) -> None:
+    """Refuse a message, or the last one of a conversation, that is of none of a model's kinds; token ids are any.
+
+    Raises:
+        RequestError: with an example of each kind.
+    """
+    message = prompt if isinstance(prompt, str) else prompt[-1]
+    text = message.get("content") if isinstance(message, Mapping) else message
+    if kinds and isinstance(text, str) and not any(kind.matches(text) for kind in kinds):
+        shown = text if len(text) <= 60 else f"{text[:60]}..."
+        raise RequestError(
+            f"the prompt {shown!r} is of no kind that {model} was trained on; allowed, by example:\n{examples(kinds)}\n"
+            "or any prompt with --any-prompt (check_prompt=False), whose answer means little"
+        )
+
+
+def check_instruction(given: str, kinds: Sequence[PromptKind], model: str) -> str:
+    """The instruction of one of a model's kinds, whatever its case and whether it ends in a colon; any, of no kinds.
+
+    Raises:
+        RequestError: with those that there are.
+    """
+    known = {kind.instruction.rstrip(":").casefold(): kind.instruction for kind in kinds if kind.instruction}
+    found = known.get(given.strip().rstrip(":. ").casefold()) if kinds else given
+    if found is None:
+        allowed = ", ".join(map(repr, known.values())) or "none, leave it out"
+        raise RequestError(f"the instruction {given!r} is none that {model} was trained on; allowed: {allowed}")
+    return found
+
+
+def examples(kinds: Iterable[PromptKind]) -> str:
+    """An example of each kind, a line each, quoted as a shell takes it."""
+    return "\n".join(f"  {kind.name}: {_quoted(kind.example)}" for kind in kinds)
+
+
+def _quoted(text: str) -> str:
+    if "\n" not in text:
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return f"$'{escaped}'"

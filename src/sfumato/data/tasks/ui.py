@@ -1,0 +1,125 @@
+"""Interfaces: a first sentence into a screen, a command about a screen into a program that changes it.
+
+Training sees the tasks without a suffix. Each has three more that hold something it never sees, for evaluation: whole
+wordings, five domains, and combinations such as a table in dark mode or a coloured badge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Literal, get_args
+
+from sfumato.data.apps.commands import draw_command
+from sfumato.data.apps.screens import draw_screen
+from sfumato.data.apps.speech import distort
+from sfumato.data.kinds import PromptKind
+from sfumato.data.tasks.base import Item, Task
+from sfumato.errors import RequestError
+from sfumato.ui import Component, execute, is_refusal, parse, to_text
+
+Unseen = Literal["", "wordings", "domains", "combinations"]
+MARK = "\n> "
+"""Between a screen and what is said about it; the screen comes first, to be read before the command is there."""
+
+
+def _outline(component: Component, choices: frozenset[str]) -> object:
+    """A tree as it is compared: without ids; texts that were free to choose are alike, and in any order."""
+    children = [_outline(child, choices) for child in component.children]
+    free = component.kind in ("item", "checkbox", "record") and (component.text or component.cells[0]) in choices
+    if choices and component.kind in ("list", "table"):
+        children.sort(key=repr)
+    text, cells = ("", component.cells[1:]) if free else (component.text, component.cells)
+    return component.kind, component.words, text, cells, children
+
+
+class Screen(Task):
+    """Write the screen that a sentence asks for."""
+
+    kind = PromptKind(
+        name="ui_screen",
+        description="Writes the screen that a sentence asks for.",
+        example="screen: a to-do list about moving house with ten items, four done",
+        pattern=r"screen: .+",
+    )
+
+    def __init__(self, unseen: Unseen = "") -> None:
+        self.unseen = unseen
+        self.name = f"ui_screen{'_' * bool(unseen)}{unseen}"
+
+    def generate(self, seed: int) -> Item:
+        """A sentence with its screen."""
+        random = Random(seed)
+        while True:
+            screen = draw_screen(
+                random, unseen_wording=self.unseen == "wordings", unseen_domain=self.unseen == "domains"
+            )
+            if screen.combination == (self.unseen == "combinations"):
+                break
+        return Item(
+            prompt=f"screen: {distort(screen.sentence, random)}",
+            response="\n".join(screen.lines),
+            meta={"choices": screen.choices},
+        )
+
+    def check(self, item: Item, response: str) -> bool:
+        """True for the same tree; of items that the sentence leaves open, for as many others of the domain's own."""
+        if is_refusal(item.response) or is_refusal(response):
+            return response == item.response
+        try:
+            page = parse(response)
+        except RequestError:
+            return False
+        choices = frozenset(item.meta["choices"])
+        texts = [each.text or each.cells[0] for each in page.walk() if each.kind in ("item", "checkbox", "record")]
+        if choices and len(set(texts)) < len(texts):
+            return False
+        return _outline(page, choices) == _outline(parse(item.response), choices)
+
+
+class Edit(Task):
+    """Write the program that a command about a screen means."""
+
+    kind = PromptKind(
+        name="ui_edit",
+        description="Changes a screen as a sentence says: writes the program that does it.",
+        example="a page\n b header: Moving house\n c list\n  d checkbox: Pack the books\n> tick off the first one",
+        pattern=r"a page.*\n> [^\n]+",
+    )
+
+    def __init__(self, unseen: Unseen = "") -> None:
+        self.unseen = unseen
+        self.name = f"ui_edit{'_' * bool(unseen)}{unseen}"
+
+    def generate(self, seed: int) -> Item:
+        """A screen with a command about it."""
+        random = Random(seed)
+        while True:
+            command = draw_command(
+                random, unseen_wording=self.unseen == "wordings", unseen_domain=self.unseen == "domains"
+            )
+            if command.combination == (self.unseen == "combinations"):
+                break
+        return Item(
+            prompt=to_text(command.page) + MARK + distort(command.sentence, random),
+            response=command.program,
+            meta={"intent": command.intent},
+        )
+
+    def check(self, item: Item, response: str) -> bool:
+        """True for a program that makes the same tree, ids aside; a refusal has to give the same reason."""
+        if is_refusal(item.response) or is_refusal(response):
+            return response == item.response
+        page = parse(item.prompt.rpartition(MARK)[0])
+        try:
+            result = execute(page, response)
+        except RequestError:
+            return False
+        return to_text(result, ids=False) == to_text(execute(page, item.response), ids=False)
+
+
+def ui_tasks() -> Iterator[Task]:
+    """Both tasks, and those of what training never sees."""
+    for unseen in get_args(Unseen):
+        yield Screen(unseen)
+        yield Edit(unseen)

@@ -1,0 +1,178 @@
+"""What a model reads of a text that is edited: lines of it, written as it was trained to read them.
+
+Nothing here knows what is edited, or how.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sfumato.engine import editing
+from sfumato.errors import RequestError
+
+if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
+
+_TAB = "    "
+_UNIT = re.compile("\r\n|.", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """What a model reads of a text: some of its lines, in which a line ends with LF alone, tabs that indent are four
+    spaces, and there is no byte order mark. What is put back is written as the text is."""
+
+    original: str
+    """The whole text as it was given."""
+    whole: str
+    """The same as it is read."""
+    starts: tuple[int, ...]
+    """For each character of `whole`, and for its end, where it starts in the original."""
+    window: editing.Span
+    """The part of `whole` that is read."""
+
+    @classmethod
+    def of(cls, original: str) -> Excerpt:
+        """All of a text but the ends of its last lines."""
+        read: list[str] = []
+        starts: list[int] = []
+        indents = True
+        for match in _UNIT.finditer(original):
+            unit = match[0]
+            if unit == "\ufeff" and not match.start():
+                continue
+            indents = not read or read[-1] == "\n" or (indents and read[-1] in (" ", _TAB))
+            read.append("\n" if unit == "\r\n" else _TAB if unit == "\t" and indents else unit)
+            starts += [match.start()] * len(read[-1])
+        whole = "".join(read)
+        return cls(original, whole, (*starts, len(original)), (0, len(whole.rstrip("\n"))))
+
+    @property
+    def text(self) -> str:
+        """What is read."""
+        return self.whole[slice(*self.window)]
+
+    def cover(self, spans: Sequence[editing.Span]) -> list[editing.Span]:
+        """Where spans of the original are in what is read; those of which nothing is are left out."""
+        first = self.window[0]
+        found = [tuple(bisect.bisect_left(self.starts, place) - first for place in span) for span in spans]
+        return [(start, end) for start, end in found if start < end]
+
+    def locate(self, spans: Sequence[editing.Span]) -> list[editing.Span]:
+        """Where spans of what is read are in the original, widened to whole characters and tabs."""
+        first = self.window[0]
+        ends = (bisect.bisect_right(self.starts, self.starts[first + end - 1]) for _, end in spans)
+        found = [(self.starts[first + start], self.starts[end]) for (start, _), end in zip(spans, ends, strict=True)]
+        return editing.whole_characters(self.original, found)
+
+    def narrow(self, spans: Sequence[editing.Span], fits: Callable[[str], bool]) -> Excerpt | None:
+        """As many whole lines around some spans of the original as fit; None if not even theirs do."""
+        ends = sorted({0, *(match.end() for match in re.finditer("\n", self.whole)), len(self.whole)})
+        covered = replace(self, window=(0, 0)).cover(spans)
+        stop = max(end for _, end in covered)
+        first, last = bisect.bisect_right(ends, covered[0][0]) - 1, bisect.bisect_left(ends, stop)
+
+        def lines(first: int, last: int) -> Excerpt:
+            end = max(stop, len(self.whole[: ends[last]].rstrip("\n")))
+            return replace(self, window=(ends[first], end))
+
+        if not fits(lines(first, last).text):
+            return None
+        grows = True
+        while grows:
+            grows = False
+            for above, below in ((1, 0), (0, 1)):
+                wider = max(0, first - above), min(last + below, len(ends) - 1)
+                if wider != (first, last) and fits(lines(*wider).text):
+                    (first, last), grows = wider, True
+        return lines(first, last)
+
+    def replaced(self, spans: Sequence[editing.Span], texts: Sequence[str]) -> str:
+        """The original with other texts in some spans of what is read; what they leave as it was stays to the byte."""
+        parts, done = [], 0
+        for (start, end), new in zip(spans, texts, strict=True):
+            start, end = start + self.window[0], end + self.window[0]
+            kept = _num_common(self.whole[start:end], new)
+            start, new = start + kept, new[kept:]
+            kept = _num_common(self.whole[start:end][::-1], new[::-1])
+            end, new = end - kept, new[: len(new) - kept]
+            if start == end and not new:
+                continue
+            # A tab is replaced as a whole.
+            while start and self.starts[start] == self.starts[start - 1]:
+                start, new = start - 1, self.whole[start - 1] + new
+            while end and self.starts[end] == self.starts[end - 1]:
+                end, new = end + 1, new + self.whole[end]
+            parts += [self.original[done : self.starts[start]], self._written(start, new)]
+            done = self.starts[end]
+        return "".join(parts) + self.original[done:]
+
+    def _written(self, place: int, text: str) -> str:
+        """A text as the original would have it, indents and ends of lines."""
+        line, given = self.whole[:place].rpartition("\n")[2], self.original[self.starts[0] :]
+        if len(re.findall("(?m)^\t", given)) > len(re.findall("(?m)^ ", given)):
+            indent = "(?m)^ +" if not line.strip(" ") else "(?<=\n) +"
+            text = re.sub(indent, lambda spaces: spaces[0].replace(_TAB, "\t"), text)
+        return text.replace("\n", "\r\n") if 2 * given.count("\r\n") > given.count("\n") else text
+
+
+def _num_common(text: str, other: str) -> int:
+    """How many characters two texts have in common at their beginnings."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
+
+
+def choose_excerpts(
+    model: TextModel,
+    text: str,
+    spans: Sequence[editing.Span] | None,
+    instruction: str | None,
+    system: str | None,
+    *,
+    spare: int,
+) -> list[tuple[tuple[int, ...], Excerpt]]:
+    """What to read of a text, each with the tokens that stand before it: as much as the model holds, and, should it not
+    be sure of that, the lines between two empty ones. Behind an instruction, what is read stands there as well.
+
+    Args:
+        model: reads.
+        text: any.
+        spans: what has to be among it; None for all of the text.
+        instruction: what is asked for, if anything.
+        system: the system message ahead of the instruction.
+        spare: tokens that an edit may add.
+
+    Raises:
+        RequestError: if the model does not hold all of the text, or the lines of the spans.
+    """
+    whole, max_positions = Excerpt.of(text), model.decoder.config.max_position_embeddings
+    if instruction is None or spans == []:
+        excerpt = whole if spans is None else replace(whole, window=(0, len(whole.whole)))
+        return [(model.context(None, system), excerpt)]
+
+    def context(part: str) -> tuple[int, ...]:
+        return model.context(f"{instruction}\n{part}", system)
+
+    def positions(part: str) -> int:
+        return len(context(part)) + len(model.tokenizer.encode(part)) + spare
+
+    def fits(part: str) -> bool:
+        return positions(part) <= max_positions
+
+    found: list[Excerpt | None] = [whole if fits(whole.text) else None]
+    if spans is not None:
+        block = whole.narrow(spans, lambda part: fits(part) and not re.search(r"(?m)^[ \t]*$", part))
+        found = [whole.narrow(spans, fits), block]
+    excerpts = [excerpt for excerpt in dict.fromkeys(found) if excerpt is not None]
+    if not excerpts:
+        lines = len(whole.text.splitlines())
+        held = max(1, lines * max_positions // positions(whole.text))
+        what, allowed = ("text is", "a span with --span (spans=)") if spans is None else ("spans are", "fewer lines")
+        raise RequestError(
+            f"the {what} too long for {model.name}, which reads about {held} of {lines} lines at once; name {allowed}"
+        )
+    return [(context(excerpt.text), excerpt) for excerpt in excerpts]

@@ -1,0 +1,89 @@
+"""What prompts and drafts are in a model's tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.engine import editing
+from sfumato.engine.request import Start
+from sfumato.errors import RequestError
+from sfumato.text.tokenizer import Tokenizer, check_characters
+
+Prompt = str | Sequence[Mapping[str, object]] | Sequence[int]
+"""A user's message, a conversation, or token ids."""
+
+_ALLOWED = "allowed: a string, messages with role and content, or token ids"
+
+
+def encode_prompt(
+    tokenizer: Tokenizer, prompt: Prompt, *, raw: bool = False, system: str | None = None
+) -> tuple[int, ...]:
+    """The tokens of a prompt.
+
+    Args:
+        tokenizer: the model's.
+        prompt: token ids are taken as they are.
+        raw: take a text as it stands, without the chat template; so it is taken for a model that has none.
+        system: the system message of the conversation.
+
+    Raises:
+        RequestError: if it is empty, none of these, or the chat template refuses it.
+    """
+    if not isinstance(prompt, Sequence) or isinstance(prompt, bytes | bytearray):
+        raise RequestError(f"the prompt is {prompt!r:.100}; {_ALLOWED}")
+    if not len(prompt) or (isinstance(prompt, str) and not prompt.strip()):
+        raise RequestError("the prompt is empty; give some text")
+    if isinstance(prompt, str):
+        if system is None and (raw or not tokenizer.has_chat_template):
+            return tuple(tokenizer.encode_raw(prompt))
+        prompt = [{"role": "user", "content": prompt}]
+    entries: list[Any] = list(prompt)
+    if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
+        if system is not None:
+            raise RequestError("system is for a chat; allowed: a text or messages as the prompt, not token ids")
+        return tuple(entries)
+    if all(isinstance(entry, str) for entry in entries):
+        raise RequestError("the prompt is a list of texts; allowed: one text, or all of them in generate_batch")
+    if not all(isinstance(entry, Mapping) for entry in entries):
+        raise RequestError(f"the prompt is no text; {_ALLOWED}")
+    if raw:
+        raise RequestError("raw is for a text; a conversation, and a system message, need the chat template")
+    if not str(entries[-1].get("content", "")).strip():
+        raise RequestError("the prompt is empty; give some text")
+    if system is not None:
+        if any(entry.get("role") == "system" for entry in entries):
+            raise RequestError("system is given and the conversation has a system message; allowed: one of them")
+        entries.insert(0, {"role": "system", "content": system})
+    return tuple(tokenizer.encode_chat(entries))
+
+
+def start_from(
+    tokenizer: Tokenizer, seed_text: str | None, pin: Sequence[editing.Span], strength: float | None, revisit: int
+) -> tuple[Start | None, str | None]:
+    """What a draft is as the start of an answer, if there is one; and a regex of the answer, where pins ask for one.
+
+    Args:
+        tokenizer: the model's.
+        seed_text, pin, strength, revisit: see `TextModel.request`.
+
+    Raises:
+        RequestError: if the draft is empty, or something is given that is for a draft.
+    """
+    if seed_text is None:
+        if pin:
+            raise RequestError("pin is for a seed_text; it is not given")
+        if strength is not None and not revisit:
+            raise RequestError("strength is for a seed_text or revisit; neither is given")
+        return None, None
+    check_characters(seed_text)
+    spans, pinned = editing.check_spans(seed_text, pin, "pin"), None
+    if tokenizer.has_bytes:
+        tokens, frozen, pinned = editing.pin_tokens(tokenizer, seed_text, spans)
+    else:
+        pieces = editing.cut(tokenizer, seed_text, editing.between(seed_text, spans))
+        tokens = [token for piece in pieces for token in piece.tokens]
+        frozen = [not piece.free for piece in pieces for _ in piece.tokens]
+    if not tokens:
+        raise RequestError("seed_text is empty; give a draft, or leave it out")
+    return Start(tokens=tuple(tokens), frozen=tuple(frozen), noise_level=0.5 if strength is None else strength), pinned

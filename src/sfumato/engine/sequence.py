@@ -1,0 +1,430 @@
+"""Sequence: one answer in the making, from its prompt to its result.
+
+A sequence grows canvas by canvas. It knows its text, where that stands in the cache, the canvas in work and what it
+cost; it holds no tensors and takes no steps. What happens to it leaves through the queue of its request.
+"""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from sfumato.engine.bundle import ModelBundle, possible_states
+from sfumato.engine.events import EventQueue
+from sfumato.engine.kvcache import CachedText
+from sfumato.engine.request import (
+    CanvasChanged,
+    Committed,
+    Finished,
+    FinishReason,
+    Reopened,
+    Request,
+    Result,
+    Start,
+    Usage,
+)
+from sfumato.engine.stop_strings import TextStream, num_covering
+from sfumato.sampling import (
+    CanvasBatch,
+    CanvasRecord,
+    Constraint,
+    FinishedCanvas,
+    SamplerConfig,
+    StepRecord,
+    StepResult,
+)
+
+# A confidence that is as good as none.
+_MIN_CONFIDENCE = 1e-30
+
+
+@dataclass
+class _CommittedCanvas:
+    """A canvas that was committed."""
+
+    index: int
+    start: int
+    end: int
+    """Its tokens of the answer: the first, and the one after the last."""
+    log_confidence: float
+    num_decided: int
+    """Sum over the positions that its last step decided, and how many they were."""
+    unsettled: bool
+
+
+@dataclass(frozen=True)
+class _Complete:
+    """An answer that came to its end, while canvases of it are denoised again."""
+
+    tokens: list[int]
+    confidence: list[float]
+    text: str
+    ends: tuple[int, ...]
+    """The end token after it, if it has one."""
+    reason: FinishReason
+    left: list[_CommittedCanvas]
+    """The canvases to be opened; the last is open now."""
+
+
+@dataclass(eq=False)
+class Sequence:
+    """One answer in the making; a request has n."""
+
+    bundle: ModelBundle
+    request: Request
+    request_id: int
+    variation: int
+    events: EventQueue
+    text: list[int] = field(init=False)
+    """What stands before the canvas: the prompt and what was committed, in whole blocks where the prefix has them."""
+    head: list[int] = field(init=False)
+    """End of the prompt that shares its block with the first canvas, and stands frozen at its head."""
+    start: Start | None = field(init=False)
+    """What it starts from: what the request gives, or the whole answer while a canvas of it is open again."""
+    tokens: list[int] = field(init=False)
+    """Of the answer, without its end token; while a canvas is open again, of what is before it."""
+    confidence: list[float] = field(init=False)
+    """Of each of them, the probability that the last step gave it."""
+    cached: CachedText | None = None
+    """Its room in the cache, while it is running."""
+    row: int = -1
+    """Its canvas's row of the engine's batch; -1 while it has none."""
+    constraint: Constraint | None = None
+    """What the canvas in work must be."""
+    canvas: int = 0
+    """Index of the canvas in work."""
+    complete: _Complete | None = None
+    """The answer when it came to its end, while canvases of it are denoised again."""
+    first_length: int | None = None
+    """Length of the first canvas, once the length head has set it."""
+    service: int = 0
+    """Positions computed for it so far: what the scheduler goes by."""
+    waited: int = 0
+    """Steps of the engine in a row that left it out."""
+    usage: Usage = field(default_factory=Usage)
+    trace: list[CanvasChanged] = field(default_factory=list)
+    canvases: list[CanvasRecord] = field(default_factory=list)
+    """Those that were committed, where they are to be recorded."""
+    steps: list[StepRecord] = field(default_factory=list)
+    """Of the canvas in work, likewise."""
+    finish_reason: FinishReason | None = None
+
+    def __post_init__(self) -> None:
+        self.started = time.perf_counter()
+        self.layout = self.bundle.layout
+        self.usage.prompt_tokens = len(self.request.prompt)
+        self._committed: list[_CommittedCanvas] = []
+        self._begin(self.request.start)
+        self._skip()
+
+    def _begin(self, start: Start | None) -> None:
+        """Stand after the prompt, with nothing written."""
+        self.stream = TextStream(self.bundle.tokenizer, self.request.stop)
+        self.text, self.head, self.tokens, self.confidence = [], [], [], []
+        self._extend_text(self.request.prompt)
+        automaton, self.start = self.request.automaton, start
+        self.state = 0 if automaton is None else automaton.start
+        self._possible = None if automaton is None or start is None else possible_states(automaton, start)
+
+    @property
+    def seed(self) -> int:
+        return self.request.seed + self.variation
+
+    @property
+    def max_tokens(self) -> int:
+        """Most tokens of the answer."""
+        return self.request.max_tokens if self.complete is None else len(self.complete.tokens)
+
+    @property
+    def num_written(self) -> int:
+        """How much of its text is written before a canvas can be read."""
+        return self.layout.num_written(len(self.text))
+
+    @property
+    def num_unwritten(self) -> int:
+        """How much of that has to go through the weights before, or together with, the first step of a canvas."""
+        assert self.cached is not None
+        return self.num_written - len(self.cached.tokens)
+
+    @property
+    def shared_text(self) -> list[int]:
+        """The text that others may have written for it; what a length head reads is its own."""
+        return self.text[: self.num_written - self.wants_length]
+
+    @property
+    def wants_length(self) -> bool:
+        """Whether a length head is to be asked before the first canvas is opened."""
+        first = self.first_length is None and self.canvas == 0 and self.start is None
+        return first and self.request.auto_length and self.num_written > 0 and not self.bundle.spec.autoregressive
+
+    @property
+    def canvas_length(self) -> int:
+        """Positions of the canvas in work, or of the next."""
+        wanted, num_left = self.request.canvas_length, self.max_tokens - len(self.tokens)
+        if self.complete is not None:
+            # It sees what follows.
+            opened = self.complete.left[-1]
+            wanted, num_left = wanted + opened.end - opened.start, num_left + len(self.complete.ends)
+        elif self.canvas == 0 and self.first_length is not None:
+            wanted = self.first_length
+        return self.layout.canvas_length(wanted, num_left)
+
+    @property
+    def num_step(self) -> int:
+        """Positions that a step over its canvas computes."""
+        return self.layout.num_step(len(self.text), self.canvas_length)
+
+    @property
+    def noise_level(self) -> float:
+        """Of the first step of a canvas."""
+        return 1.0 if self.start is None else self.start.noise_level
+
+    @property
+    def may_end(self) -> bool:
+        """Whether an end token may be written."""
+        return self.start is None or self.start.blanks
+
+    def is_late(self, now: float) -> bool:
+        """Whether its deadline has passed, by `time.perf_counter`."""
+        deadline_ms = self.request.deadline_ms
+        return deadline_ms is not None and now - self.started >= deadline_ms / 1000
+
+    def open_canvas(self) -> tuple[list[int], list[bool]]:
+        """Begin the next canvas: its tokens before noise, and what is frozen on it."""
+        self.constraint = self._next_constraint()
+        tokens, frozen = list(self.head), [True] * len(self.head)
+        if self.start is not None:
+            given = slice(len(self.tokens), len(self.tokens) + self.canvas_length - len(self.head))
+            tokens += self.start.tokens[given]
+            frozen += self.start.frozen[given]
+        free = self.canvas_length - len(tokens)
+        return [*tokens, *[0] * free], [*frozen, *[False] * free]
+
+    def sampler(self, load: float) -> SamplerConfig:
+        """How the next canvas is denoised: where the engine has so much more to do than it should, in fewer steps, if
+        the request allows it."""
+        sampler, min_steps = self.request.sampler, self.request.min_steps
+        if min_steps is None:
+            return sampler
+        steps = max(min_steps, round(sampler.steps / max(1.0, load)))
+        self.usage.steps_cut += sampler.steps - steps
+        return replace(sampler, steps=steps)
+
+    def _next_constraint(self) -> Constraint | None:
+        automaton, start = self.request.automaton, self.start
+        bound = self.max_tokens if start is None else start.num_bound
+        if automaton is None or len(self.tokens) >= bound:
+            return None
+        # A block is whole, and the answer ends within it.
+        end = min(len(self.tokens) + self.canvas_length - len(self.head), bound)
+        return Constraint(
+            automaton=automaton,
+            state=self.state,
+            # Where the rest of the answer can still bring it to an end.
+            allowed_S=automaton.distance_S <= bound - end if self._possible is None else self._possible[end],
+            length=end - len(self.tokens) + len(self.head),
+            ahead=len(self.head),
+            weighs_behind=start is not None and start.gives_behind,
+        )
+
+    def _extend_text(self, tokens: Iterable[int]) -> None:
+        """Put tokens after the text, in whole blocks; the rest of them to the head of the next canvas."""
+        head = [*self.head, *tokens]
+        whole = self.layout.num_whole(len(head))
+        self.text += head[:whole]
+        self.head = head[whole:]
+
+    def _append(self, tokens: list[int], confidence: list[float]) -> None:
+        """Put tokens after those of the answer."""
+        self.tokens += tokens
+        self.confidence += confidence
+        self.stream.push(tokens)
+        if self.request.automaton is not None:
+            self.state = self.request.automaton.walk(self.state, tokens)
+
+    def _skip(self) -> None:
+        """Take over what the start freezes, up to the next free position, or what the language leaves no choice of.
+
+        A start that one canvas holds stays on it as a whole: there a model knows what is given, and that it goes on.
+        """
+        start, first = self.start, len(self.tokens)
+        if start is None:
+            skipped = self._forced_tokens()
+        elif not first and self.max_tokens <= self.request.canvas_length:
+            skipped = []
+        else:
+            end = next((i for i in range(first, self.max_tokens) if not start.frozen[i]), self.max_tokens)
+            skipped = list(start.tokens[first:end])
+        self._append(skipped, [1.0] * len(skipped))
+        self._extend_text(skipped)
+
+    def _forced_tokens(self) -> list[int]:
+        """Tokens of the text that the language leaves no choice of; not the last, which may take in what follows."""
+        automaton = self.request.automaton
+        if automaton is None or self.state >= automaton.end_state:
+            return []
+        text, whole = automaton.forced(self.state)
+        tokens = self.bundle.tokenizer.encode(text.decode(errors="ignore"))
+        num_left = self.max_tokens - len(self.tokens)
+        if not whole or len(tokens) == num_left:
+            tokens = tokens[:-1]
+        after = automaton.walk(self.state, tokens)
+        # Cut in other ways than the shortest, it might not fit.
+        fits = len(tokens) <= num_left and after < automaton.num_states
+        return tokens if fits and automaton.distance_S[after] <= num_left - len(tokens) else []
+
+    def _until_end(self, tokens: list[int]) -> tuple[list[int], bool]:
+        """The tokens before the first that ends the text, and whether there is one; with a start, none does."""
+        ends = [i for i, token in enumerate(tokens) if token in self.bundle.tokenizer.eos_ids]
+        return (tokens[: ends[0]], True) if ends and self.start is None else (tokens, False)
+
+    def show(self, batch: CanvasBatch, row: int, result: StepResult | None) -> None:
+        """Record and tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
+        if result is not None and self.request.record:
+            self.steps.append(result.record(row))
+        if not self.events.drafts and not self.request.trace:
+            return
+        tokenizer, inside = self.bundle.tokenizer, slice(len(self.head), int(batch.host_length_R[row]))
+        draft = batch.draft_RL[row, inside].tolist()
+        shown, nothing = self._until_end(draft)[0], [False] * len(draft)
+        event = CanvasChanged(
+            variation=self.variation,
+            canvas=self.canvas,
+            step=int(batch.step_R[row]),
+            steps=int(batch.steps_R[row]),
+            tokens=tuple(draft),
+            pieces=(*(tokenizer.decode([token]) for token in shown), *[""] * (len(draft) - len(shown))),
+            text=tokenizer.decode(shown),
+            accepted=tuple(batch.accepted_RL[row, inside].tolist() if result else nothing),
+            revised=tuple(result.revised_RL[row, inside].tolist() if result else nothing),
+            confidence=tuple(
+                result.statistics.confidence_RL[row, inside].nan_to_num().tolist() if result else [0.0] * len(draft)
+            ),
+        )
+        if self.request.trace:
+            self.trace.append(event)
+        if self.events.drafts:
+            self.events.put(event)
+
+    def commit(self, canvas: FinishedCanvas) -> None:
+        """Take a finished canvas into the answer; at its end, finish it or open an earlier canvas again."""
+        usage = self.usage
+        usage.canvases += 1
+        usage.denoising_steps += canvas.steps
+        usage.revisions += canvas.revisions
+        usage.time_to_first_commit_s = usage.time_to_first_commit_s or time.perf_counter() - self.started
+        if self.request.record:
+            self.canvases.append(CanvasRecord(text=tuple(self.text), steps=tuple(self.steps)))
+            self.steps = []
+        num_head, num_left, first = len(self.head), self.max_tokens - len(self.tokens), len(self.tokens)
+        written, ended = self._until_end(canvas.tokens[num_head:])
+        ended, written = ended and len(written) <= num_left, written[:num_left]
+        if canvas.failed:
+            self.finish_reason, written = "error", []
+        elif ended:
+            self.finish_reason = "stop"
+        self._append(written, canvas.confidence[num_head:][: len(written)])
+        self.head = []
+        self.text += canvas.tokens
+        log_confidence = sum(math.log(max(canvas.confidence[i], _MIN_CONFIDENCE)) for i in canvas.decided)
+        committed = _CommittedCanvas(
+            self.canvas, first, first + len(written), log_confidence, len(canvas.decided), canvas.unsettled
+        )
+        if self.complete is None:
+            self._committed.append(committed)
+        else:
+            self._committed[self.canvas] = replace(committed, end=self.complete.left[-1].end)
+        if self.finish_reason is None:
+            self._skip()
+            if self._is_whole():
+                self.finish_reason = "stop"
+            elif len(self.tokens) >= self.max_tokens:
+                self.finish_reason = "length"
+        piece = self.stream.take(last=self.finish_reason is not None)
+        if self.stream.stopped:
+            self.finish_reason = "stop"
+            num_kept = num_covering(self.bundle.tokenizer, self.tokens, self.stream.text)
+            del self.tokens[num_kept:], self.confidence[num_kept:]
+        self.events.put(Committed(variation=self.variation, canvas=self.canvas, text=piece))
+        self.canvas += 1
+        if self.finish_reason is not None and not self._reopen():
+            self.finish(self.finish_reason)
+
+    def _reopen(self) -> bool:
+        """Open the next canvas that is to be denoised again, if there is one.
+
+        The later go first, so that each sees what those after it have become.
+        """
+        reason, given = self.finish_reason, self.request.start
+        if not self.request.revisit or reason not in ("stop", "length"):
+            return False
+        if self.complete is not None:
+            left, reason, ends = self.complete.left[:-1], self.complete.reason, self.complete.ends
+        else:
+            followed = [canvas for canvas in self._committed if canvas.start < canvas.end < len(self.tokens)]
+            left = followed[-self.request.revisit :]
+            ended = reason == "stop" and given is None and len(self.tokens) < self.request.max_tokens
+            ends = tuple(self.bundle.tokenizer.eos_ids[: int(ended)])
+        if not left:
+            return False
+        tokens, confidence, opened = self.tokens, self.confidence, left[-1]
+        self.complete = _Complete(tokens, confidence, self.stream.text, ends, reason, left)
+        frozen = [
+            not opened.start <= i < opened.end or (given is not None and given.frozen[i]) for i in range(len(tokens))
+        ]
+        start = Start(
+            tokens=(*tokens, *ends),
+            frozen=(*frozen, *[True] * len(ends)),
+            noise_level=self.request.revisit_level,
+            bound=len(tokens),
+        )
+        self._begin(start)
+        self._append(tokens[: opened.start], confidence[: opened.start])
+        self._extend_text(self.tokens)
+        self.stream.take()
+        self.canvas, self.finish_reason = opened.index, None
+        self.usage.reopened += 1
+        self.events.put(Reopened(variation=self.variation, canvas=opened.index, text=self.stream.text))
+        return True
+
+    def _is_whole(self) -> bool:
+        """Whether it is at an end that no end token has to tell."""
+        automaton, full = self.request.automaton, len(self.tokens) >= self.max_tokens
+        if self.start is None and automaton is not None:
+            return bool(automaton.final_S[self.state]) and (full or automaton.is_over(self.state))
+        return self.start is not None and full
+
+    def fail(self, error: Exception) -> None:
+        """End it for a failure that concerns it alone."""
+        self.finish("error", f"{type(error).__name__}: {error}")
+
+    def finish(self, reason: FinishReason, error: str = "") -> None:
+        """End it, with the text it has; a canvas that is open again stays as it was committed before."""
+        text = self.stream.text
+        if self.complete is not None and (self.finish_reason is None or reason == "error"):
+            self.tokens, self.confidence, text = self.complete.tokens, self.complete.confidence, self.complete.text
+        elif self.complete is not None:
+            reason = self.complete.reason
+        self.usage.unsettled = sum(canvas.unsettled for canvas in self._committed)
+        self.finish_reason = reason = "steps" if reason == "stop" and self.usage.unsettled else reason
+        self.usage.completion_tokens = len(self.tokens)
+        self.usage.total_s = time.perf_counter() - self.started
+        num_decided = sum(canvas.num_decided for canvas in self._committed)
+        result = Result(
+            text=text,
+            tokens=tuple(self.tokens),
+            finish_reason=reason,
+            seed=self.seed,
+            model=self.bundle.name,
+            usage=self.usage,
+            trace=self.trace,
+            canvases=tuple(self.canvases),
+            confidence=tuple(self.confidence),
+            certainty=sum(canvas.log_confidence for canvas in self._committed) / max(1, num_decided),
+            error=error,
+        )
+        self.events.put(Finished(variation=self.variation, result=result))

@@ -1,0 +1,1 @@
+"""Compiled loops of a CPU, each compiled at its first call."""

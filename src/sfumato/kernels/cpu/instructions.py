@@ -1,0 +1,302 @@
+"""Instructions of CPUs for products of integers of 8 bits with a panel of a matrix: AMX, or VNNI of AVX-512.
+
+A panel is 32 outputs, of which four inputs of each stand beside each other, as either instruction reads them.
+
+Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI and AMX.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+
+from sfumato.kernels.base import SECOND_DIGIT
+from sfumato.kernels.cpu.compiling import FEATURES, Array, call, code, pointer
+
+PANEL = 32
+# Inputs that an instruction of AMX goes over; rows are padded to a multiple of it.
+STEP = 64
+# Rows of a tile of AMX.
+TILE = 16
+VNNI = bool(FEATURES.get("avx512vnni"))
+AMX = VNNI and bool(FEATURES.get("amx-int8"))
+
+_WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
+_LANES = ir.VectorType(_INT, 16)
+LINE = 64
+_PRODUCT = types.void(*[types.int64] * 9)
+
+
+def _fetch(builder: Any, *terms: Any) -> None:
+    """Have what is at an address brought to the cache of the second level, if there is anything."""
+    reading, level, data = _INT(0), _INT(2), _INT(1)
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer(builder, _BYTE, *terms), reading, level, data)
+
+
+def _dots(num_rows: int) -> Any:
+    """Code for so many rows and a panel by VNNI: 16 sums in each register, and 12 rows fill the registers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
+
+        def places(address: Any, stride: Any) -> list[Any]:
+            offsets = [builder.mul(stride, _WORD(row)) for row in range(num_rows)]
+            return [pointer(builder, _LANES, address, row, _WORD(half)) for row in offsets for half in (0, LINE)]
+
+        # In memory, as far as this code goes; the compiler has them in registers.
+        sums = [cgutils.alloca_once(builder, _LANES) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
+        for own, place in zip(sums, places(start, start_stride), strict=True):
+            builder.store(builder.load(place, align=4), own)
+        fetched = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), _WORD(2 * LINE), _WORD(0))
+        nothing, everywhere = ir.Constant(_LANES, ir.Undefined), ir.Constant(_LANES, [0] * 16)
+        with cgutils.for_range(builder, builder.sdiv(width, _WORD(4))) as loop:
+            panel_at, ahead_at = (builder.mul(loop.index, step) for step in (_WORD(2 * LINE), fetched))
+            halves = []
+            for half in (0, LINE):
+                halves.append(builder.load(pointer(builder, _LANES, panel, panel_at, _WORD(half)), align=LINE))
+                _fetch(builder, ahead, ahead_at, _WORD(half))
+            for row in range(num_rows):
+                place = pointer(builder, _INT, x, builder.mul(width, _WORD(row)), builder.mul(loop.index, _WORD(4)))
+                four = builder.insert_element(nothing, builder.load(place, align=4), _INT(0))
+                fours = builder.shuffle_vector(four, nothing, everywhere)
+                for half, own in zip(halves, sums[2 * row : 2 * row + 2], strict=True):
+                    given = (builder.load(own), fours, half)
+                    builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
+        for own, place in zip(sums, places(out, out_stride), strict=True):
+            builder.store(builder.load(own), place, align=4)
+        return context.get_dummy_value()
+
+    return _product(generate)
+
+
+def _tiles(num_tiles: int) -> Any:
+    """Code for so many tiles of 16 rows and a panel by AMX. Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7 the panel."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
+
+        def tile(name: str, number: int, stride: Any, *terms: Any) -> None:
+            place = pointer(builder, _BYTE, *terms)
+            call(builder, f"llvm.x86.tile{name}", ir.VoidType(), _BYTE(number), place, stride)
+
+        def each_sum(name: str, address: Any, stride: Any) -> None:
+            for number in range(2 * num_tiles):
+                rows, half = divmod(number, 2)
+                tile(name, number, stride, address, builder.mul(stride, _WORD(TILE * rows)), _WORD(LINE * half))
+
+        each_sum("loadd64", start, start_stride)
+        with cgutils.for_range(builder, builder.sdiv(width, _WORD(STEP))) as loop:
+            panel_at = builder.mul(loop.index, _WORD(PANEL * STEP))
+            for half in (0, 1):
+                tile("loadd64", 6 + half, _WORD(2 * LINE), panel, panel_at, _WORD(LINE * half))
+            for rows in range(num_tiles):
+                offset = builder.mul(width, _WORD(TILE * rows))
+                tile("loadd64", 4 + rows, width, x, offset, builder.mul(loop.index, _WORD(STEP)))
+                for half in (0, 1):
+                    given = (_BYTE(2 * rows + half), _BYTE(4 + rows), _BYTE(6 + half))
+                    call(builder, "llvm.x86.tdpbssd", ir.VoidType(), *given)
+            ahead_at = builder.mul(loop.index, builder.mul(num_ahead, _WORD(LINE)))
+            with cgutils.for_range(builder, num_ahead) as line:
+                _fetch(builder, ahead, ahead_at, builder.mul(line.index, _WORD(LINE)))
+        each_sum("stored64", out, out_stride)
+        return context.get_dummy_value()
+
+    return _product(generate)
+
+
+def _product(generate: Any) -> Any:
+    """Products of some rows with a panel: addresses, and bytes between rows.
+
+    Those of `num_ahead` lines of memory, for each instruction, are brought nearer meanwhile.
+    """
+
+    @code
+    def product(
+        typing_context: Any,
+        x: Any,
+        width: Any,
+        panel: Any,
+        start: Any,
+        start_stride: Any,
+        out: Any,
+        out_stride: Any,
+        ahead: Any,
+        num_ahead: Any,
+    ) -> Any:
+        return _PRODUCT, generate
+
+    return product
+
+
+@code
+def _shape_tiles(typing_context: Any, shapes: Any) -> Any:
+    """Say how large tiles are, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        call(builder, "llvm.x86.ldtilecfg", ir.VoidType(), pointer(builder, _BYTE, arguments[0]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@code
+def _leave_tiles(typing_context: Any) -> Any:
+    """Say that they are not in use."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        call(builder, "llvm.x86.tilerelease", ir.VoidType())
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+_dots_12, _dots_8, _dots_4, _dots_2, _dots_1 = (_dots(num_rows) for num_rows in (12, 8, 4, 2, 1))
+_two_tiles, _one_tile = _tiles(2), _tiles(1)
+
+
+@njit(error_model="numpy")
+def multiply_by_lanes(num_rows: int, product: Any, shapes: int) -> None:
+    """Of all rows with a panel: what `_product` takes, but for `num_ahead`."""
+    x, width, panel, start, start_stride, out, out_stride, ahead = product
+    row = 0
+    while row < num_rows:
+        left = num_rows - row
+        first, to = start + row * start_stride, out + row * out_stride
+        # Memory is as slow as 12 rows are: they bring what comes next.
+        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, 2 if row == 0 else 0)
+        if left >= 12:
+            _dots_12(*given)
+            row += 12
+        elif left >= 8:
+            _dots_8(*given)
+            row += 8
+        elif left >= 4:
+            _dots_4(*given)
+            row += 4
+        elif left >= 2:
+            _dots_2(*given)
+            row += 2
+        else:
+            _dots_1(*given)
+            row += 1
+
+
+@njit(error_model="numpy")
+def _by_tiles_of_amx(num_rows: int, product: Any, shapes: int) -> None:
+    """The same, with what `fill_shapes` filled."""
+    x, width, panel, start, start_stride, out, out_stride, ahead = product
+    # Each instruction goes over 32 lines of the panel.
+    num_ahead = 32 // max((num_rows + 2 * TILE - 1) // (2 * TILE), 1)
+    for row in range(0, num_rows, 2 * TILE):
+        left = num_rows - row
+        if left < 2 * TILE:
+            _shape_tiles(shapes + LINE)
+        elif row == 0:
+            _shape_tiles(shapes)
+        first, to = start + row * start_stride, out + row * out_stride
+        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, num_ahead)
+        if left > TILE:
+            _two_tiles(*given)
+        else:
+            _one_tile(*given)
+        ahead += num_ahead * width
+
+
+# What this CPU does not have must not be compiled.
+multiply_by_tiles = _by_tiles_of_amx if AMX else multiply_by_lanes
+
+
+@njit(error_model="numpy")
+def leave_tiles() -> None:
+    """Leave tiles, where there are any."""
+    if AMX:
+        _leave_tiles()
+
+
+@njit(error_model="numpy")
+def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
+    """How large tiles are for whole pairs of them, and for the rows behind those.
+
+    Source: the manual's LDTILECFG: a byte of 1, bytes of a row of each tile from byte 16 on, rows from byte 48 on.
+    """
+    tail = num_rows % (2 * TILE)
+    shapes_2B[:] = 0
+    for shape in range(2):
+        upper = TILE if shape == 0 else max(1, min(tail, TILE))
+        lower = TILE if shape == 0 else max(1, tail - TILE)
+        shapes_2B[shape, 0] = 1
+        for tile in range(8):
+            shapes_2B[shape, 16 + 2 * tile] = LINE
+            shapes_2B[shape, 48 + tile] = TILE
+        for tile in (0, 1, 4):
+            shapes_2B[shape, 48 + tile] = upper
+        for tile in (2, 3, 5):
+            shapes_2B[shape, 48 + tile] = lower
+
+
+def _finishing(digits: int, adds: bool) -> Any:
+    """Code that makes floats of a whole panel's sums, 16 at a time: addresses, of a residual and of the result those of
+    the first, which are as far apart from row to row."""
+    floats = ir.VectorType(ir.FloatType(), 16)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        product, num_rows, scale, scales, bias, residual, out, stride = arguments
+        nothing, everywhere = ir.Constant(floats, ir.Undefined), ir.Constant(_LANES, [0] * 16)
+
+        def load(kind: Any, *terms: Any) -> Any:
+            return builder.load(pointer(builder, kind, *terms), align=4)
+
+        with cgutils.for_range(builder, num_rows) as loop:
+            own = load(ir.FloatType(), scale, builder.mul(loop.index, _WORD(4)))
+            factors = builder.shuffle_vector(builder.insert_element(nothing, own, _INT(0)), nothing, everywhere)
+            row = builder.mul(loop.index, stride)
+            for half in (_WORD(0), _WORD(LINE)):
+                sums_at = builder.mul(loop.index, _WORD(4 * PANEL))
+                sums = builder.sitofp(load(_LANES, product, sums_at, half), floats)
+                if digits == 2:
+                    rest_at = builder.mul(builder.add(loop.index, num_rows), _WORD(4 * PANEL))
+                    rest = builder.sitofp(load(_LANES, product, rest_at, half), floats)
+                    sums = builder.fadd(sums, builder.fmul(rest, ir.Constant(floats, [1.0 / SECOND_DIGIT] * 16)))
+                sums = builder.fmul(builder.fmul(sums, factors), load(floats, scales, half))
+                sums = builder.fadd(sums, load(floats, bias, half))
+                if adds:
+                    sums = builder.fadd(sums, load(floats, residual, row, half))
+                builder.store(sums, pointer(builder, floats, out, row, half), align=4)
+        return context.get_dummy_value()
+
+    @code
+    def finish_panel(
+        typing_context: Any,
+        product: Any,
+        num_rows: Any,
+        scale: Any,
+        scales: Any,
+        bias: Any,
+        residual: Any,
+        out: Any,
+        stride: Any,
+    ) -> Any:
+        return types.void(*[types.int64] * 8), generate
+
+    return finish_panel
+
+
+_finish_1, _finish_2, _finish_1_adding, _finish_2_adding = (
+    _finishing(digits, adds) for adds in (False, True) for digits in (1, 2)
+)
+
+
+@njit(error_model="numpy")
+def finish(digits: int, adds: bool, panel: Any) -> None:
+    if digits == 2:
+        if adds:
+            _finish_2_adding(*panel)
+        else:
+            _finish_2(*panel)
+    elif adds:
+        _finish_1_adding(*panel)
+    else:
+        _finish_1(*panel)

@@ -1,0 +1,102 @@
+"""A language server: shows where Python gives up, and offers the model's repair as a quick fix."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import ServerTextPosition, ServerTextRange, TextDocument
+
+from sfumato.mend.mender import Mended, Mender
+from sfumato.mend.parsing import parse
+
+SOURCE = "sfumato"
+MAX_CHARACTERS = 200_000
+"""Longer texts have diagnostics, but no quick fix: one takes seconds."""
+
+
+def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
+    """A server that is not started yet.
+
+    Args:
+        load: gives the mender; called when the first repair is asked for.
+        version: that it tells its clients.
+    """
+    server = LanguageServer("sfumato", version)
+    mender = functools.cache(load)
+
+    @functools.lru_cache(maxsize=16)
+    def mend(text: str) -> Mended:
+        return mender().mend(text)
+
+    def check(uri: str) -> None:
+        document = server.workspace.get_text_document(uri)
+        error = parse(document.source)
+        found = [_diagnostic(error, document)] if isinstance(error, SyntaxError) else []
+        server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=document.version)
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        check(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        check(params.text_document.uri)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    )
+    @server.thread()
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        text = document.source
+        diagnostics = [each for each in params.context.diagnostics if each.source == SOURCE]
+        if not diagnostics or len(text) > MAX_CHARACTERS:
+            return []
+        mended = mend(text)
+        if mended.verified_by is None:
+            return []
+        edit = _edit(document, text, mended.text)
+        action = types.CodeAction(
+            title=f"Repair the syntax ({mended.num_edits} edit{'s' * (mended.num_edits > 1)})",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=diagnostics,
+            edit=types.WorkspaceEdit(changes={document.uri: [edit]}),
+            is_preferred=True,
+        )
+        return [action]
+
+    return server
+
+
+def _diagnostic(error: SyntaxError, document: TextDocument) -> types.Diagnostic:
+    line = min(max(0, (error.lineno or 1) - 1), max(0, len(document.lines) - 1))
+    characters = document.lines[line].rstrip("\r\n") if document.lines else ""
+    first = min(max(0, (error.offset or 1) - 1), len(characters))
+    start = ServerTextPosition(line, first)
+    end = ServerTextPosition(line, len(characters))
+    return types.Diagnostic(
+        range=document.range_to_client_units(ServerTextRange(start, end)),
+        message=error.msg or "invalid syntax",
+        severity=types.DiagnosticSeverity.Error,
+        source=SOURCE,
+    )
+
+
+def _edit(document: TextDocument, before: str, after: str) -> types.TextEdit:
+    """The shortest piece of a text that another text replaces."""
+    start = _shared(before, after)
+    tail = _shared(before[start:][::-1], after[start:][::-1])
+    end = len(before) - tail
+    positions = [document.client_position_at_offset(offset) for offset in (start, end)]
+    return types.TextEdit(range=types.Range(*positions), new_text=after[start : len(after) - tail])
+
+
+def _shared(one: str, other: str) -> int:
+    """Characters that two texts begin with alike."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

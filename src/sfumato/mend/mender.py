@@ -1,0 +1,195 @@
+"""Repairs of Python that somebody verifies: the parser, a function of the caller's, or a project's tests."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sfumato.checkpoints.load import load_checkpoint
+from sfumato.checkpoints.registry import find
+from sfumato.errors import CheckpointError, RequestError
+from sfumato.mend.evidence import find_targets, gather
+from sfumato.mend.files import SourceFile, why_not
+from sfumato.mend.parsing import error_line
+from sfumato.mend.proposals import Proposer
+from sfumato.mend.sandbox import Limits, Sandbox
+from sfumato.mend.search import Search, SearchConfig, Target
+from sfumato.mend.syntax import mend_syntax
+from sfumato.models.decoder import Decoder
+
+_SLOTS = 4
+"""Positions that a model needs besides a region: for its end, and for what is inserted."""
+_NO_LEXEMES = "this model does not read lexemes of Python; allowed: mend, or one that was trained as it was"
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What came of a text."""
+
+    text: str
+    """As it was, unless an edit of it was verified."""
+    verified_by: Literal["parser", "caller", "tests"] | None = None
+    """None if the text is as it was."""
+    num_edits: int = 0
+    num_runs: int = 0
+    """Texts that were tried out."""
+    score: float = 0.0
+    """Log-odds of the edits against the text as it was, in nats; 0 for repairs of syntax."""
+    reason: str = ""
+    """Why the text is as it was."""
+
+
+class Mender:
+    """Repairs texts with a model of lexemes.
+
+    Args:
+        model: with `lexemes` and a length head.
+        length: lexemes that it was trained to read at once.
+
+    Raises:
+        CheckpointError: if the model reads something else.
+    """
+
+    def __init__(self, model: Decoder, length: int) -> None:
+        if model.config.lexemes is None or not model.length_buckets:
+            raise CheckpointError(_NO_LEXEMES)
+        self._proposer = Proposer(model)
+        self._length = length - _SLOTS
+
+    def mend(
+        self,
+        source: str,
+        verify: Callable[[str], bool] | None = None,
+        *,
+        function: str | None = None,
+        config: SearchConfig | None = None,
+    ) -> Mended:
+        """Repair one text: make it parse, and then edit it until it is verified.
+
+        Args:
+            source: Python, or nearly so.
+            verify: whether a text that parses is right; None leaves what parses as it is.
+            function: the name of the only function to edit.
+            config: how far the search goes.
+        """
+        text, edits = source, 0
+        if error_line(source) is not None:
+            if reason := why_not(source):
+                return Mended(source, reason=reason)
+            found = mend_syntax(self._proposer, source, length=self._length)
+            if found is None:
+                return Mended(source, reason="no repair was found that parses")
+            text, edits = found
+            if verify is None:
+                return Mended(text, "parser", edits)
+            if verify(text):
+                return Mended(text, "caller", edits, 1)
+        if verify is None:
+            return Mended(source, reason="it parses, and nothing else can tell what is wrong with it")
+        targets = find_targets({Path(): text}, function=function, length=self._length)
+        search = Search(self._proposer, lambda _, candidate: verify(candidate), config or SearchConfig())
+        repair = search.run(targets)
+        if repair is None:
+            return Mended(source, num_runs=search.num_runs, reason=_gave_up(targets, search, function))
+        return Mended(repair.source, "caller", edits + repair.num_edits, repair.num_runs, repair.score)
+
+    def mend_project(
+        self,
+        project: Path,
+        files: Sequence[SourceFile],
+        command: Sequence[str],
+        *,
+        function: str | None = None,
+        config: SearchConfig | None = None,
+        limits: Limits | None = None,
+        on_run: Callable[[int], None] = lambda _: None,
+    ) -> list[tuple[SourceFile, Mended]]:
+        """Repair a project whose tests fail, in a copy of it.
+
+        Args:
+            project: its root, in which the command is run.
+            files: those that may be edited.
+            command: that runs the tests, and exits with 0 where they pass.
+            function: the name of the only function to edit.
+            config: how far the search goes.
+            limits: of one run of the tests.
+            on_run: called with the number of runs so far.
+
+        Returns:
+            What came of each file that was looked at; the edits of all together make the tests pass, or there are none.
+            Empty if the tests pass as it is.
+
+        Raises:
+            RequestError: if the tests pass now and then, or if they cannot be run.
+        """
+        limits, root = limits or Limits(), project.resolve()
+        own = {
+            file.path.resolve().relative_to(root): file for file in files if file.path.resolve().is_relative_to(root)
+        }
+        if not own:
+            raise RequestError(f"nothing to edit lies in {project}, where the tests run; allowed: files below it")
+        parsed = {path: self.mend(file.text) for path, file in own.items() if error_line(file.text) is not None}
+        texts = {path: parsed[path].text if path in parsed else file.text for path, file in own.items()}
+        repaired = {path: own[path].encode(texts[path]) for path, mended in parsed.items() if mended.verified_by}
+        with Sandbox(project, limits) as sandbox:
+            evidence = gather(sandbox, command, repaired)
+            outcome = evidence.outcome
+            if outcome.passed:
+                return [(own[path], parsed[path]) for path in repaired]
+            if outcome.status in (126, 127) or (outcome.status in (4, 5) and "pytest" in " ".join(command)):
+                raise RequestError(f"the tests cannot be run (exit {outcome.status}): {_last_line(outcome.output)}")
+            if sandbox.run(command, repaired).passed:
+                raise RequestError(
+                    "the tests fail in one run and pass in the next; nothing that they say can be trusted"
+                )
+            # A text that makes the tests hang is wrong, which need not take as long as the user's patience.
+            allowed_s = min(limits.seconds, 10.0 + 5.0 * outcome.seconds)
+            sandbox.limits = dataclasses.replace(limits, seconds=allowed_s)
+            targets = find_targets(texts, evidence, function=function, length=self._length)
+
+            def passes(target: Target, text: str) -> bool:
+                path = Path(target.name)
+                changes = repaired | {path: own[path].encode(text)}
+                # Twice, as tests can pass by chance.
+                return sandbox.run(command, changes).passed and sandbox.run(command, changes).passed
+
+            search = Search(self._proposer, passes, config or SearchConfig(), on_run=on_run)
+            repair = search.run(targets)
+        results = {path: (own[path], mended) for path, mended in parsed.items()}
+        if repair is None:
+            reason = _gave_up(targets, search, function)
+            return [
+                (file, Mended(file.text, num_runs=search.num_runs, reason=reason))
+                for file in (own[Path(target.name)] for target in targets)
+            ] or [(file, Mended(file.text, reason=reason)) for file in own.values()]
+        path = Path(repair.name)
+        edits = repair.num_edits + (parsed[path].num_edits if path in parsed else 0)
+        results[path] = (own[path], Mended(repair.source, "tests", edits, repair.num_runs, repair.score))
+        return list(results.values())
+
+
+def load_mender(name: str | Path) -> Mender:
+    """A mender by the name or the directory of its model.
+
+    Raises:
+        CheckpointError: if there is no such model, or it does not read lexemes.
+    """
+    checkpoint = load_checkpoint(find(name))
+    if not isinstance(checkpoint.model, Decoder):
+        raise CheckpointError(_NO_LEXEMES)
+    return Mender(checkpoint.model, checkpoint.spec.canvas_length)
+
+
+def _gave_up(targets: Sequence[Target], search: Search, function: str | None) -> str:
+    if not targets:
+        return f"there is no function {function}" if function else "no line of it is executed by the failing tests"
+    runs = "1 run" if search.num_runs == 1 else f"{search.num_runs} runs"
+    return f"no edit was verified in {runs}; a larger budget tries more"
+
+
+def _last_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no output"

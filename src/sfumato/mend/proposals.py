@@ -1,0 +1,198 @@
+"""Edits that a model proposes for some lexemes, with its belief in each.
+
+One pass over a text says at every position which lexeme belongs there, and how many are missing before it. What is
+missing is a gap, which is filled by further passes, over texts with slots, when its turn comes.
+"""
+
+# R rows, Q positions, V lexemes of the lexicon, B buckets of lengths, S slots
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, kind_of
+from sfumato.text.lexicon import Lexicon
+from sfumato.text.patches import Patch
+
+_NEVER = frozenset({PAD, MASK, END, MISALIGNED})
+
+
+class Gap(NamedTuple):
+    """Lexemes that are missing."""
+
+    position: int
+    """Index of the lexeme that they stand before."""
+    size: int
+
+
+class Proposal(NamedTuple):
+    """An edit and how much the model believes in it."""
+
+    score: float
+    """Log-odds, in nats, of the text with the edit against the text as it is; of a gap, whatever fills it."""
+    edit: Patch | Gap
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposalConfig:
+    """How far proposals are followed."""
+
+    substitutions: int = 400
+    """Likeliest other lexemes, over all positions."""
+    longest_deletion: int = 5
+    """Lexemes that go together."""
+    gaps: int = 24
+    """Likeliest places at which something is missing."""
+    longest_insertion: int = 3
+    """Lexemes that come together."""
+    fillings: int = 6
+    """Likeliest fillings of each gap."""
+    lowest: float = -14.0
+    """Nats below which a deletion or a gap is no proposal."""
+
+
+class Proposer:
+    """Reads texts with a model of lexemes.
+
+    Args:
+        model: with `lexemes` and a length head.
+        config: see its class.
+    """
+
+    def __init__(self, model: Decoder, config: ProposalConfig | None = None) -> None:
+        assert model.config.lexemes is not None, "a model that reads lexemes"
+        self._model = model
+        self._tables = model.config.lexemes
+        self.config = config or ProposalConfig()
+
+    @torch.inference_mode()
+    def read(self, lexemes: Sequence[str], extra: Sequence[str] = ()) -> Reading:
+        """Read a text.
+
+        Args:
+            lexemes: up to as many as the model reads, line heads counted from level 0.
+            extra: names, numbers and strings that may come in, besides those of the text.
+        """
+        lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes), *extra])
+        features = lexicon.features(self._tables.num_spellings, self._tables.num_words)
+        return Reading(self._model.bind(torch.from_numpy(features)), lexicon, [*lexemes, END], self.config)
+
+
+class Reading:
+    """What a model makes of a text.
+
+    Args:
+        model: bound to the lexicon.
+        lexicon: of the text, and of what may come in.
+        text: lexemes, the last of them `END`.
+        config: how far proposals are followed.
+    """
+
+    def __init__(self, model: Decoder, lexicon: Lexicon, text: Sequence[str], config: ProposalConfig) -> None:
+        self._model, self._lexicon, self._config = model, lexicon, config
+        self._tokens_Q = torch.tensor(lexicon.encode(text))
+        [self._blank, self._mask] = lexicon.encode([BLANK, MASK])
+
+    @cached_property
+    def proposals(self) -> list[Proposal]:
+        """Edits of the text, the likeliest first."""
+        with torch.inference_mode():
+            log_probs_RQV, lengths_RQB = self._read(self._tokens_Q[None])
+            odds_QV = log_probs_RQV[0]
+            odds_QV[:, self._never_V] = -torch.inf
+            odds_QV = odds_QV - odds_QV.gather(1, self._tokens_Q[:, None]).clamp_min(-30.0)
+            odds_QV.scatter_(1, self._tokens_Q[:, None], -torch.inf)
+            odds_QV[-1] = -torch.inf
+            found = self._deletions(odds_QV[:, self._blank].tolist())
+            odds_QV[:, self._blank] = -torch.inf
+            found += self._substitutions(odds_QV)
+            found += self._gaps(lengths_RQB[0])
+        return sorted(found, key=lambda proposal: -proposal.score)
+
+    @torch.inference_mode()
+    def fill(self, gap: Gap) -> list[Proposal]:
+        """Patches that fill a gap, slot by slot, the surest first; their scores are to be added to that of the gap."""
+        position, size = gap
+        slots_S = torch.full((size,), self._mask)
+        row_Q = torch.cat((self._tokens_Q[:position], slots_S, self._tokens_Q[position:]))
+        banned_V = self._never_V.clone()
+        banned_V[self._blank] = True
+        beams = [(0.0, row_Q)]
+        for filled in range(size):
+            log_probs_RQV, _ = self._read(torch.stack([row for _, row in beams]))
+            grown = []
+            for (total, row), log_probs_QV in zip(beams, log_probs_RQV, strict=True):
+                slots = [at for at in range(position, position + size) if row[at] == self._mask]
+                inside_SV = log_probs_QV[slots].masked_fill(banned_V, -torch.inf)
+                surest = int(inside_SV.max(dim=1).values.argmax())
+                width = self._config.fillings if filled == 0 else 2
+                best, tokens = inside_SV[surest].topk(min(width, inside_SV.shape[1]))
+                for value, token in zip(best.tolist(), tokens.tolist(), strict=True):
+                    new = row.clone()
+                    new[slots[surest]] = token
+                    grown.append((total + value, new))
+            beams = sorted(grown, key=lambda beam: -beam[0])[: self._config.fillings]
+        texts = self._lexicon.lexemes
+        found = []
+        for total, row in beams:
+            inserted = tuple(texts[token] for token in row[position : position + size].tolist())
+            found.append(Proposal(total, Patch(position, position, inserted)))
+        return found
+
+    @cached_property
+    def _never_V(self) -> Tensor:
+        return torch.tensor([text in _NEVER for text in self._lexicon.lexemes])
+
+    def _read(self, tokens_RQ: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of what belongs at each position, and of how many lexemes do."""
+        positions_RQ = torch.arange(tokens_RQ.shape[1]).expand(tokens_RQ.shape)
+        canvas_RQ = torch.ones_like(tokens_RQ, dtype=torch.bool)
+        hidden_RQD = self._model(tokens_RQ, positions_RQ, AttentionSpec(), canvas_RQ=canvas_RQ)
+        return self._model.logits(hidden_RQD).log_softmax(-1), self._model.length_logits(hidden_RQD).log_softmax(-1)
+
+    def _substitutions(self, odds_QV: Tensor) -> list[Proposal]:
+        width, texts = odds_QV.shape[1], self._lexicon.lexemes
+        values, where = odds_QV.flatten().topk(min(self._config.substitutions, odds_QV.numel()))
+        found = []
+        for score, index in zip(values.tolist(), where.tolist(), strict=True):
+            if score > -torch.inf:
+                position, token = divmod(index, width)
+                found.append(Proposal(score, Patch(position, position + 1, (texts[token],))))
+        return found
+
+    def _deletions(self, odds: Sequence[float]) -> list[Proposal]:
+        """Runs of lexemes that go together are as likely as the least likely of them."""
+        found = []
+        for start in range(len(odds) - 1):
+            worst = torch.inf
+            for end in range(start + 1, min(len(odds) - 1, start + self._config.longest_deletion) + 1):
+                worst = min(worst, odds[end - 1])
+                if worst < self._config.lowest:
+                    break
+                found.append(Proposal(worst, Patch(start, end, ())))
+        return found
+
+    def _gaps(self, lengths_QB: Tensor) -> list[Proposal]:
+        odds_QB = lengths_QB[:, 1 : 1 + self._config.longest_insertion] - lengths_QB[:, :1]
+        odds_QB[0] = -torch.inf
+        values, where = odds_QB.flatten().topk(min(self._config.gaps, odds_QB.numel()))
+        found = []
+        for score, index in zip(values.tolist(), where.tolist(), strict=True):
+            position, more = divmod(index, odds_QB.shape[1])
+            if score > self._config.lowest:
+                found.append(Proposal(score, Gap(position, more + 1)))
+        return found
+
+
+def _numbers_near(texts: Sequence[str]) -> list[str]:
+    """Numbers that differ by one from those of a text."""
+    values = {int(text) for text in texts if kind_of(text) == "number" and text.isdecimal() and len(text) < 10}
+    return sorted({str(near) for value in values for near in (value - 1, value + 1) if near >= 0})

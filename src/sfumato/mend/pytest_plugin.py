@@ -1,0 +1,75 @@
+"""`pytest --mend`: after failures, an edit of the project that makes the failed tests pass, in a copy of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sfumato.errors import SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.mend.files import SourceFile
+
+_OUTCOMES = ("failed", "error")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("sfumato")
+    group.addoption(
+        "--mend", action="store_true", help="after failures, look for an edit that makes them pass; nothing is written"
+    )
+    group.addoption("--mend-budget", type=int, default=50, metavar="RUNS", help="most runs of the failed tests")
+    group.addoption("--mend-model", default="mend", metavar="NAME", help="name or directory of the model")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Look for a repair, and show it."""
+    failed = [report.nodeid for outcome in _OUTCOMES for report in terminalreporter.stats.get(outcome, [])]
+    if not failed or not config.getoption("mend") or hasattr(config, "workerinput"):
+        return
+    terminalreporter.section("mend")
+    try:
+        lines = _mend(config, list(dict.fromkeys(failed)))
+    except SfumatoError as error:
+        lines = [str(error)]
+    for line in lines:
+        terminalreporter.write_line(line)
+
+
+def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
+    """What to print: the difference, or why there is none."""
+    import difflib
+
+    from sfumato.mend.mender import load_mender
+    from sfumato.mend.search import SearchConfig
+
+    files = _loaded_sources(config.rootpath)
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *failed]
+    search = SearchConfig(max_runs=config.getoption("mend_budget"))
+    results = load_mender(config.getoption("mend_model")).mend_project(config.rootpath, files, command, config=search)
+    lines: list[str] = []
+    for file, mended in results:
+        if mended.verified_by is not None:
+            name = str(file.path.relative_to(config.rootpath))
+            before, after = file.text.splitlines(), mended.text.splitlines()
+            lines += [*difflib.unified_diff(before, after, name, name, lineterm=""), ""]
+            lines.append(f"makes the failed tests pass, found in {mended.num_runs} runs of them; nothing is written")
+    return lines or [results[0][1].reason]
+
+
+def _loaded_sources(root: Path) -> list[SourceFile]:
+    """Modules below a folder that the tests have imported, tests aside."""
+    from sfumato.mend.evidence import is_test
+    from sfumato.mend.files import SUFFIXES, read_source
+
+    names = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    paths = sorted(Path(name) for name in names if name and name.endswith(SUFFIXES))
+    return [
+        read_source(path)
+        for path in paths
+        if path.is_relative_to(root) and not is_test(path) and "site-packages" not in path.parts
+    ]

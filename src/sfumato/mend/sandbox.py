@@ -1,0 +1,286 @@
+"""Run a project's tests on edits of it: in a copy, without a network, within limits, and never in the user's tree."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from sfumato.errors import RequestError
+
+IGNORED = tuple(
+    [
+        ".git",
+        ".hg",
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".tox",
+        "*.pyc",
+    ]
+)
+MAX_PROJECT_BYTES = 500_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one run may use."""
+
+    seconds: float = 60.0
+    """Wall-clock time."""
+    memory_bytes: int = 4 << 30
+    """Address space of each process."""
+    processes: int = 256
+    """Processes and threads, beyond those that are there."""
+    file_bytes: int = 256 << 20
+    """Size of any file that is written."""
+    output_bytes: int = 1 << 20
+    """What is kept of the output, from its end."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    status: int | None
+    """Exit status; None if it ran out of time."""
+    output: str
+    """End of what it wrote to stdout and stderr."""
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return self.status == 0
+
+
+class Sandbox:
+    """A copy of a project in which commands are run.
+
+    Args:
+        project: its root; copied without version control, environments and caches.
+        limits: see its class.
+
+    Raises:
+        RequestError: if the project is too large to be copied.
+    """
+
+    def __init__(self, project: Path, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._project = project
+        self._home = Path(tempfile.mkdtemp(prefix="sfumato-mend-"))
+        self.root = self._home / "project"
+        ignore = shutil.ignore_patterns(*IGNORED)
+        try:
+            size = 0
+            for folder, _, names in os.walk(project):
+                size += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+                if size > MAX_PROJECT_BYTES:
+                    raise RequestError(
+                        f"{project} holds more than {MAX_PROJECT_BYTES >> 20} MB, too much to copy for every search; "
+                        "give the root of a smaller project"
+                    )
+            shutil.copytree(project, self._home / "clean", symlinks=True, ignore=ignore)
+            shutil.copytree(self._home / "clean", self.root, symlinks=True)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(
+        self,
+        command: Sequence[str],
+        changes: Mapping[Path, bytes] | None = None,
+        *,
+        variables: Mapping[str, str] | None = None,
+        first_on_path: Sequence[Path] = (),
+    ) -> Outcome:
+        """Run a command in the copy with some files changed; whatever it leaves behind is undone.
+
+        Args:
+            command: program and arguments.
+            changes: contents by path below the project's root.
+            variables: of its environment, besides the usual ones.
+            first_on_path: folders that Python imports from before all others; then come the copy and its `src`, as what
+                is installed in place would come from the project itself.
+        """
+        self._restore()
+        for path, content in (changes or {}).items():
+            (self.root / path).write_bytes(content)
+        own = [folder for folder in (self.root / "src", self.root) if folder.is_dir()]
+        project = str(self._project.resolve())
+        given = [
+            str(self.root) + entry.removeprefix(project) if entry.startswith(project) else entry
+            for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            if entry
+        ]
+        search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, own), *given]))
+        return run_limited(
+            command, self.root, self._home, self.limits, {"PYTHONPATH": search_path, **(variables or {})}
+        )
+
+    def scratch(self, name: str) -> Path:
+        """A new folder outside the copy that commands may write to."""
+        folder = self._home / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+    def _restore(self) -> None:
+        clean = self._home / "clean"
+        wanted, found = _listing(clean), _listing(self.root)
+        for path in sorted(found.keys() - wanted.keys(), reverse=True):
+            target = self.root / path
+            if target.is_dir() and not target.is_symlink():
+                shutil.rmtree(target, ignore_errors=True)
+            else:
+                target.unlink(missing_ok=True)
+        for path in sorted(wanted):
+            if found.get(path) != wanted[path]:
+                source, target = clean / path, self.root / path
+                if source.is_dir() and not source.is_symlink():
+                    target.mkdir(exist_ok=True)
+                else:
+                    shutil.copy2(source, target, follow_symlinks=False)
+
+    def close(self) -> None:
+        """Remove the copy."""
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def run_limited(
+    command: Sequence[str], root: Path, writable: Path, limits: Limits, variables: Mapping[str, str] | None = None
+) -> Outcome:
+    """Run a command without a network and within limits.
+
+    Args:
+        command: program and arguments.
+        root: working directory.
+        writable: the one folder that may be written to, where bubblewrap is there; root lies in it.
+        limits: see its class.
+        variables: of its environment, besides the usual ones.
+    """
+    scratch = writable / "tmp"
+    scratch.mkdir(exist_ok=True)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
+    }
+    environment |= {
+        "HOME": str(scratch),
+        "TMPDIR": str(scratch),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        **(variables or {}),
+    }
+    # Bubblewrap would say so in the output of the command.
+    if (
+        shutil.which(command[0] if os.sep not in command[0] else root / command[0], path=environment.get("PATH"))
+        is None
+    ):
+        raise RequestError(f"cannot run {command[0]}: there is no such program")
+    wrapped = [*_bubblewrap(writable), *command]
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                wrapped,
+                cwd=root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=functools.partial(_confine, limits, isolate=len(wrapped) == len(command)),
+            )
+        except OSError as error:
+            raise RequestError(f"cannot run {command[0]}: {error.strerror}") from None
+        try:
+            status: int | None = process.wait(limits.seconds)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            # What the command started goes with it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        end = output.seek(0, os.SEEK_END)
+        output.seek(max(0, end - limits.output_bytes))
+        text = output.read().decode("utf-8", "replace")
+    return Outcome(status, text, time.monotonic() - started)
+
+
+_READ_ONLY = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+
+
+@functools.cache
+def _bubblewrap_works(program: str) -> bool:
+    check = [program, *_READ_ONLY, "--unshare-net", "--unshare-pid", "true"]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0
+
+
+def _bubblewrap(writable: Path) -> list[str]:
+    """How a command is run by bubblewrap; [] where it is not there, or not allowed."""
+    program = shutil.which("bwrap")
+    if program is None or not _bubblewrap_works(program):
+        return []
+    apart = ("--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session")
+    return [program, *_READ_ONLY, "--tmpfs", "/tmp", "--bind", str(writable), str(writable), *apart]
+
+
+_CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
+
+
+def _confine(limits: Limits, *, isolate: bool) -> None:
+    """In the child, before it runs: its limits and, without bubblewrap, a network of its own with nothing in it."""
+    if isolate and sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if libc.unshare(_CLONE_NEWNET) != 0:
+            libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+    cpu = int(limits.seconds) + 1
+    for kind, value in (
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (value, value))
+
+
+def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
+    """Mode, size and time of everything below a folder."""
+    found = {}
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            path = os.path.join(folder, name)
+            entry = os.lstat(path)
+            directory = name in folders
+            found[os.path.relpath(path, root)] = (
+                entry.st_mode,
+                0 if directory else entry.st_size,
+                0 if directory else entry.st_mtime_ns,
+            )
+    return found

@@ -1,0 +1,230 @@
+"""Best-first search for a text that can be verified: the likeliest edits first, and edits of edited texts."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+from sfumato.mend.parsing import meaning
+from sfumato.mend.proposals import Gap, Proposal
+from sfumato.text.lexemes import Lexeme, lex, line_numbers, relative
+from sfumato.text.patches import Patch, apply
+
+FURTHER_EDIT = 4.0
+"""Nats that a further edit of a text that parses costs: most bugs are one edit."""
+
+
+class Reads(Protocol):
+    """What is made of a text: `sfumato.mend.proposals.Reading`."""
+
+    @property
+    def proposals(self) -> Sequence[Proposal]:
+        """Edits of the text, the likeliest first."""
+        ...
+
+    def fill(self, gap: Gap) -> Sequence[Proposal]:
+        """Patches that fill a gap; their scores are to be added to that of the gap."""
+        ...
+
+
+class Proposes(Protocol):
+    """What reads texts: `sfumato.mend.proposals.Proposer`."""
+
+    def read(self, lexemes: Sequence[str]) -> Reads:
+        """Read a text."""
+        ...
+
+
+class Region(NamedTuple):
+    """Lexemes that a model reads together."""
+
+    start: int
+    end: int
+    prior: float = 0.0
+    """Nats by which a bug is likelier here than elsewhere."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A text that may be edited, and where."""
+
+    source: str
+    regions: Sequence[Region]
+    """Each of at most as many lexemes as the model reads at once."""
+    name: str = ""
+    """Tells the targets of one search apart."""
+    lines: frozenset[int] | None = None
+    """Lines, from 1, whose lexemes may be edited; None allows all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """How far a search goes."""
+
+    max_runs: int = 50
+    """Texts that are handed to `verify`."""
+    max_s: float = float("inf")
+    """Seconds after which no further one is."""
+    max_edits: int = 3
+    """Edits that are made to one text."""
+    max_reads: int = 1000
+    """Passes through the model."""
+    children: int = 200
+    """Edits of a region that are kept in mind."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A text that was verified."""
+
+    source: str
+    score: float
+    """Log-odds of its edits, in nats, less what further edits cost."""
+    num_edits: int
+    num_runs: int
+    """Texts that were handed to `verify`, this one included."""
+    name: str = ""
+    """Of the target."""
+
+
+@dataclass
+class _Text:
+    """A text on the way; it is made when its turn comes, as most never are."""
+
+    target: Target
+    depth: int
+    parent: _Text | None = None
+    patch: Patch | None = None
+
+    @cached_property
+    def source(self) -> str:
+        if self.parent is None or self.patch is None:
+            return self.target.source
+        return apply(self.parent.source, self.parent.lexemes, [self.patch])
+
+    @cached_property
+    def lexemes(self) -> list[Lexeme]:
+        return lex(self.source)
+
+
+class _Node(NamedTuple):
+    cost: float
+    number: int
+    text: _Text
+    region: Region
+    tried: bool
+    """Whether it was handed to `verify`, so that its own edits are next."""
+    gap: tuple[Reads, Gap] | None = None
+    """What is to be filled in it first."""
+
+
+@dataclass
+class Search:
+    """A search under way.
+
+    Args:
+        proposer: reads regions.
+        verify: whether a target's text is right; called with texts that have a meaning, and with none that means the
+            same as another.
+        config: see its class.
+        meaning: what texts have to have to be verified; None if a text has none yet.
+        on_run: called with the number of texts that were verified so far.
+    """
+
+    proposer: Proposes
+    verify: Callable[[Target, str], bool]
+    config: SearchConfig = SearchConfig()
+    meaning: Callable[[str], str | None] = meaning
+    on_run: Callable[[int], None] = lambda _: None
+    num_runs: int = 0
+    num_reads: int = 0
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def run(self, targets: Sequence[Target]) -> Repair | None:
+        """Search from some texts for an edit of one of them; None if the budget ends before anything is verified."""
+        config, ends_at = self.config, time.monotonic() + self.config.max_s
+        seen: set[tuple[str, str]] = set()
+        queue: list[_Node] = []
+        for target in targets:
+            seen.add((target.name, self.meaning(target.source) or target.source))
+            whole = _Text(target, 0)
+            for region in target.regions:
+                self._expand(queue, _Node(-region.prior, 0, whole, region, True), gains=True)
+        while queue and self.num_runs < config.max_runs and time.monotonic() < ends_at:
+            node = heapq.heappop(queue)
+            text = node.text
+            if node.gap is not None:
+                self._fill(queue, node, *node.gap)
+                continue
+            if node.tried:
+                self._expand(queue, node, gains=True)
+                continue
+            found = self.meaning(text.source)
+            key = (text.target.name, found or text.source)
+            if key in seen:
+                continue
+            seen.add(key)
+            if found is None:
+                if text.depth < config.max_edits:
+                    self._expand(queue, node, gains=False)
+                continue
+            self.num_runs += 1
+            self.on_run(self.num_runs)
+            if self.verify(text.target, text.source):
+                return Repair(text.source, -node.cost, text.depth, self.num_runs, text.target.name)
+            if text.depth < config.max_edits:
+                later = node._replace(cost=node.cost + FURTHER_EDIT, number=next(self._numbers), tried=True)
+                heapq.heappush(queue, later)
+        return None
+
+    def _expand(self, queue: list[_Node], node: _Node, *, gains: bool) -> None:
+        """Queue the edits of a text; one that has no meaning is no likelier with an edit than without."""
+        if self.num_reads >= self.config.max_reads:
+            return
+        text, lexemes = node.text, node.text.lexemes
+        start, end = node.region.start, min(node.region.end, len(lexemes))
+        allowed = None if text.depth else _on_lines(text)
+        self.num_reads += 1
+        reading = self.proposer.read(relative([lexeme.text for lexeme in lexemes[start:end]]))
+        kept = 0
+        for score, edit in reading.proposals:
+            first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
+            if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
+                continue
+            cost = node.cost - (score if gains else min(0.0, score))
+            if isinstance(edit, Gap):
+                heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
+            else:
+                self._push(queue, node, cost, edit)
+            kept += 1
+            if kept == self.config.children:
+                break
+
+    def _fill(self, queue: list[_Node], node: _Node, reading: Reads, gap: Gap) -> None:
+        """Queue what may stand in a gap, which is no likelier than that something is missing there."""
+        if self.num_reads >= self.config.max_reads:
+            return
+        self.num_reads += 1
+        for score, edit in reading.fill(gap):
+            assert isinstance(edit, Patch), "a gap is filled at once"
+            self._push(queue, node, node.cost - score, edit)
+
+    def _push(self, queue: list[_Node], node: _Node, cost: float, patch: Patch) -> None:
+        """Queue a text with one more edit."""
+        start = node.region.start
+        moved = patch._replace(start=start + patch.start, end=start + patch.end)
+        end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
+        edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
+        heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end), False))
+
+
+def _on_lines(text: _Text) -> list[bool] | None:
+    """Which lexemes stand on the lines of their target; None if all may be edited."""
+    if text.target.lines is None:
+        return None
+    return [line in text.target.lines for line in line_numbers(text.source, text.lexemes)]

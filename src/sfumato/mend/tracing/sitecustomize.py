@@ -1,0 +1,69 @@
+"""Run by the interpreters of a project's tests (`sfumato.mend.evidence`): notes which of its lines are executed.
+
+Needs nothing but the standard library, as it runs in the environment of the project.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import threading
+from types import CodeType, FrameType
+from typing import Any
+
+_root, _folder = os.environ.get("SFUMATO_TRACE_ROOT", ""), os.environ.get("SFUMATO_TRACE_FOLDER", "")
+_lines: dict[str, set[int]] = {}
+_known: dict[str, set[int] | None] = {}
+
+
+def _lines_of(code: CodeType) -> set[int] | None:
+    """The set of executed lines of a code object's file; None if it is none of the project's."""
+    name = code.co_filename
+    if name not in _known:
+        path = os.path.abspath(name)
+        _known[name] = _lines.setdefault(path, set()) if path.startswith(_root + os.sep) else None
+    return _known[name]
+
+
+def _on_call(frame: FrameType, event: str, argument: Any) -> Any:
+    lines = _lines_of(frame.f_code)
+    if lines is None:
+        return None
+
+    def on_line(frame: FrameType, event: str, argument: Any) -> Any:
+        lines.add(frame.f_lineno)
+        return on_line
+
+    return on_line
+
+
+def _monitor() -> None:
+    monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+
+    def on_line(code: CodeType, line: int) -> Any:
+        lines = _lines_of(code)
+        if lines is not None:
+            lines.add(line)
+        return monitoring.DISABLE
+
+    tool = next(number for number in (4, 3) if monitoring.get_tool(number) is None)
+    monitoring.use_tool_id(tool, "sfumato")
+    monitoring.register_callback(tool, monitoring.events.LINE, on_line)
+    monitoring.set_events(tool, monitoring.events.LINE)
+
+
+def _write() -> None:
+    found = {path: sorted(lines) for path, lines in _lines.items() if lines}
+    with open(os.path.join(_folder, f"lines-{os.getpid()}.json"), "w", encoding="utf-8") as file:
+        json.dump(found, file)
+
+
+if _root and _folder:
+    if sys.version_info >= (3, 12):
+        _monitor()
+    else:
+        sys.settrace(_on_call)
+        threading.settrace(_on_call)
+    atexit.register(_write)

@@ -1,0 +1,281 @@
+"""Put quantized weights into a model: which of its parameters can be held so, and where they go.
+
+Embeddings, heads, routers and norms stay as they are.
+"""
+
+# Q positions, I inputs of a linear or inside of an expert, D model, M rows sorted by expert, X experts
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Collection, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from sfumato.kernels.base import set_backend
+from sfumato.kernels.select import select_backend
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+from sfumato.models.model import Model
+from sfumato.models.moe import Experts
+from sfumato.models.quantization.layers import IntegerLayers
+from sfumato.models.quantization.products import (
+    Float8Product,
+    IntegerExperts,
+    IntegerProduct,
+    QuantizedLinear,
+    SharedProduct,
+    multiplies_float8,
+)
+from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
+from sfumato.models.quantization.weights import FLOAT8_SIDES, Quantization, QuantizedWeight
+
+_LOG = logging.getLogger(__name__)
+# Most tokens that inputs are seen on, and what counts as nothing.
+_NUM_SEEN = 1024
+_SMALLEST = 1e-5
+# As floats, of linears that wait to be smoothed.
+_WAITING_BYTES = 2**31
+
+
+def quantize_model(model: Model, quantization: Quantization) -> None:
+    """Quantize a model's linears and experts where they are, and `finish` it."""
+    for name in quantizable(model, quantization) - waiting(model, quantization):
+        hold(model, name, model.get_parameter(name).detach(), quantization)
+    finish(model, quantization)
+
+
+def waiting(model: Model, quantization: Quantization) -> set[str]:
+    """Names of the parameters that stay floats until `finish`, which smooths them, so that they are rounded once: of
+    linears, unless all of them together are large. The model may be on the meta device."""
+    if quantization.arithmetic != "int8":
+        return set()
+    names = {name for name in quantizable(model, quantization) if name.endswith(".weight")}
+    return names if sum(4 * model.get_parameter(name).numel() for name in names) <= _WAITING_BYTES else set()
+
+
+def hold(model: Model, name: str, value: Tensor, quantization: Quantization) -> None:
+    """Put a float value in few bits where a parameter was."""
+    weight = QuantizedWeight(value.shape, quantization, value.dtype, value.device)
+    weight.put((), value)
+    install(model, name, weight)
+
+
+def quantizable(model: Model, quantization: Quantization) -> set[str]:
+    """Names of the parameters that can be held in few bits, and are not yet: linears inside the layers, and experts.
+
+    Where inputs are rounded to integers as well, the last layer's linears are left out: what they round comes into the
+    logits as it is. Its experts are not: as floats they would take as long as those of a dozen other layers. Of floats
+    of 8 bits, matrices with sides that GPUs multiply.
+    """
+    last = f".layers.{model.num_layers - 1}." if quantization.arithmetic == "int8" else None
+    names: set[str] = set()
+    for path, module in model.named_modules():
+        if isinstance(module, Experts):
+            names |= {f"{path}.{name}" for name in module._parameters}
+        elif last is not None and last in f".{path}.":
+            continue
+        elif isinstance(module, nn.Linear) and ".layers." in f".{path}" and not path.endswith("router.proj"):
+            names.add(f"{path}.weight")
+    if quantization.arithmetic == "float8":
+        shapes = {name: model.get_parameter(name).shape for name in names}
+        names = {name for name, shape in shapes.items() if not any(side % FLOAT8_SIDES for side in shape[-2:])}
+    return names
+
+
+def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: int) -> int:
+    """Memory that a model's weights take, tables included; the model may be on the meta device.
+
+    Args:
+        model: of float weights.
+        quantization: how those are held that can be.
+        float_bytes: of each of the others.
+    """
+    held = set() if quantization is None else quantizable(model, quantization)
+    total = 0
+    for name, weight in model.named_parameters():
+        if quantization is not None and name in held:
+            scales = weight.numel() // quantization.group_of(weight.shape[-1])
+            total += weight.numel() * quantization.bits // 8 + 4 * scales
+        else:
+            total += weight.numel() * float_bytes
+    if quantization is not None and quantization.arithmetic == "int8":
+        total += model.head_VD.numel() + model.embedding_VD.numel() * model.self_conditions
+    return total
+
+
+def install(model: Model, name: str, weight: QuantizedWeight) -> None:
+    """Put a quantized weight where a parameter was."""
+    path, _, own = name.rpartition(".")
+    module = model.get_submodule(path)
+    if isinstance(module, (nn.Linear, QuantizedLinear)):
+        parent, _, place = path.rpartition(".")
+        setattr(model.get_submodule(parent), place, QuantizedLinear(weight, module.bias))
+    else:
+        del module._parameters[own]
+        setattr(module, own, weight)
+
+
+def finish(model: Model, quantization: Quantization | None) -> None:
+    """What comes when all weights are there, and where they stay: shared products, their inputs smoothed; a table for
+    logits and mean embeddings; and how to do what is between the products.
+
+    Input i of integers is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of
+    a few large inputs. Inputs are seen on a sample, read as a text and as a canvas.
+
+    Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
+    """
+    arithmetic = "float" if quantization is None else quantization.arithmetic
+    if quantization is not None and arithmetic == "int8" and not multiplies_integers(model.device):
+        _LOG.warning("this CPU has no exact products of integers: weights are in 8 bits, and are multiplied as floats")
+        arithmetic = "float"
+    if quantization is not None and arithmetic == "int8":
+        _smooth(model, quantization)
+        multiply_integers(model)
+        return
+    if quantization is not None:
+        for name in waiting(model, quantization):
+            hold(model, name, model.get_parameter(name).detach(), quantization)
+    if arithmetic == "float8" and multiplies_float8(model.device):
+        for paths, _ in _seen_inputs(model, (0,))[0]:
+            _share(Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths]))
+    if model.device.type == "cuda":
+        set_backend(model, select_backend(model.device, model.embedding_VD.dtype))
+
+
+def _smooth(model: Model, quantization: Quantization) -> None:
+    """Have linears of one input share a product of integers, their weights smoothed; and each expert its own."""
+    # On a GPU they would be multiplied one by one.
+    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    groups, peaks = _seen_inputs(
+        model, quantization.sample, mixtures, waiting(model, quantization), typical=quantization.digits == 2
+    )
+    for paths, peak_I in groups:
+        linears = [cast(QuantizedLinear | nn.Linear, model.get_submodule(path)) for path in paths]
+        weights = [
+            linear.weight.dequantized() if isinstance(linear, QuantizedLinear) else linear.weight.detach()
+            for linear in linears
+        ]
+        smooth_I = _smoothing(peak_I, torch.stack([weight_OI.abs().amax(0) for weight_OI in weights]).amax(0))
+        for path, weight_OI in zip(paths, weights, strict=True):
+            hold(model, f"{path}.weight", weight_OI * smooth_I, quantization)
+        share_integers(model, paths, 1.0 / smooth_I, quantization.digits)
+    for experts in mixtures:
+        _multiply_experts(experts, peaks)
+
+
+def share_integers(model: Model, paths: Sequence[str], unsmooth_I: Tensor, digits: int) -> None:
+    """Have linears of one input, whose weights are held in 8 bits and smoothed, share a product of integers."""
+    _share(IntegerProduct([cast(QuantizedLinear, model.get_submodule(path)) for path in paths], unsmooth_I, digits))
+
+
+def multiply_integers(model: Model) -> None:
+    """Give a model whose linears multiply integers its tables of integers, and a backend."""
+    tied, means = model.head_VD is model.embedding_VD, model.self_conditions
+    model.head_table = IntegerTable(model.head_VD, means=means and tied)
+    if means:
+        model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
+    dtype = model.embedding_VD.dtype
+    if isinstance(model, Decoder) and model.device.type == "cpu" and dtype is torch.float32:
+        model.model.layers = IntegerLayers(model.model.layers)
+    share_V = None if model.embedding_table is None else model.embedding_table.share_V
+    set_backend(model, select_backend(model.device, dtype, share_V))
+
+
+def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:
+    """Smooth what all experts read, and what each has within, which the half of it bears that is not in the gate."""
+    outer, inner = (getattr(experts, name) for name in ("gate_up_proj", "down_proj"))
+    assert isinstance(outer, QuantizedWeight)
+    assert isinstance(inner, QuantizedWeight)
+    weight_D = torch.zeros_like(peaks[outer][0])
+    for i in range(len(outer)):
+        torch.maximum(weight_D, outer[i].abs().amax(0), out=weight_D)
+    smooth_D = _smoothing(peaks[outer].amax(0), weight_D)
+    for i, peak_I in enumerate(peaks[inner]):
+        outer.put((i,), outer[i] * smooth_D)
+        # Nobody knows what an expert has within that was not asked.
+        if peak_I.any():
+            weight_DI = inner[i]
+            smooth_I = _smoothing(peak_I, weight_DI.abs().amax(0))
+            inner.put((i,), weight_DI * smooth_I)
+            outer.scales[i, -len(smooth_I) :] /= smooth_I.unsqueeze(-1)
+    outer.product = IntegerExperts(outer, 1.0 / smooth_D)
+    inner.product = IntegerExperts(inner, torch.ones_like(peaks[inner][0]))
+
+
+def _smoothing(peak_I: Tensor, weight_I: Tensor) -> Tensor:
+    return (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()
+
+
+def _share(product: SharedProduct) -> None:
+    for linear in product.linears:
+        linear.product = product
+
+
+@torch.no_grad()
+def _seen_inputs(
+    model: Model,
+    sample: tuple[int, ...],
+    mixtures: Sequence[Experts] = (),
+    names: Collection[str] = (),
+    *,
+    typical: bool = False,
+) -> tuple[list[tuple[list[str], Tensor]], dict[QuantizedWeight, Tensor]]:
+    """Largest absolute values of each element of inputs: of all quantized linears, of those whose weights have given
+    names, and of experts that are asked for.
+
+    Returns:
+        groups: paths of linears by the input that they share, and those of it.
+        experts: by weight, those [X, I] of what each expert was given.
+    """
+    groups: list[tuple[list[str], Tensor]] = []
+    paths = {
+        module: path
+        for path, module in model.named_modules()
+        if isinstance(module, QuantizedLinear) or f"{path}.weight" in names
+    }
+    experts: dict[QuantizedWeight, Tensor] = {}
+    place: dict[nn.Module, int] = {}
+    last: list[Tensor] = []
+
+    def look(linear: nn.Module, args: tuple[Tensor]) -> None:
+        shared = bool(last) and last[0] is args[0]
+        last[:] = args
+        if linear not in place:
+            if not shared:
+                groups.append(([], args[0].new_zeros(args[0].shape[-1])))
+            place[linear] = len(groups) - 1
+            groups[-1][0].append(paths[linear])
+        peak_I, x_NI = groups[place[linear]][1], args[0].flatten(0, -2)
+        torch.maximum(peak_I, x_NI.square().mean(0).sqrt() if typical else x_NI.abs().amax(0), out=peak_I)
+
+    def look_at_rows(weight: QuantizedWeight, x_MI: Tensor, end_X: Tensor) -> None:
+        peak_XI = experts.setdefault(weight, x_MI.new_zeros(len(weight), x_MI.shape[1]))
+        for peak_I, (first, last) in zip(peak_XI, itertools.pairwise([0, *end_X.tolist()]), strict=True):
+            if first < last:
+                torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
+
+    handles = [linear.register_forward_pre_hook(look) for linear in paths]
+    weights = [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+    for weight in weights:
+        weight.watch = look_at_rows
+    num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)
+    tokens_1Q = torch.tensor([sample[:num_positions]], device=model.device)
+    if not sample:
+        generator = torch.Generator().manual_seed(0)
+        tokens_1Q = torch.randint(model.config.vocab_size, (1, num_positions), generator=generator).to(model.device)
+    num_positions = tokens_1Q.shape[1]
+    positions_1Q = torch.arange(num_positions, device=model.device).unsqueeze(0)
+    try:
+        model(tokens_1Q, positions_1Q, AttentionSpec(causal=True))
+        if not typical:
+            model(tokens_1Q, positions_1Q, AttentionSpec(), canvas_RQ=torch.ones_like(tokens_1Q, dtype=torch.bool))
+    finally:
+        for handle in handles:
+            handle.remove()
+        for weight in weights:
+            weight.watch = None
+    return groups, experts

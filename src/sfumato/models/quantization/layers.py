@@ -1,0 +1,105 @@
+"""Decoder layers whose linears multiply integers: what stands between two products goes once over each row.
+
+They compute what `DecoderLayer` does, with the same parts under the same names, by operations that round what they
+give. A backend may record them, as the steps of a canvas differ in their inputs alone.
+"""
+
+# R rows, Q positions, N positions of all rows together, D model
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from torch import Tensor, nn
+
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.segments import KVPool
+from sfumato.models.attention import Attention, PackedAttention
+from sfumato.models.decoder import DecoderLayer, LayerStack
+from sfumato.models.layers import MLP
+from sfumato.models.quantization.products import IntegerProduct
+
+# Positions up to which passes are recorded: asking for more is nothing beside computing it.
+_MAX_REPLAYED = 1024
+
+
+class IntegerLayer(DecoderLayer):
+    """A layer whose linears all multiply integers.
+
+    Args:
+        layer: its parts are taken over.
+    """
+
+    def __init__(self, layer: DecoderLayer) -> None:
+        nn.Module.__init__(self)
+        for name, part in layer.named_children():
+            self.add_module(name, part)
+        self.backend: Backend = TORCH
+        attention, mlp = self.self_attn, self.mlp
+        assert isinstance(mlp, MLP)
+        self.activation = mlp.activation
+        found = [linear.product for linear in (attention.q_proj, attention.o_proj, mlp.gate_proj, mlp.down_proj)]
+        # Not as modules: linears hold them.
+        self.products = tuple(one for one in found if isinstance(one, IntegerProduct))
+
+    @staticmethod
+    def fits(layer: DecoderLayer) -> bool:
+        """Whether a layer is of this kind."""
+        attention, mlp = layer.self_attn, layer.mlp
+        if not isinstance(mlp, MLP):
+            return False
+        groups: tuple[tuple[nn.Module, ...], ...] = (
+            (attention.q_proj, attention.k_proj, attention.v_proj),
+            (attention.o_proj,),
+            (mlp.gate_proj, mlp.up_proj),
+            (mlp.down_proj,),
+        )
+        products = [getattr(group[0], "product", None) for group in groups]
+        pairs = zip(products, groups, strict=True)
+        return all(isinstance(one, IntegerProduct) and one.linears == group for one, group in pairs)
+
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        qkv, out, gate_up, down = self.products
+        x_ND, norm = x_RQD.flatten(0, 1), self.input_layernorm
+        product_NO = qkv.of(self.backend.norm_quantize(x_ND, norm.weight, norm.eps, qkv.rounding))
+        attended_RQO = self.self_attn.attend(qkv.split(product_NO, x_RQD.shape), rotary, attention)
+        x_ND = out.of(self.backend.quantize(attended_RQO.flatten(0, 1), out.rounding), x_ND)
+        norm = self.post_attention_layernorm
+        product_NO = gate_up.of(self.backend.norm_quantize(x_ND, norm.weight, norm.eps, gate_up.rounding))
+        x_ND = down.of(self.backend.gate_quantize(product_NO, self.activation, down.rounding), x_ND)
+        return x_ND.view(x_RQD.shape)
+
+
+class IntegerLayers(LayerStack):
+    """Layers of which the leading ones multiply integers, on a CPU in float32."""
+
+    def __init__(self, layers: LayerStack) -> None:
+        given = [cast(DecoderLayer, layer) for layer in layers]
+        super().__init__(IntegerLayer(layer) if IntegerLayer.fits(layer) else layer for layer in given)
+        self.backend: Backend = TORCH
+        self._num_integers = next((i for i, one in enumerate(self) if not isinstance(one, IntegerLayer)), len(self))
+
+    def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
+        if not isinstance(attention, PackedAttention) or attention.form is None or x_RQD.shape[1] > _MAX_REPLAYED:
+            return super().forward(x_RQD, rotary, attention)
+        packed, layers, count = attention, list(self), self._num_integers
+
+        def compute(x_RQD: Tensor, cos: Tensor, sin: Tensor, *tensors: Tensor) -> Tensor:
+            here = packed.over(tensors)
+            for layer in layers[:count]:
+                x_RQD = layer(x_RQD, (cos, sin), here)
+            return x_RQD
+
+        inputs = (x_RQD, *rotary, *packed.tensors)
+        key = (id(self), packed.form)
+        x_RQD = self.backend.replay(packed.pool, key, compute, inputs, lambda: self._constants(packed.pool))
+        for layer in layers[count:]:
+            x_RQD = layer(x_RQD, rotary, attention)
+        return x_RQD
+
+    def _constants(self, pool: KVPool) -> Iterator[Tensor]:
+        yield from (*self.parameters(), *pool.keys, *pool.values)
+        for layer in self:
+            for product in layer.products if isinstance(layer, IntegerLayer) else ():
+                yield from product.tensors

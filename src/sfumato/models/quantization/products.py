@@ -1,0 +1,263 @@
+"""Products of linears and experts with inputs in 8 bits: integers on a CPU, floats of 8 bits on a GPU."""
+
+# O outputs, I inputs, N positions, M rows sorted by expert, X experts
+
+from __future__ import annotations
+
+import abc
+import itertools
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sfumato.kernels.base import TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.models.quantization.tables import integer_matrix
+from sfumato.models.quantization.weights import QuantizedWeight
+
+
+class QuantizedLinear(nn.Module):
+    """A linear whose weight is quantized."""
+
+    def __init__(self, weight: QuantizedWeight, bias: nn.Parameter | None) -> None:
+        super().__init__()
+        self.weight = weight
+        self.bias = bias
+        self.product: SharedProduct | None = None
+        """Multiplies what is held, if that is how it is done; it may be that of other linears too."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.product is None:
+            return functional.linear(x, self.weight.dequantized(), self.bias)
+        out: Tensor = self.product(x)[self.product.linears.index(self)]
+        return out
+
+
+class SharedProduct(nn.Module, abc.ABC):
+    """Linears that read one input, which is rounded once, multiplied as one matrix.
+
+    Args:
+        linears: their weights, in 8 bits and whole rows, are parts of that matrix from now on.
+    """
+
+    scales_O: Tensor
+    bias_O: Tensor
+
+    def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
+        super().__init__()
+        # Not as modules: each of them holds this one.
+        self.linears = tuple(linears)
+        self.backend: Backend = TORCH
+        weights = [linear.weight for linear in linears]
+        self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
+        biases = [
+            weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
+            for linear, weight in zip(linears, weights, strict=True)
+        ]
+        self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
+        self.has_bias = any(linear.bias is not None for linear in linears)
+        self.sizes = [len(weight) for weight in weights]
+        self.hold(torch.cat([weight.levels for weight in weights]))
+        first = 0
+        for weight, size in zip(weights, self.sizes, strict=True):
+            weight.hand_over(self, first, first + size)
+            first += size
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        """The output of each linear."""
+        return self.split(self.multiply(x.flatten(0, -2)).to(x.dtype), x.shape)
+
+    def split(self, out_NO: Tensor, shape: torch.Size) -> tuple[Tensor, ...]:
+        """The parts of each linear, in the leading dimensions of an input's shape."""
+        return torch.split(out_NO.view(*shape[:-1], out_NO.shape[-1]), self.sizes, dim=-1)
+
+    @property
+    @abc.abstractmethod
+    def levels(self) -> Tensor:
+        """The matrix [O, I]."""
+
+    @abc.abstractmethod
+    def hold(self, levels_OI: Tensor) -> None:
+        """Take in the matrix."""
+
+    @abc.abstractmethod
+    def multiply(self, x_NI: Tensor) -> Tensor:
+        """The product with the whole matrix [N, O], and the bias."""
+
+
+class IntegerProduct(SharedProduct):
+    """Of integers. Inputs are smoothed: element i of them is divided by s_i, and the weights that it meets are
+    multiplied by it.
+
+    Args:
+        linears: see `SharedProduct`; their weights are smoothed.
+        unsmooth_I: 1 / s.
+        digits: see `Quantization`.
+    """
+
+    unsmooth_I: Tensor
+
+    def __init__(self, linears: Sequence[QuantizedLinear], unsmooth_I: Tensor, digits: int = 1) -> None:
+        super().__init__(linears)
+        self.digits = digits
+        self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
+
+    @property
+    def rounding(self) -> Rounding:
+        return Rounding(self.unsmooth_I, self.digits)
+
+    @property
+    def levels(self) -> Tensor:
+        return self._matrix.levels
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All that a product reads."""
+        return *self.buffers(), *self._matrix.tensors
+
+    def hold(self, levels_OI: Tensor) -> None:
+        self._matrix = integer_matrix(levels_OI)
+
+    def multiply(self, x_NI: Tensor) -> Tensor:
+        return self.of(self.backend.quantize(x_NI, self.rounding))
+
+    def of(self, x: QuantizedActivation, residual_NO: Tensor | None = None) -> Tensor:
+        """The same of inputs that are rounded, float32; a residual is added."""
+        return self._matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
+
+
+class Float8Product(SharedProduct):
+    """Of floats of 8 bits, which need no smoothing: a small one is as exact as a large one."""
+
+    _levels_OI: Tensor
+
+    @property
+    def levels(self) -> Tensor:
+        return self._levels_OI
+
+    def hold(self, levels_OI: Tensor) -> None:
+        self.register_buffer("_levels_OI", levels_OI, persistent=False)
+
+    def multiply(self, x_NI: Tensor) -> Tensor:
+        levels_NI, scale_N = self.backend.quantize_float8(x_NI)
+        out_NO = float8_product(levels_NI, scale_N, self._levels_OI, self.scales_O, x_NI.dtype)
+        return out_NO + self.bias_O if self.has_bias else out_NO
+
+
+class IntegerExperts(nn.Module):
+    """Products of integers with a matrix each for rows of many experts; only what experts with rows hold is read.
+
+    Args:
+        weight: of all experts, in 8 bits and whole rows, smoothed; what it holds is held here from now on.
+        unsmooth_I: what inputs are multiplied by.
+    """
+
+    unsmooth_I: Tensor
+    scales_XO: Tensor
+
+    def __init__(self, weight: QuantizedWeight, unsmooth_I: Tensor) -> None:
+        super().__init__()
+        self.backend: Backend = TORCH
+        self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
+        self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
+        self._matrices = integer_matrix(weight.levels)
+        weight.hand_over(self, 0, len(weight))
+
+    @property
+    def levels(self) -> Tensor:
+        """The matrices [X, O, I]."""
+        return self._matrices.levels
+
+    def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
+        """See `grouped_product`."""
+        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I))
+        if row_M is not None:
+            # Each position once, whoever reads it.
+            x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))
+        return self._matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
+
+
+def multiplies_float8(device: torch.device) -> bool:
+    """Whether there is a product of floats of 8 bits: on GPUs from compute capability 8.9 on, and, slowly, on CPUs."""
+    return device.type == "cpu" or (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9))
+
+
+def float8_product(
+    levels_NI: Tensor, scale_N: Tensor, levels_OI: Tensor, scales_O: Tensor, dtype: torch.dtype
+) -> Tensor:
+    """The product [N, O] of two matrices of floats of 8 bits whose rows have scales; of CUDA's in bfloat16 at best.
+
+    Args:
+        levels_NI, levels_OI: float8_e4m3fn.
+        scale_N, scales_O: float32.
+        dtype: of the result, if there is a product that gives it.
+    """
+    if not len(levels_NI):
+        return levels_NI.new_empty(0, len(levels_OI), dtype=dtype)
+    rows = functional.ScalingType.RowWise
+    return functional.scaled_mm(
+        *(levels_NI, levels_OI.T, scale_N.unsqueeze(1), rows, scales_O.unsqueeze(0), rows),
+        output_dtype=torch.bfloat16 if levels_NI.is_cuda else dtype,
+    )
+
+
+def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
+    """What several linears make of one input: in one product, where they share one, in its order."""
+    product = getattr(linears[0], "product", None)
+    if isinstance(product, SharedProduct) and product.linears == linears:
+        outs: Sequence[Tensor] = product(x)
+        return outs
+    return [linear(x) for linear in linears]
+
+
+def grouped_product(
+    x_NI: Tensor,
+    weight_XOI: Tensor | QuantizedWeight,
+    end_X: Tensor,
+    row_M: Tensor | None = None,
+    backend: Backend = TORCH,
+) -> Tensor:
+    """Products of neighbouring rows with a matrix each, [M, O].
+
+    Args:
+        x_NI: inputs.
+        weight_XOI: the matrices.
+        end_X: int32; the row that those of each matrix end before, M of the last.
+        row_M: which input each row is: those of the first matrix, then of the second, and so on; a matrix may have
+            none. None is one after the other.
+        backend: rounds the rows, where floats of 8 bits are multiplied.
+    """
+    if isinstance(weight_XOI, QuantizedWeight) and weight_XOI.product is not None:
+        out_MO: Tensor = weight_XOI.product(x_NI, row_M, end_X)
+        return out_MO
+    x_MI = x_NI if row_M is None else x_NI.index_select(0, row_M)
+    if isinstance(weight_XOI, QuantizedWeight) and weight_XOI.watch is not None:
+        weight_XOI.watch(weight_XOI, x_MI, end_X)
+    if isinstance(weight_XOI, Tensor):
+        return functional.grouped_mm(x_MI, weight_XOI.mT, offs=end_X)
+    if not weight_XOI.is_float or not multiplies_float8(x_MI.device):
+        return _one_by_one(x_MI, weight_XOI, end_X, lambda here, i: functional.linear(x_MI[here], weight_XOI[i]))
+    levels_MI, scale_M = backend.quantize_float8(x_MI)
+    levels_XOI, scales_XO = weight_XOI.levels, weight_XOI.scales.squeeze(-1)
+    # The product of all at once is one of Hopper's and Blackwell's.
+    if x_MI.is_cuda and torch.cuda.get_device_capability(x_MI.device)[0] in (9, 10):
+        rows = functional.ScalingType.RowWise
+        out_MO = functional.scaled_grouped_mm(  # type: ignore[attr-defined]
+            *(levels_MI, levels_XOI.mT, scale_M, rows, scales_XO, rows), offs=end_X, output_dtype=torch.bfloat16
+        )
+        return out_MO.to(x_MI.dtype)
+
+    def product(here: slice, i: int) -> Tensor:
+        return float8_product(levels_MI[here], scale_M[here], levels_XOI[i], scales_XO[i], x_MI.dtype)
+
+    return _one_by_one(x_MI, weight_XOI, end_X, product).to(x_MI.dtype)
+
+
+def _one_by_one(
+    x_MI: Tensor, weight_XOI: QuantizedWeight, end_X: Tensor, product: Callable[[slice, int], Tensor]
+) -> Tensor:
+    """Products of the rows that each matrix has, if any; asks the device how many those are."""
+    pairs = itertools.pairwise([0, *end_X.tolist()])
+    parts = [product(slice(a, b), i) for i, (a, b) in enumerate(pairs) if a < b]
+    return torch.cat(parts) if parts else x_MI.new_empty(0, weight_XOI.shape[1])

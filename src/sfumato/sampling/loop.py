@@ -1,0 +1,91 @@
+"""The plain loop around ``step``, without cache and engine: what the engine is tested against."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import Process
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.constraint import Constraint
+from sfumato.sampling.record import StepRecord, StepResult
+from sfumato.sampling.step import Denoiser, step
+from sfumato.sampling.stopping import StopHead
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denoised:
+    """Finished canvases."""
+
+    batch: CanvasBatch
+    """All rows, done, in the order they were given; ``tokens_RL`` is what to commit, ``step_R`` the forwards
+    of each."""
+    trace: dict[int, list[StepRecord]]
+    """The steps of the rows that were to be traced."""
+
+
+def denoise(
+    batch: CanvasBatch,
+    denoiser: Denoiser,
+    process: Process,
+    *,
+    self_conditioning: bool = False,
+    banned: Tensor | None = None,
+    constraints: Sequence[Constraint | None] | None = None,
+    stop_head: StopHead | None = None,
+    operations: Backend = TORCH,
+    on_step: Callable[[StepResult], None] | None = None,
+    trace: Collection[int] | bool = False,
+) -> Denoised:
+    """Step until every row is done; a finished row leaves at once.
+
+    Args:
+        batch: the canvases; their rows are numbered from 0 for ``rows_R``.
+        denoiser, process, self_conditioning, stop_head, operations: see ``step``.
+        banned, constraints: see ``step``; rows as in ``batch``.
+        on_step: called after each step; ``row_R`` of its batch tells which rows are left.
+        trace: rows to record step by step; True for all.
+
+    Returns:
+        The finished batch, in its original order, and the trace.
+    """
+    traced = set(range(len(batch))) if trace is True else set(trace or ())
+    records: dict[int, list[StepRecord]] = {row: [] for row in sorted(traced)}
+    active = dataclasses.replace(batch, row_R=torch.arange(len(batch), device=batch.row_R.device))
+    rows = list(range(len(batch)))
+    finished: list[CanvasBatch] = []
+    order: list[int] = []
+    while True:
+        left, done = active.split_done()
+        if done or not rows:
+            finished.append(dataclasses.replace(active.select(done), soft_RLD=None))
+            order.extend(rows[i] for i in done)
+            active, rows = active.select(left), [rows[i] for i in left]
+        if not rows:
+            break
+        result = step(
+            active,
+            denoiser,
+            process,
+            self_conditioning=self_conditioning,
+            banned=banned[active.row_R] if banned is not None and banned.ndim == 2 else banned,
+            constraints=None if constraints is None else [constraints[row] for row in rows],
+            stop_head=stop_head,
+            operations=operations,
+        )
+        for i, row in enumerate(rows):
+            if row in traced:
+                records[row].append(result.record(i))
+        if on_step is not None:
+            on_step(result)
+        active = result.batch
+    places = sorted(range(len(order)), key=order.__getitem__)
+    whole = CanvasBatch.concatenate(finished).select(places)
+    return Denoised(
+        batch=dataclasses.replace(whole, row_R=torch.arange(len(whole), device=batch.row_R.device)), trace=records
+    )

@@ -1,0 +1,27 @@
+"""Samplers, one class each: a new one is a new class and, to be known by name, one line here."""
+
+from sfumato.sampling.samplers.base import Decision, Reading, Sampler, Turn, find_sampler, register, samplers
+from sfumato.sampling.samplers.entropy import Entropy
+from sfumato.sampling.samplers.ranking import Certainty, Confidence, Margin, Random
+from sfumato.sampling.samplers.reverse import Ancestral, PredictorCorrector, ReMDM
+from sfumato.sampling.samplers.threshold import Edit, Threshold
+
+__all__ = [
+    "Ancestral",
+    "Certainty",
+    "Confidence",
+    "Decision",
+    "Edit",
+    "Entropy",
+    "Margin",
+    "PredictorCorrector",
+    "Random",
+    "ReMDM",
+    "Reading",
+    "Sampler",
+    "Threshold",
+    "Turn",
+    "find_sampler",
+    "register",
+    "samplers",
+]

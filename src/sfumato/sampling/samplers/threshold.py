@@ -1,0 +1,127 @@
+"""Accept what is more probable than a threshold; and go on changing what was filled in."""
+
+# R rows, L canvas
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import Process
+from sfumato.errors import RequestError
+from sfumato.sampling.samplers.base import (
+    Decision,
+    Sampler,
+    Turn,
+    check_number,
+    even_share,
+    has_mask,
+    pick_highest,
+    register,
+)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Threshold(Sampler):
+    """Accept candidates above a confidence, and no fewer than an even share of the steps asks for.
+
+    Source: Fast-dLLM, Wu et al. 2025, arXiv 2505.22618, section 3, which accepts at least one; SDAR and LLaDA2 at least
+        an even share of the block a step.
+    """
+
+    name = "threshold"
+    accepts_by_draw = True
+    threshold: float = 0.9
+    """Probability of the sampled token, 0 to 1; 0.9 is Fast-dLLM's."""
+
+    def __post_init__(self) -> None:
+        check_number("threshold", self.threshold, 0, 1)
+
+    def accept(self, turn: Turn) -> Tensor:
+        minimum_R = even_share(turn).clamp_min(1)
+        return accept_by_threshold(turn.statistics.confidence_RL, turn.candidates_RL, self.threshold, minimum_R)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Edit(Sampler):
+    """Fill masks like `threshold`, one at least, and replace tokens that were filled in by others that are more
+    probable than a second threshold.
+
+    Source: LLaDA2.1, token-to-token editing.
+    """
+
+    name = "edit"
+    reopens = reads_decided = accepts_by_draw = True
+    threshold: float = 0.9
+    """Probability of a token that is filled in, 0 to 1."""
+    edit_threshold: float = 0.9
+    """Probability of a token that replaces another one, 0 to 1; 0 always follows the model, 0.9 is LLaDA2.1's."""
+    post_steps: int = 16
+    """Most steps after the last mask is filled, 0 or more; 16 is LLaDA2.1's."""
+
+    def __post_init__(self) -> None:
+        check_number("threshold", self.threshold, 0, 1)
+        check_number("edit_threshold", self.edit_threshold, 0, 1)
+        check_number("post_steps", self.post_steps, 0, 1000, whole=True)
+
+    def check(self, process: Process) -> None:
+        if process.has_uniform:
+            raise RequestError(
+                "sampler 'edit' goes by which positions still hold the mask; allowed: models with mask noise only. "
+                "Under uniform noise every sampler revises: use 'entropy'"
+            )
+
+    def accept(self, turn: Turn) -> Tensor:
+        # Filling before an edit has no number of steps to keep to.
+        minimum_R = torch.ones_like(turn.count_R)
+        return accept_by_threshold(turn.statistics.confidence_RL, turn.candidates_RL, self.threshold, minimum_R)
+
+    def decide(self, turn: Turn) -> Decision:
+        accepted_RL, next_RL = super().decide(turn)
+        decided_RL = turn.free_RL & (turn.tokens_RL != turn.process.mask_id)
+        sampled_RL = turn.statistics.sampled_RL
+        edited_RL = accept_edits(
+            turn.statistics.confidence_RL, sampled_RL, turn.tokens_RL, decided_RL, self.edit_threshold
+        )
+        return Decision(accepted_RL | edited_RL, torch.where(edited_RL, sampled_RL, next_RL))
+
+    def is_finished(self, turn: Turn, decision: Decision) -> Tensor:
+        was_full_R = ~has_mask(turn, turn.tokens_RL)
+        post_R = torch.where(was_full_R, turn.step_R + 1, 0)
+        over_R = (was_full_R & ~decision.accepted_RL.any(-1)) | (post_R >= self.post_steps)
+        return over_R & ~has_mask(turn, decision.next_RL)
+
+
+def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold: float, minimum_R: Tensor) -> Tensor:
+    """Accept each row's candidates above a confidence, or its most confident ones where those are too few.
+
+    Args:
+        confidence_RL: probability of the token that would be accepted.
+        candidates_RL: bool.
+        threshold: 0 to 1; 1 leaves it to `minimum_R`.
+        minimum_R: int64, how many to accept at least.
+
+    Returns:
+        accepted_RL: bool.
+    """
+    above_RL = candidates_RL & (confidence_RL > threshold)
+    enough_R1 = (above_RL.sum(-1) >= minimum_R).unsqueeze(-1)
+    return torch.where(enough_R1, above_RL, pick_highest(confidence_RL, candidates_RL, minimum_R))
+
+
+def accept_edits(
+    confidence_RL: Tensor, sampled_RL: Tensor, tokens_RL: Tensor, decided_RL: Tensor, threshold: float
+) -> Tensor:
+    """edited_RL: tokens that were filled in and that the model would now rather write otherwise.
+
+    Args:
+        confidence_RL: probability of the sampled token.
+        sampled_RL, tokens_RL: int64, what would be written and what stands there.
+        decided_RL: bool; free positions without the mask.
+        threshold: 0 to 1.
+    """
+    return decided_RL & (sampled_RL != tokens_RL) & (confidence_RL > threshold)

@@ -1,0 +1,384 @@
+"""One step: a forward of an injected denoiser, and one decision per row.
+
+The engine calls it, and so does ``denoise``, the plain loop. Nothing here knows a model, a tokenizer or a cache, and
+nothing waits for the device: it branches on shapes and settings, never on the value of a tensor.
+"""
+
+# R rows, L canvas, V vocab, D model
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from sfumato.diffusion.process import Process
+from sfumato.kernels.base import TORCH, Backend
+from sfumato.sampling.canvas import CanvasBatch, RowSettings
+from sfumato.sampling.constraint import Constraint, tie
+from sfumato.sampling.random import Stream
+from sfumato.sampling.reading import Reader, Statistics, Tied
+from sfumato.sampling.record import StepResult
+from sfumato.sampling.samplers import Decision, Reading, Turn
+from sfumato.sampling.stopping import StopHead
+
+
+class Active(NamedTuple):
+    """What a step computes anew, where it leaves something out."""
+
+    canvas_RL: Tensor
+    """bool; positions of the canvases."""
+    whole_R: Tensor
+    """bool; rows of which everything is computed, the text ahead included where it reads the canvas."""
+
+
+class Denoiser(Protocol):
+    """A model with its prefixes, as the sampler sees it."""
+
+    def __call__(
+        self,
+        tokens_RL: Tensor,
+        soft_RLD: Tensor | None,
+        rows_R: Tensor,
+        valid_RL: Tensor,
+        index_N: Tensor,
+        active: Active | None,
+    ) -> Tensor:
+        """Predict the clean canvas where it is in question.
+
+        Args:
+            tokens_RL: int64; what stands on each canvas.
+            soft_RLD: soft embedding of the row's last prediction; zero stands for none yet, as does None.
+            rows_R: int64; which row of the batch given to ``denoise`` each of these is. Rows leave as they
+                finish, and whatever the denoiser keeps for a row, such as the KV of its prefix, is looked up
+                by this.
+            valid_RL: bool; False for padding, which no valid position may read.
+            index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
+            active: what has to be computed anew: where the rest is read, what was computed of it last will do. None is
+                everything.
+
+        Returns:
+            logits_NV: float32 (any float works, and is widened tile by tile). A row's logits must depend on nothing
+            but that row.
+        """
+        ...
+
+    def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
+        """Probabilities times the embedding matrix, [R, L, D] for any R and L; for models with
+        self-conditioning only."""
+        ...
+
+    def embedding(self, tokens_RL: Tensor) -> Tensor:
+        """The soft embedding [R, L, D] of tokens that are certain; for models with self-conditioning only."""
+        ...
+
+
+@torch.no_grad()
+def step(
+    batch: CanvasBatch,
+    denoiser: Denoiser,
+    process: Process,
+    *,
+    self_conditioning: bool = False,
+    banned: Tensor | None = None,
+    constraints: Sequence[Constraint | None] | None = None,
+    stop_head: StopHead | None = None,
+    operations: Backend = TORCH,
+) -> StepResult:
+    """Take one step of every row: one forward, then accept, renoise and test for the end.
+
+    A finishing row commits the draft: the argmax, or the token that stays where noise is mask only. The
+    samplers that follow the reverse process (`Sampler.reverse`) commit, at their last step, the sample itself,
+    which is x_s at s = 0; and so does a canvas of one position under any sampler, which is autoregression, and
+    one whose config has commit_sample. For the former a position counts as accepted when its new token is the
+    drawn x_0.
+
+    A row whose logits are NaN or infinite at a position in question is marked failed and done; the others go
+    on.
+
+    Args:
+        batch: canvases, which may be at different steps and under different settings.
+        denoiser: gives the logits.
+        process: the noise the denoiser was trained on.
+        self_conditioning: carry the soft embedding of the tempered prediction to the next step.
+        banned: bool [V] or [R, V]; tokens never to be sampled or drafted. Frozen tokens are exempt.
+        constraints: what the text of each row must be, None where it may be anything. Then what the row is committed
+            with is a string of its language, whatever the sampler; tokens that an edit could change stay.
+        stop_head: a learned stop rule.
+        operations: read the logits, where they can.
+
+    Returns:
+        The batch after the step, with what was decided.
+    """
+    tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
+    active = _active(batch, process)
+    awake_RL = None if active is None else active.canvas_RL
+    # An edit may touch what stands as well as what is missing, so it has to know what the denoiser makes of both.
+    open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
+    if batch.settings.reads_decided:
+        edited_R = batch.settings.reads_decided_R.clone()
+        if constraints is not None:
+            # One edit alone could leave the language.
+            edited_R &= torch.tensor([one is None for one in constraints], device=edited_R.device)
+        open_RL = torch.where(edited_R.unsqueeze(-1), free_RL, open_RL)
+    if awake_RL is not None:
+        open_RL = open_RL & awake_RL
+    index_N = _reading(batch, open_RL)
+    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, active)
+    assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
+    temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
+    tied = _tie(batch, constraints, open_RL, index_N, logits_NV, temperature_R) if constraints else []
+    reader = Reader(
+        index_N=index_N,
+        open_RL=open_RL,
+        tokens_RL=tokens_RL,
+        temperature_R=temperature_R,
+        greedy_R=batch.step_R >= steps_R - batch.settings.greedy_tail_R,
+        cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
+        mask_id=process.mask_id,
+        banned=banned,
+        tied=tied,
+        operations=operations,
+    )
+    soft_embedding = denoiser.soft_embedding if self_conditioning else None
+    statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
+    if awake_RL is not None:
+        # What is left out reads as it did.
+        statistics = statistics._replace(argmax_RL=torch.where(awake_RL, statistics.argmax_RL, batch.draft_RL))
+    reading = Reading(
+        logits_NV=logits_NV,
+        index_N=index_N,
+        tokens_RL=tokens_RL,
+        draw=lambda logits_NV, stream: reader.read(logits_NV, batch.uniforms(stream))[0].sampled_RL,
+    )
+    (accepted_RL, next_RL), finished_R = _decide(batch, _turn(batch, process, statistics, reading, awake_RL))
+    if awake_RL is not None:
+        accepted_RL = torch.where(awake_RL, accepted_RL, batch.accepted_RL)
+    if tied and not process.has_uniform:
+        # What is accepted belongs to the string that was drawn, and so does what is filled in beside it.
+        tied_R = torch.zeros_like(batch.done_R)
+        tied_R[[one.row for one in tied]] = True
+        tied_RL = torch.where(tied_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
+        statistics = statistics._replace(argmax_RL=tied_RL)
+    stop_R, met_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, finished_R, stop_head)
+    next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
+
+    running_R = ~batch.done_R
+    failed_R = running_R & statistics.margin_RL.isnan().any(-1)
+    moving_R = running_R & ~failed_R
+    change_RL = moving_R.unsqueeze(-1) & free_RL
+    accepted_RL = accepted_RL & change_RL
+    draft_RL = torch.where(change_RL, draft_RL, batch.draft_RL)
+    revised_RL = batch.ever_accepted_RL & (draft_RL != batch.draft_RL)
+    soft_RLD = batch.soft_RLD
+    if soft_ND is not None:
+        if soft_RLD is None:
+            soft_RLD = soft_ND.new_zeros(*tokens_RL.shape, soft_ND.shape[-1])
+        predicted_RLD = soft_RLD.flatten(0, 1).index_copy(0, index_N, soft_ND).view_as(soft_RLD)
+        if not process.has_uniform or batch.fixed:
+            certain_RLD = denoiser.embedding(tokens_RL).to(soft_ND.dtype)
+            known_RL = ~open_RL if awake_RL is None else ~open_RL & awake_RL
+            predicted_RLD = torch.where(known_RL.unsqueeze(-1), certain_RLD, predicted_RLD)
+        soft_RLD = torch.where(moving_R[:, None, None], predicted_RLD, soft_RLD)
+    after = dataclasses.replace(
+        batch,
+        tokens_RL=torch.where(change_RL, next_RL, tokens_RL),
+        draft_RL=draft_RL,
+        accepted_RL=accepted_RL,
+        ever_accepted_RL=batch.ever_accepted_RL | accepted_RL,
+        settled_RL=_settled(batch, process, accepted_RL, next_RL),
+        step_R=batch.step_R + running_R.long(),
+        block_step_R=torch.where(_block(batch, process, next_RL) == _block(batch, process, tokens_RL), 1, 0)
+        * (batch.block_step_R + 1),
+        stable_R=torch.where(moving_R, stable_R, batch.stable_R),
+        revisions_R=batch.revisions_R + revised_RL.sum(-1),
+        done_R=batch.done_R | failed_R | stop_R,
+        failed_R=batch.failed_R | failed_R,
+        unsettled_R=batch.unsettled_R | (moving_R & stop_R & ~met_R),
+        soft_RLD=soft_RLD,
+    )
+    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL, before=batch, drawn_RL=open_RL)
+
+
+def _tie(
+    batch: CanvasBatch,
+    constraints: Sequence[Constraint | None],
+    open_RL: Tensor,
+    index_N: Tensor,
+    logits_NV: Tensor,
+    temperature_R: Tensor,
+) -> list[Tied]:
+    """Tie together the positions of rows that are constrained."""
+    u_R3L = batch.uniforms((Stream.PATH, Stream.CLASS, Stream.SAMPLE))
+    tied = []
+    for row, constraint in enumerate(constraints):
+        if constraint is not None and not batch.done_R[row]:
+            one = tie(
+                constraint,
+                row,
+                tokens_L=batch.tokens_RL[row],
+                open_L=open_RL[row],
+                index_N=index_N,
+                logits_NV=logits_NV,
+                temperature=float(temperature_R[row]),
+                cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
+                u_3L=u_R3L[row],
+            )
+            tied += [] if one is None else [one]
+    return tied
+
+
+def _waits_for_nothing(device: torch.device) -> bool:
+    """Whether the values of a tensor are at hand, so that shapes may depend on them."""
+    return device.type == "cpu"
+
+
+def _reading(batch: CanvasBatch, open_RL: Tensor) -> Tensor:
+    """index_N, the positions to read: the open ones, or where that would wait for the device, all that ever were."""
+    if _waits_for_nothing(open_RL.device):
+        return open_RL.flatten().nonzero().squeeze(-1)
+    return torch.from_numpy(batch.host_free_RL.ravel().nonzero()[0]).to(open_RL.device, non_blocking=True)
+
+
+def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
+    """Index of the block that each row is deciding; one past the last block if no mask is left."""
+    if process.has_uniform:
+        return torch.zeros_like(batch.step_R)
+    length = tokens_RL.shape[1]
+    masked_RL = batch.free_RL & (tokens_RL == process.mask_id)
+    first_R = torch.where(masked_RL.any(-1), masked_RL.int().argmax(-1), 2 * length)
+    lengths_R = batch.settings.block_length_R
+    return first_R // torch.where(lengths_R > 0, lengths_R, 2 * length)
+
+
+def _inside(batch: CanvasBatch, process: Process) -> tuple[Tensor, Tensor]:
+    """bool_RL, the block that each row is deciding, and int64_R, how many blocks it has."""
+    length = batch.tokens_RL.shape[1]
+    lengths_R = torch.where(batch.settings.block_length_R > 0, batch.settings.block_length_R, length)
+    blocks_RL = torch.arange(length, device=lengths_R.device) // lengths_R.unsqueeze(-1)
+    inside_RL = blocks_RL == _block(batch, process, batch.tokens_RL).unsqueeze(-1)
+    return inside_RL, (batch.length_R + lengths_R - 1) // lengths_R
+
+
+def _active(batch: CanvasBatch, process: Process) -> Active | None:
+    """What this step computes; None if it is all of every row."""
+    settings = batch.settings
+    if not settings.reuses:
+        return None
+    inside_RL, _ = _inside(batch, process)
+    left_out_RL = torch.where(settings.by_block_R.unsqueeze(-1), ~inside_RL, batch.settled_RL)
+    awake_RL = batch.valid_RL & ~left_out_RL
+    step_R = torch.where(settings.by_block_R, batch.block_step_R, batch.step_R)
+    # A row that would compute nothing computes everything.
+    whole_R = (step_R % settings.every_R == 0) | ~awake_RL.any(-1)
+    return Active(torch.where(whole_R.unsqueeze(-1), batch.valid_RL, awake_RL), whole_R)
+
+
+def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL: Tensor) -> Tensor:
+    if not batch.settings.reuses:
+        return batch.settled_RL
+    if process.has_uniform:
+        settled_RL = accepted_RL & batch.accepted_RL & (next_RL == batch.tokens_RL)
+    else:
+        # One step after it was filled in, so that its own keys and values have been computed.
+        settled_RL = batch.valid_RL & (batch.tokens_RL != process.mask_id) & (next_RL != process.mask_id)
+    return settled_RL | batch.frozen_RL
+
+
+def _turn(
+    batch: CanvasBatch,
+    process: Process,
+    statistics: Statistics,
+    reading: Reading,
+    awake_RL: Tensor | None,
+) -> Turn:
+    """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
+    free_RL = batch.free_RL
+    candidates_RL = block_RL = free_RL if awake_RL is None else free_RL & awake_RL
+    step_R, steps_R = batch.step_R, batch.steps_R
+    if not process.has_uniform:
+        inside_RL, num_blocks_R = _inside(batch, process)
+        block_RL = free_RL & inside_RL
+        candidates_RL = block_RL & (batch.tokens_RL == process.mask_id)
+        steps_R = (steps_R // num_blocks_R).clamp_min(1)
+        step_R = batch.block_step_R
+    return Turn(
+        process=process,
+        statistics=statistics,
+        tokens_RL=batch.tokens_RL,
+        free_RL=free_RL,
+        candidates_RL=candidates_RL,
+        count_R=block_RL.sum(-1),
+        step_R=step_R,
+        steps_R=steps_R,
+        t_R=batch.noise_level(batch.step_R),
+        s_R=batch.noise_level(batch.step_R + 1),
+        uniforms=batch.uniforms,
+        reading=reading,
+    )
+
+
+def _decide(batch: CanvasBatch, turn: Turn) -> tuple[Decision, Tensor]:
+    """What each row's sampler decides, and which rows it holds for finished."""
+    groups = batch.settings.groups
+    finished_R = torch.zeros_like(batch.done_R)
+    decision = Decision(torch.zeros_like(turn.free_RL), turn.tokens_RL)
+    for sampler, rows in groups:
+        part = turn if rows is None else turn.of(rows)
+        found = sampler.decide(part)
+        decision = Decision(*(part.spread(*pair) for pair in zip(found, decision, strict=True)))
+        if not turn.process.has_uniform:
+            finished_R = part.spread(sampler.is_finished(part, found), finished_R)
+    single_R1 = (batch.length_R == 1).unsqueeze(-1)
+    return decision._replace(accepted_RL=decision.accepted_RL | (single_R1 & turn.free_RL)), finished_R
+
+
+def _review(
+    batch: CanvasBatch,
+    process: Process,
+    statistics: Statistics,
+    next_RL: Tensor,
+    finished_R: Tensor,
+    stop_head: StopHead | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Read the draft: stop_R, met_R, whether it may end there, stable_R, and draft_RL, what a stopping row commits."""
+    settings, free_RL = batch.settings, batch.free_RL
+    last_R = batch.step_R + 1 >= batch.steps_R
+    draft_RL = statistics.argmax_RL
+    if not process.has_uniform:
+        masked_RL = free_RL & (next_RL == process.mask_id)
+        draft_RL = torch.where(masked_RL, draft_RL, next_RL)
+    same_R = ((draft_RL == batch.draft_RL) | ~free_RL).all(-1) & (batch.step_R > 0)
+    stable_R = torch.where(same_R, batch.stable_R + 1, 0)
+    stop_R = stop(settings, stable_R, statistics, free_RL, stop_head) | (finished_R & settings.adaptive_R)
+    met_R = stop_R | settings.by_schedule_R | ~settings.adaptive_R | (batch.length_R == 1)
+    stop_R = stop_R | last_R
+    sample_R = last_R & (settings.reverse_R | (batch.length_R == 1)) | stop_R & settings.commit_sample_R
+    return stop_R, met_R, stable_R, torch.where(sample_R.unsqueeze(-1), statistics.sampled_RL, draft_RL)
+
+
+def stop(
+    settings: RowSettings, stable_R: Tensor, statistics: Statistics, free_RL: Tensor, head: StopHead | None
+) -> Tensor:
+    """Tell which rows need no further step: the draft is stable and confident, or a learned head says so.
+
+    Args:
+        settings: per-row settings; rows that are not adaptive never stop here.
+        stable_R: int64; steps in a row that left the draft unchanged.
+        statistics: of this step.
+        free_RL: bool; the positions that count.
+        head: a learned stop rule, or None.
+
+    Returns:
+        stop_R: bool.
+
+    Source: DiffusionGemma's stable-and-confident rule; Learn2PD for the head.
+    """
+    entropy_R = (statistics.entropy_RL * free_RL).sum(-1) / free_RL.sum(-1).clamp_min(1)
+    stop_R = (stable_R >= settings.stable_steps_R) & (entropy_R < settings.stop_entropy_R)
+    if head is not None:
+        stop_R = stop_R | (head(statistics, free_RL, stable_R) > settings.stop_probability_R)
+    return stop_R & settings.adaptive_R

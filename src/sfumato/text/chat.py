@@ -1,0 +1,206 @@
+"""Chat templates: messages to one text, with what looks like markup inside a message kept apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NoReturn
+
+import jinja2
+from jinja2 import nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
+
+from sfumato.errors import CheckpointError, RequestError
+
+Message = Mapping[str, Any]
+
+# Plane 15 is for private use: no text means anything by these characters.
+_PRIVATE_CHARACTERS = range(0xF0000, 0xFFFFE)
+
+# Far more than a template has reason to do.
+_MAX_TURNS = 1_000_000
+_MAX_SIZE = 10_000_000
+
+
+class ChatTemplate:
+    """A checkpoint's chat template, run in a sandbox.
+
+    Args:
+        source: Jinja text, or a list of {"name", "template"} whose "default" counts; None if there is none.
+        tokens: the tokens a template may name, such as {"eos_token": "<|end|>"}.
+    """
+
+    def __init__(self, source: Any, tokens: Mapping[str, str]) -> None:
+        if isinstance(source, list):
+            source = {entry["name"]: entry["template"] for entry in source}.get("default")
+        self._source: str | None = source
+        self._tokens = dict(tokens)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What jinja2 compiles cannot be copied; it is compiled again.
+        return {name: value for name, value in vars(self).items() if name != "_template"}
+
+    @property
+    def exists(self) -> bool:
+        """Whether the checkpoint has one."""
+        return bool(self._source)
+
+    def render(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
+        """The conversation as one text.
+
+        Args:
+            messages: dicts with at least "role" and "content".
+            add_generation_prompt: whether to open the assistant's next turn.
+
+        Raises:
+            RequestError: if there are no messages, no template, or the template refuses the messages.
+            CheckpointError: if the template itself is broken.
+        """
+        if not messages:
+            raise RequestError("messages is empty; allowed: one or more")
+        try:
+            return self._template.render(
+                **self._tokens,
+                **{_TURNS: _Turns()},
+                messages=messages,
+                add_generation_prompt=add_generation_prompt,
+                tools=None,
+                documents=None,
+            )
+        except jinja2.TemplateError as error:
+            raise RequestError(f"the chat template refuses these messages: {error.message or error}") from error
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            # A template that meets a value of a type it did not expect fails with Python's own exceptions.
+            raise RequestError(f"the chat template cannot read these messages: {error}") from error
+
+    @cached_property
+    def _template(self) -> jinja2.Template:
+        if not self._source:
+            raise RequestError("this model has no chat template; give it plain text instead of messages")
+        # The settings and names that templates are written for: transformers, utils/chat_template_utils.py.
+        environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
+        environment.filters["tojson"] = _to_json
+        environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, "namespace": _GuardedNamespace}
+        try:
+            return environment.from_string(self._source)
+        except jinja2.TemplateError as error:
+            raise CheckpointError(f"the checkpoint's chat template is broken: {error}") from error
+
+
+_TURNS = "turns_of_all_loops"
+
+
+class _Turns:
+    """Counts turns of loops and calls of macros, over one rendering."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self) -> None:
+        self._count += 1
+        if self._count > _MAX_TURNS:
+            raise jinja2.TemplateError(f"it takes more than {_MAX_TURNS:,} turns of its loops")
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """jinja2's sandbox, in which loops end and nothing grows without bound."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Multiply or take a power, unless that would be huge."""
+        sized, number = (left, right) if hasattr(left, "__len__") else (right, left)
+        if operator == "*" and hasattr(sized, "__len__") and isinstance(number, int):
+            if len(sized) * number > _MAX_SIZE:
+                raise jinja2.TemplateError(f"it repeats a text to more than {_MAX_SIZE:,} characters")
+        elif operator == "**" and abs(right) > 64:
+            raise jinja2.TemplateError(f"it takes a power of {right}; allowed: up to 64")
+        return super().call_binop(context, operator, left, right)
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        template = super()._parse(source, name, filename)
+        repeated: list[nodes.For | nodes.Macro] = [*template.find_all(nodes.For), *template.find_all(nodes.Macro)]
+        for node in repeated:
+            turn = nodes.Call(nodes.Name(_TURNS, "load"), [], [], None, None)
+            node.body.insert(0, nodes.ExprStmt(turn).set_lineno(node.lineno))
+        return template
+
+
+class _Generation(Extension):
+    """{% generation %}, by which templates mark what a model wrote; it says nothing about the text."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """What stands inside the tag."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+class _GuardedNamespace(Namespace):
+    """jinja2's namespace, without names that begin with an underscore."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            raise jinja2.TemplateError(f"it sets {name!r} on a namespace")
+        super().__setitem__(name, value)
+
+
+def cover(messages: Sequence[Message], markup: Iterable[str]) -> tuple[list[Message], dict[str, str]]:
+    """Put one private character for each piece of markup that stands inside a message.
+
+    Returns:
+        The messages to render, and what each private character in the rendered text stands for.
+    """
+    given = "".join(_strings(list(messages)))
+    free = (chr(code) for code in _PRIVATE_CHARACTERS if chr(code) not in given)
+    covers = {text: next(free) for text in markup if text in given}
+    if not covers:
+        return list(messages), {}
+    longest_first = sorted(covers, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, longest_first)))
+    covered = [_substitute(message, pattern, covers) for message in messages]
+    return covered, {character: text for text, character in covers.items()}
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string inside a message, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _strings(pair)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _substitute(value: Any, pattern: re.Pattern[str], covers: Mapping[str, str]) -> Any:
+    """A copy of a message with every match in its strings replaced."""
+    if isinstance(value, str):
+        return pattern.sub(lambda match: covers[match[0]], value)
+    if isinstance(value, Mapping):
+        pairs = (_substitute(pair, pattern, covers) for pair in value.items())
+        return {key: inner for key, inner in pairs}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_substitute(inner, pattern, covers) for inner in value)
+    return value
+
+
+def _to_json(value: Any, ensure_ascii: bool = False, **settings: Any) -> str:
+    # jinja2's own filter escapes HTML, which no chat template means.
+    return json.dumps(value, ensure_ascii=ensure_ascii, **settings)
+
+
+def _now(pattern: str) -> str:
+    return datetime.now().strftime(pattern)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)

@@ -1,0 +1,107 @@
+"""Edits of lexemes as edits of the source they stand in: every character that no edit names stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sfumato.text.lexemes import LEVELS, MISALIGNED, Lexeme, is_level, kind_of
+
+
+class Patch(NamedTuple):
+    """Lexemes that take the place of others."""
+
+    start: int
+    """Index of the first lexeme that goes, or that the new ones stand before."""
+    end: int
+    """One past the last that goes."""
+    texts: tuple[str, ...]
+    """What comes."""
+
+
+def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> str:
+    """The source after some patches.
+
+    Args:
+        source: text.
+        lexemes: `lex(source)`.
+        patches: that do not overlap.
+    """
+    unit = indentation(source, lexemes)
+    for patch in sorted(patches, reverse=True):
+        start, end, text = _span(source, lexemes, patch, unit)
+        source = source[:start] + text + source[end:]
+    return source
+
+
+def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:
+    """What lines of each level are indented by: as the first such line, or four spaces more than the level above."""
+    known: dict[str, str] = {}
+    for lexeme in lexemes:
+        if is_level(lexeme.text):
+            known.setdefault(lexeme.text, source[lexeme.start : lexeme.end])
+    found: list[str] = []
+    for level in LEVELS:
+        found.append(known.get(level, f"{found[-1]}    " if found else ""))
+    return found
+
+
+def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[str]) -> tuple[int, int, str]:
+    """Characters that go, and the text that comes."""
+    start, end, texts = patch
+    goes = lexemes[start:end]
+    if len(goes) == len(texts) == 1 and _is_head(goes[0].text) == _is_head(texts[0]):
+        [new] = texts
+        return goes[0].start, goes[0].end, unit[LEVELS.index(new)] if is_level(new) else new
+    before = lexemes[start - 1] if start else None
+    after = lexemes[end] if end < len(lexemes) else None
+    left = before.end if before is not None else 0
+    right = after.start if after is not None else len(source)
+    if (after is not None and _is_head(after.text)) or after is None or source[left:right].strip(" \t"):
+        # What stands between, such as a comment or the end of a line, stays after the new text.
+        right = goes[-1].end if goes else left
+    if goes and before is not None and source[left : goes[0].start].strip(" \t") and not _is_head(goes[0].text):
+        left = goes[0].start
+    following = after.text if after is not None and right == after.start else ""
+    context = (
+        [lexeme.text for lexeme in lexemes[max(0, start - 24) : start]] if left == (before.end if before else 0) else []
+    )
+    depth = sum((text in "([{") - (text in ")]}") for text in context if len(text) == 1)
+    pieces: list[str] = []
+    for text in texts:
+        if is_level(text):
+            pieces.append(f"\n{unit[LEVELS.index(text)]}")
+        else:
+            pieces.append(_separator(context, text, depth) + text)
+        context.append(text)
+    tail = _separator(context, following, depth) if following else ""
+    return left, right, "".join(pieces) + tail
+
+
+def _is_head(text: str) -> bool:
+    return is_level(text) or text == MISALIGNED
+
+
+_TIGHT_AFTER = frozenset({"(", "[", "{", ".", "~", "@", ""})
+_TIGHT_BEFORE = frozenset({")", "]", "}", ",", ".", ":", ";", ""})
+_UNARY = frozenset({"-", "+", "*", "**", "~"})
+
+
+def _separator(before: Sequence[str], text: str, depth: int) -> str:
+    """What stands between the last of some lexemes and the next one."""
+    last = before[-1] if before else ""
+    if not last or _is_head(last) or last in _TIGHT_AFTER or text in _TIGHT_BEFORE:
+        return ""
+    operand = kind_of(last) in ("name", "number", "string") or last in (")", "]", "}")
+    if text in ("(", "[") and operand:
+        return ""
+    if depth > 0 and "=" in (last, text) and len(text) + len(last) > 1:
+        return ""
+    if last in _UNARY:
+        earlier = before[-2] if len(before) > 1 else ""
+        binary = kind_of(earlier) in ("name", "number", "string") if earlier else False
+        if not binary and earlier not in (")", "]", "}"):
+            return ""
+    if last == ":" and depth > 0:
+        return ""
+    return " "

@@ -1,0 +1,423 @@
+"""Text to tokens and back: encoding, chat, and text that can be shown while tokens still arrive.
+
+Text is never searched for special tokens. They come into a sequence through the chat template alone, so a
+user who types "<|end|>" gets its characters and ends nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import Regex, decoders, models, pre_tokenizers
+
+from sfumato.errors import CheckpointError, RequestError
+from sfumato.gguf_file import GGUFFile
+from sfumato.storage import write_atomically
+from sfumato.text.chat import ChatTemplate, Message, cover
+
+# Patterns of the models' own tokenizers. A split keeps what it matches as pieces of their own.
+_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_GGUF_SPLITS: dict[str, list[pre_tokenizers.PreTokenizer]] = {
+    "gpt-2": [pre_tokenizers.Split(Regex(_GPT2), "isolated")],
+    "smollm": [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Split(Regex(_GPT2), "isolated")],
+    "llama-bpe": [pre_tokenizers.Split(Regex(_LLAMA3), "isolated")],
+    "qwen2": [pre_tokenizers.Split(Regex(_LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")), "isolated")],
+}
+_META_SPACE = "\u2581"
+"""How tokenizers of sentencepiece's kind write a space."""
+_REPLACEMENT = "\ufffd"
+_TURN = "\U00100000"
+"""Stands for a turn that is not written yet: a character of the private plane 16."""
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def check_characters(text: str) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        RequestError: if the text holds half of a surrogate pair, which is no character.
+    """
+    half = _HALF_PAIR.search(text)
+    if half:
+        given = half[0].encode("ascii", "backslashreplace").decode()
+        raise RequestError(f"the text has {given} at {half.start()}; allowed: Unicode characters")
+
+
+class Tokenizer:
+    """A Hugging Face tokenizer with its chat template.
+
+    Args:
+        tokenizer: the tokenizer proper; this object takes it over.
+        config: what tokenizer_config.json holds.
+        eos_ids: ids that end a text besides the config's own eos_token.
+
+    Raises:
+        CheckpointError: if the config names a token that the tokenizer lacks, or no token that ends a text.
+    """
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any], eos_ids: Sequence[int] = ()) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True
+        self._tokenizer = tokenizer
+        self._config = dict(config)
+        self._special_ids = {
+            token.content: id_ for id_, token in tokenizer.get_added_tokens_decoder().items() if token.special
+        }
+        named = ((key, _token_text(value)) for key, value in config.items() if key.endswith("_token"))
+        self._named = {key: text for key, text in named if text is not None}
+        self._chat = ChatTemplate(config.get("chat_template"), self._named)
+        self.special_ids: frozenset[int] = frozenset(self._special_ids.values())
+        """Ids of the special tokens: those that no text encodes to."""
+        own_eos = self._id_of("eos_token")
+        ids = ([] if own_eos is None else [own_eos]) + list(eos_ids)
+        if not ids:
+            raise CheckpointError("the tokenizer's config has no eos_token; name the token that ends a text")
+        self.eos_ids: tuple[int, ...] = tuple(dict.fromkeys(ids))
+        """Ids that end a text, the tokenizer's own first."""
+        pad_id = self._id_of("pad_token")
+        self.pad_id: int = self.eos_ids[0] if pad_id is None else pad_id
+        """Id that fills rows up; the first of `eos_ids` where the checkpoint names none."""
+        self.mask_id: int | None = self._id_of("mask_token")
+        """Id of the mask, if the tokenizer has one."""
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Tokenizer:
+        """Read tokenizer.json and tokenizer_config.json; generation_config.json may name further eos tokens.
+
+        Raises:
+            CheckpointError: if one of the two is missing or cannot be read.
+        """
+        directory = Path(directory)
+        path = directory / "tokenizer.json"
+        if not path.is_file():
+            raise CheckpointError(f"no tokenizer at {path}; give a directory that holds tokenizer.json")
+        try:
+            # The library raises bare Exception for whatever it cannot parse.
+            tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        except Exception as error:
+            raise CheckpointError(f"{path} is not a tokenizer: {error}") from error
+        config = _read_json(directory / "tokenizer_config.json")
+        template_path = directory / "chat_template.jinja"
+        if template_path.is_file():
+            config["chat_template"] = template_path.read_text(encoding="utf-8")
+        eos_ids: int | list[int] | None = None
+        if (directory / "generation_config.json").is_file():
+            eos_ids = _read_json(directory / "generation_config.json").get("eos_token_id")
+        if eos_ids is None:
+            eos_ids = []
+        return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids)
+
+    @classmethod
+    def of(cls, place: Path | GGUFFile) -> Tokenizer:
+        """Read that of a checkpoint: a directory's, or a GGUF file's.
+
+        Raises:
+            CheckpointError: see `load` and `from_gguf`.
+        """
+        return cls.from_gguf(place) if isinstance(place, GGUFFile) else cls.load(place)
+
+    @classmethod
+    def from_gguf(cls, file: GGUFFile) -> Tokenizer:
+        """Read the tokenizer of a GGUF file: byte-level BPE, with the splits that llama.cpp knows by name.
+
+        Raises:
+            CheckpointError: if it holds a tokenizer of another kind.
+        """
+        kind, splits = file.get("tokenizer.ggml.model"), file.metadata.get("tokenizer.ggml.pre", "gpt-2")
+        if kind != "gpt2" or splits not in _GGUF_SPLITS:
+            raise CheckpointError(
+                f"{file.path} holds a tokenizer of model {kind!r} with splits {splits!r}; allowed: model 'gpt2' with "
+                f"{', '.join(sorted(_GGUF_SPLITS))}"
+            )
+        tokens: list[str] = file.get("tokenizer.ggml.tokens")
+        kinds: list[int] = file.get("tokenizer.ggml.token_type")
+        merges = [tuple(merge.split(" ", 1)) for merge in file.get("tokenizer.ggml.merges")]
+        bpe = models.BPE(vocab={token: id_ for id_, token in enumerate(tokens)}, merges=merges, ignore_merges=False)
+        tokenizer = tokenizers.Tokenizer(bpe)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [*_GGUF_SPLITS[splits], pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        control, user_defined = 3, 4
+        for id_, kind_of_token in enumerate(kinds):
+            if kind_of_token in (control, user_defined):
+                added = tokenizers.AddedToken(tokens[id_], special=kind_of_token == control, normalized=False)
+                (tokenizer.add_special_tokens if kind_of_token == control else tokenizer.add_tokens)([added])
+        named = {
+            f"{name}_token": tokens[file.metadata[key]]
+            for name, key in (
+                ("bos", "tokenizer.ggml.bos_token_id"),
+                ("eos", "tokenizer.ggml.eos_token_id"),
+                ("unk", "tokenizer.ggml.unknown_token_id"),
+                ("pad", "tokenizer.ggml.padding_token_id"),
+            )
+            if key in file.metadata
+        }
+        ends = [file.metadata[key] for key in ("tokenizer.ggml.eot_token_id",) if key in file.metadata]
+        return cls(tokenizer, {**named, "chat_template": file.metadata.get("tokenizer.chat_template")}, ends)
+
+    def save(self, directory: str | Path) -> None:
+        """Write tokenizer.json and tokenizer_config.json, which transformers reads too; makes the directory.
+
+        Eos ids that came from generation_config.json are the model's and are not written.
+        """
+        directory = Path(directory)
+        text = json.dumps(self._config, ensure_ascii=False, indent=2) + "\n"
+        # tokenizer.json last: a directory that has it is complete.
+        write_atomically(directory / "tokenizer_config.json", text.encode())
+        write_atomically(directory / "tokenizer.json", self._tokenizer.to_str(pretty=True).encode())
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, added ones included."""
+        return self._tokenizer.get_vocab_size(with_added_tokens=True)
+
+    @cached_property
+    def unstable_ids(self) -> frozenset[int]:
+        """Ids of single bytes that a decoder with byte fallback reads together with their neighbours."""
+        if '"ByteFallback"' not in self._tokenizer.to_str():
+            return frozenset()
+        tokens = (f"<0x{byte:02X}>" for byte in range(256))
+        return frozenset(id_ for token in tokens if (id_ := self._tokenizer.token_to_id(token)) is not None)
+
+    @cached_property
+    def token_bytes(self) -> list[bytes | None]:
+        """The bytes that each token stands for; None for special tokens.
+
+        Raises:
+            RequestError: if the tokenizer writes texts in a way that single tokens do not tell.
+        """
+        decoder = json.loads(self._tokenizer.to_str())["decoder"] or {}
+        steps = [step["type"] for step in decoder.get("decoders", [decoder])] if decoder else []
+        added = self._tokenizer.get_added_tokens_decoder()
+        if steps == ["ByteLevel"]:
+            byte_of = {character: byte for byte, character in enumerate(_byte_level_characters())}
+        elif steps and set(steps) <= {"Replace", "ByteFallback", "Fuse"} and self.decode([self._space_id]) == " ":
+            byte_of = None
+        else:
+            raise RequestError(
+                f"this tokenizer decodes by {', '.join(steps) or 'nothing'}; allowed for schemas and the like: "
+                "byte-level ones, and those with byte fallback that keep the first space"
+            )
+        found: list[bytes | None] = []
+        for id_ in range(self.vocab_size):
+            token = self._tokenizer.id_to_token(id_)
+            if token is None or id_ in self.special_ids:
+                found.append(None)
+            elif id_ in added:
+                found.append(token.encode())
+            elif byte_of is not None:
+                found.append(bytes(byte_of[character] for character in token))
+            elif id_ in self.unstable_ids:
+                found.append(bytes([int(token[3:5], 16)]))
+            else:
+                found.append(token.replace(_META_SPACE, " ").encode())
+        return found
+
+    @cached_property
+    def has_bytes(self) -> bool:
+        """Whether `token_bytes` can be told."""
+        try:
+            return bool(self.token_bytes)
+        except RequestError:
+            return False
+
+    @property
+    def _space_id(self) -> int:
+        return self._tokenizer.token_to_id(_META_SPACE) or 0
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text; no special token is added, and none is read out of the text.
+
+        Raises:
+            RequestError: if the text holds half of a surrogate pair, which is no character.
+        """
+        check_characters(text)
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
+
+    def encode_with_places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of a text, and of each the characters that it stands for: the first, and the one after the last."""
+        check_characters(text)
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
+    def encode_raw(self, text: str) -> list[int]:
+        """The tokens of a text to be continued: after those that the tokenizer puts before any text, such as a bos.
+
+        Raises:
+            RequestError: as for `encode`.
+        """
+        return [*self._tokenizer.encode("", add_special_tokens=True).ids, *self.encode(text)]
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether conversations can be rendered."""
+        return self._chat.exists
+
+    def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
+        """The text of tokens; bytes that form no character read as U+FFFD.
+
+        Args:
+            ids: token ids; one that the tokenizer does not know adds nothing.
+            skip_special: whether special tokens are left out.
+        """
+        return self._tokenizer.decode([int(id_) for id_ in ids], skip_special_tokens=skip_special)
+
+    def token_id(self, token: str) -> int:
+        """The id of a token given as it stands in the vocabulary, such as "<|user|>".
+
+        Raises:
+            CheckpointError: if the tokenizer has no such token.
+        """
+        id_ = self._tokenizer.token_to_id(token)
+        if id_ is None:
+            raise CheckpointError(f"the tokenizer has no token {token!r}")
+        return id_
+
+    def render(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
+        """The conversation as one text, see `ChatTemplate.render`.
+
+        For reading: `encode` would take the template's special tokens for plain text as well. `encode_chat`
+        tells what the template wrote from what users wrote.
+        """
+        return self._chat.render(messages, add_generation_prompt)
+
+    def encode_chat(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> list[int]:
+        """The tokens of a conversation; special tokens come from the chat template alone.
+
+        Raises:
+            RequestError, CheckpointError: as for `render` and `encode`.
+        """
+        covered, covers = cover(messages, self._special_ids)
+        return self._encode_rendered(self.render(covered, add_generation_prompt), covers)
+
+    def encode_opening(self, messages: Sequence[Message] = ()) -> tuple[list[int], int | None]:
+        """The tokens of a conversation up to where the text of the user's next turn begins.
+
+        Returns:
+            The tokens, and the special token that the template puts right after the turn; None if it puts none there.
+
+        Raises:
+            RequestError: as for `encode_chat`, or if the template does not write the turn as it is given.
+            CheckpointError: as for `encode_chat`.
+        """
+        covered, covers = cover(messages, self._special_ids)
+        rendered = self.render([*covered, {"role": "user", "content": _TURN}], add_generation_prompt=True)
+        if rendered.count(_TURN) != 1:
+            raise RequestError(
+                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, as it is given"
+            )
+        before, behind = rendered.split(_TURN)
+        _, special_id = next(self._split_at_specials(behind.lstrip()), ("", None))
+        return self._encode_rendered(before, covers), special_id
+
+    def ending_with(self, id_: int) -> Tokenizer:
+        """The same tokenizer with a further token that ends a text."""
+        other = copy.copy(self)
+        other.eos_ids = tuple(dict.fromkeys((*self.eos_ids, id_)))
+        return other
+
+    def _encode_rendered(self, rendered: str, covers: Mapping[str, str]) -> list[int]:
+        uncover = str.maketrans(dict(covers))
+        ids: list[int] = []
+        for text, special_id in self._split_at_specials(rendered):
+            ids += self.encode(text.translate(uncover)) if special_id is None else [special_id]
+        return ids
+
+    def _split_at_specials(self, text: str) -> Iterator[tuple[str, int | None]]:
+        """The special tokens in a text, each with its id, and the stretches of text between them."""
+        added = self._tokenizer.get_added_tokens_decoder()
+        present = sorted((token for token in self._special_ids if token in text), key=len, reverse=True)
+        alternatives = []
+        for token in present:
+            flags = added[self._special_ids[token]]
+            before, after = (r"\s*" if strip else "" for strip in (flags.lstrip, flags.rstrip))
+            alternatives.append(f"{before}({re.escape(token)}){after}")
+        start = 0
+        for match in re.finditer("|".join(alternatives), text) if present else ():
+            if match.start() > start:
+                yield text[start : match.start()], None
+            assert match.lastindex is not None
+            yield match[0], self._special_ids[present[match.lastindex - 1]]
+            start = match.end()
+        if start < len(text):
+            yield text[start:], None
+
+    def _id_of(self, key: str) -> int | None:
+        text = self._named.get(key)
+        if text is None:
+            return None
+        id_ = self._tokenizer.token_to_id(text)
+        if id_ is None:
+            raise CheckpointError(f"{key} is {text!r} in the tokenizer's config, but the tokenizer has no such token")
+        return id_
+
+
+class Detokenizer:
+    """Turns tokens into text as they arrive, holding back what a later token could still change."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        # Tokens whose text is not settled, after one that is: some decoders treat a first token differently.
+        self._window: list[int] = []
+        self._num_shown = 0
+
+    def push(self, ids: Iterable[int]) -> str:
+        """Take further tokens and give the text that they settle; special tokens have none."""
+        new = [int(id_) for id_ in ids]
+        self._window += [id_ for id_ in new if id_ not in self._tokenizer.special_ids]
+        end = len(self._window)
+        while end and self._window[end - 1] in self._tokenizer.unstable_ids:
+            end -= 1
+        text = self._tokenizer.decode(self._window[:end])
+        # A character whose bytes are not all there decodes to one U+FFFD at the end.
+        settled = text.removesuffix(_REPLACEMENT)
+        shown = settled[self._num_shown :]
+        if end and len(settled) == len(text):
+            self._num_shown = len(self._tokenizer.decode(self._window[end - 1 : end]))
+            self._window = self._window[end - 1 :]
+        else:
+            self._num_shown = max(self._num_shown, len(settled))
+        return shown
+
+    def finish(self) -> str:
+        """Give the text held back, incomplete bytes as U+FFFD, and start afresh."""
+        text = self._tokenizer.decode(self._window)[self._num_shown :]
+        self._window, self._num_shown = [], 0
+        return text
+
+
+def _byte_level_characters() -> list[str]:
+    """The character that stands for each byte in a byte-level vocabulary: printable ones for themselves, the others
+    from U+0100 on (GPT-2)."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"cannot read {path}: {error}") from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path} holds a {type(values).__name__}; allowed: an object")
+    return values
+
+
+def _token_text(value: Any) -> str | None:
+    """The text of a token in tokenizer_config.json: plain, or an object with its flags, or null."""
+    text = value.get("content") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else None

@@ -1,0 +1,124 @@
+"""A checkpoint as what was changed of another one comes back as it was, up to the rounding of its changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from sfumato.checkpoints.delta import BASE, DELTA
+from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
+from sfumato.checkpoints.registry import ASSETS
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.decoder import Decoder
+from sfumato.spec import GenerationSpec
+
+TWIN = ASSETS / "tiny-twin"
+SPEC = GenerationSpec(canvas_length=16, self_conditioning=True)
+
+
+@pytest.fixture(scope="module")
+def changed() -> Decoder:
+    """The twin with self-conditioning, one layer less, and a few of its tensors moved."""
+    base = load_checkpoint(TWIN).model
+    assert isinstance(base, Decoder)
+    layers = base.config.num_hidden_layers - 1
+    model = Decoder(dataclasses.replace(base.config, num_hidden_layers=layers, self_conditioning=True))
+    model.initialize(3)
+    own = model.state_dict()
+    model.load_state_dict(own | {name: tensor for name, tensor in base.state_dict().items() if name in own})
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name in ("model.layers.0.mlp.up_proj.weight", "model.embed_tokens.weight", "model.norm.weight"):
+            parameter = model.get_parameter(name)
+            parameter += 0.01 * torch.randn(parameter.shape, generator=generator)
+    return model
+
+
+@pytest.mark.parametrize(("bits", "most"), [(8, 0.5 / 127), (4, 0.5 / 7)])
+def test_it_comes_back(changed: Decoder, tmp_path: Path, bits: Any, most: float):
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=bits)
+    assert not (tmp_path / "model.safetensors").exists()
+    found = load_checkpoint(tmp_path)
+    assert found.spec == SPEC
+    before, base, after = changed.state_dict(), load_checkpoint(TWIN).model.state_dict(), found.model.state_dict()
+    assert after.keys() == before.keys()
+    for name, tensor in before.items():
+        difference = tensor - base[name] if name in base else tensor
+        error = (after[name] - tensor).abs()
+        if tensor.dim() > 1:
+            assert (error <= difference.abs().amax(-1, keepdim=True) * most * 1.01 + 1e-8).all(), name
+        else:
+            assert torch.equal(after[name], tensor), name
+    # What did not change is not stored.
+    stored = load_file(tmp_path / DELTA)
+    assert {name.removesuffix(".levels").removesuffix(".scales") for name in stored} == {
+        "model.layers.0.mlp.up_proj.weight",
+        "model.embed_tokens.weight",
+        "model.norm.weight",
+        *(name for name in before if name not in base),
+    }
+
+
+def test_a_base_that_is_not_the_one(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN))
+    told = json.loads((tmp_path / BASE).read_text())
+    for changes, message in (
+        ({"base": str(ASSETS / "tiny")}, r"tiny has sha256 [0-9a-f]{64}; allowed: [0-9a-f]{64}"),
+        ({"base": str(tmp_path / "gone")}, "gone"),
+        ({"base": None}, "base is None; allowed: a str"),
+        ({"taken": [*told["taken"], "model.other"]}, "lacks tensors that .* changes: model.other"),
+        ({"bits": 3}, "bits is 3"),
+    ):
+        (tmp_path / BASE).write_text(json.dumps(told | changes))
+        with pytest.raises((CheckpointError, ConfigError), match=message):
+            load_checkpoint(tmp_path)
+    (tmp_path / BASE).write_text("{")
+    with pytest.raises(CheckpointError, match="is not JSON"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_delta_that_is_damaged(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN))
+    content = (tmp_path / DELTA).read_bytes()
+    (tmp_path / DELTA).write_bytes(content[: len(content) // 2])
+    with pytest.raises(CheckpointError, match="is the file complete"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_base_in_shards(changed: Decoder, tmp_path: Path):
+    """All of its files are held against what was meant."""
+    base, weights = tmp_path / "base", load_file(TWIN / "model.safetensors")
+    base.mkdir()
+    (base / "config.json").write_bytes((TWIN / "config.json").read_bytes())
+    names = sorted(weights)
+    parts = {"one.safetensors": names[::2], "two.safetensors": names[1::2]}
+    for file, own in parts.items():
+        save_file({name: weights[name] for name in own}, base / file)
+    index = {"weight_map": {name: file for file, own in parts.items() for name in own}}
+    (base / "model.safetensors.index.json").write_text(json.dumps(index))
+    save_checkpoint(tmp_path / "delta", changed, SPEC, base=str(base))
+    assert load_checkpoint(tmp_path / "delta").model.num_parameters == changed.num_parameters
+    weights[names[1]] += 1.0
+    save_file({name: weights[name] for name in names[1::2]}, base / "two.safetensors")
+    with pytest.raises(CheckpointError, match="has sha256"):
+        load_checkpoint(tmp_path / "delta")
+
+
+def test_a_delta_is_no_base(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path / "first", changed, SPEC, base=str(TWIN))
+    with pytest.raises(CheckpointError, match=r"is itself a delta, of .*tiny-twin; allowed: a checkpoint with all"):
+        save_checkpoint(tmp_path / "second", changed, SPEC, base=str(tmp_path / "first"))
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_whole_checkpoint_takes_the_place_of_a_delta(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=4)
+    save_checkpoint(tmp_path, changed, SPEC)
+    found = load_checkpoint(tmp_path).model.state_dict()
+    assert all(torch.equal(found[name], tensor) for name, tensor in changed.state_dict().items())

@@ -1,0 +1,169 @@
+"""GGUF files written with the format's own library: the same model as from a checkpoint directory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.api import load
+from sfumato.checkpoints.load import load_checkpoint
+from sfumato.errors import CheckpointError
+from sfumato.gguf_file import GGUFFile
+from sfumato.models.decoder import Decoder
+from sfumato.spec import GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
+
+gguf = pytest.importorskip("gguf")
+
+NAMES = {
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+    "embed_tokens": "token_embd",
+    "norm": "output_norm",
+    "lm_head": "output",
+}
+TEMPLATE = "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}<|answer|>"
+ALPHABET = [chr(i) for i in range(33, 127)] + ["Ġ", "Ċ"]
+TOKENS = ["<|end|>", "<|user|>", "<|answer|>", *ALPHABET, "he", "ll", "Ġhe", "12"]
+MERGES = ["h e", "l l", "Ġ he", "1 2"]
+
+
+def neighbours(weight: Tensor, num_heads: int) -> Tensor:
+    """llama.cpp's order of a head's rows: element i of the first half beside element i of the second."""
+    heads = weight.view(num_heads, 2, -1, *weight.shape[1:])
+    return torch.stack((heads[:, 0], heads[:, 1]), dim=2).reshape(weight.shape)
+
+
+def write(path: Path, model: Decoder, architecture: str, quantize: Any = None, **metadata: Any) -> Path:
+    config = model.config
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_theta)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(metadata.pop("pre", "smollm"))
+    writer.add_token_list(TOKENS)
+    writer.add_token_types([3, 3, 3] + [1] * (len(TOKENS) - 3))
+    writer.add_token_merges(MERGES)
+    writer.add_eos_token_id(0)
+    writer.add_chat_template(TEMPLATE)
+    for key, value in metadata.items():
+        writer.add_string(f"{architecture}.{key}".replace("_", "."), value)
+    for name, tensor in model.state_dict().items():
+        stem, _, kind = name.removeprefix("model.").rpartition(".")
+        values = tensor
+        if architecture == "llama" and ("q_proj" in stem or "k_proj" in stem):
+            values = neighbours(tensor, config.num_attention_heads if "q_proj" in stem else config.num_key_value_heads)
+        if stem.startswith("layers."):
+            _, layer, part = stem.split(".", 2)
+            stored = f"blk.{layer}.{NAMES[part]}.{kind}"
+        else:
+            stored = f"{NAMES[stem]}.{kind}"
+        array = values.detach().numpy().astype(numpy.float32)
+        if quantize is not None and array.ndim == 2:
+            packed = gguf.quants.quantize(array, quantize)
+            writer.add_tensor(stored, packed, raw_dtype=quantize)
+        else:
+            writer.add_tensor(stored, array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+SHAPES = {
+    "llama": {},
+    "llama-untied": {"tie_word_embeddings": False},
+    "qwen2": {"attention_bias": True},
+    "qwen3": {"qk_norm": True, "tie_word_embeddings": False},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_model_is_the_one_that_was_written(make_decoder: Callable[..., Decoder], tmp_path: Path, shape: str):
+    model = make_decoder(vocab_size=len(TOKENS), **SHAPES[shape])
+    loaded = load_checkpoint(write(tmp_path / "model.gguf", model, shape.split("-")[0]))
+    assert loaded.spec == GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+    # The format holds this number in float32.
+    eps = loaded.model.config.rms_norm_eps
+    assert eps == pytest.approx(model.config.rms_norm_eps, rel=1e-6)
+    assert dataclasses.replace(model.config, rms_norm_eps=eps) == loaded.model.config
+    for name, tensor in model.state_dict().items():
+        torch.testing.assert_close(loaded.model.state_dict()[name], tensor, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize(("kind", "levels"), [("Q8_0", 254), ("Q4_1", 15)])
+def test_blocks_of_integers_are_read(make_decoder: Callable[..., Decoder], tmp_path: Path, kind: str, levels: int):
+    """Every weight within half a level of what it was; levels divide the range of a block of 32 numbers."""
+    model = make_decoder(vocab_size=len(TOKENS), hidden_size=64, head_dim=16, intermediate_size=96)
+    quantize = getattr(gguf.GGMLQuantizationType, kind)
+    loaded = load_checkpoint(write(tmp_path / "model.gguf", model, "llama", quantize=quantize)).model.state_dict()
+    for name, weight in model.state_dict().items():
+        if weight.dim() < 2:
+            torch.testing.assert_close(loaded[name], weight, atol=0, rtol=0)
+            continue
+        blocks = weight.unflatten(-1, (-1, 32))
+        reach = 2 * blocks.abs().amax(-1) if kind == "Q8_0" else blocks.amax(-1) - blocks.amin(-1)
+        error = (loaded[name].unflatten(-1, (-1, 32)) - blocks).abs().amax(-1)
+        # Scales are kept in 16 bits, which moves a level by up to 2^-11 of where it is.
+        assert (error <= reach / levels / 2 + 2**-10 * blocks.abs().amax(-1)).all(), name
+        assert error.max() > 0
+
+
+def test_it_answers(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    path = write(tmp_path / "model.gguf", make_decoder(vocab_size=len(TOKENS)), "llama")
+    result = load(str(path)).generate("hello", max_tokens=5, temperature=0)
+    assert result.usage.prompt_tokens == 2 + len(["he", "ll", "o"])
+    assert len(result.tokens) == 5 or result.finish_reason == "stop"
+
+
+def test_the_tokenizer_splits_as_its_file_says(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    """smollm keeps digits apart and qwen2 too; gpt-2 merges them; no merge crosses a word."""
+    model = make_decoder(vocab_size=len(TOKENS))
+    for pre, expected in (("smollm", ["1", "2"]), ("qwen2", ["1", "2"]), ("gpt-2", ["12"])):
+        tokenizer = Tokenizer.from_gguf(GGUFFile(write(tmp_path / f"{pre}.gguf", model, "llama", pre=pre)))
+        ids = tokenizer.encode("hello he 12"[:8] + "12")
+        assert [TOKENS[i] for i in ids] == ["he", "ll", "o", "Ġhe", *expected], pre
+        assert tokenizer.decode(ids) == "hello he12"
+        assert tokenizer.eos_ids == (0,)
+        chat = tokenizer.encode_chat([{"role": "user", "content": "<|end|>"}])
+        assert (chat[0], chat[-1]) == (1, 2)
+        assert 0 not in chat
+
+
+def test_what_is_refused(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    model = make_decoder(vocab_size=len(TOKENS))
+    with pytest.raises(CheckpointError, match="architecture 'mamba'; allowed: llama, qwen2, qwen3"):
+        load_checkpoint(write(tmp_path / "a.gguf", model, "mamba"))
+    with pytest.raises(CheckpointError, match="scales its rotary embedding"):
+        load_checkpoint(write(tmp_path / "b.gguf", model, "llama", rope_scaling_type="yarn"))
+    with pytest.raises(CheckpointError, match="splits 'tekken'; allowed: model 'gpt2' with gpt-2, llama-bpe"):
+        Tokenizer.from_gguf(GGUFFile(write(tmp_path / "c.gguf", model, "llama", pre="tekken")))
+    (tmp_path / "d.gguf").write_bytes(b"GGUF" + bytes(3))
+    with pytest.raises(CheckpointError, match=r"cannot read .*d\.gguf"):
+        load_checkpoint(tmp_path / "d.gguf")
+    with pytest.raises(CheckpointError, match=r"no such file or directory: .*none\.gguf; allowed"):
+        load(str(tmp_path / "none.gguf"))

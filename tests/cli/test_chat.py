@@ -1,0 +1,182 @@
+"""`sfumato chat`: turns, commands, and what a pipe and a terminal see."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import stat
+
+import pytest
+
+import sfumato as library
+from terminal import Terminal
+
+PROMPT = "answer, then derive: 7*6+3^2"
+OTHER = "answer, then derive: 1+1"
+
+
+@pytest.fixture
+def chat(sfumato, talker):
+    """Say lines to a model in a pipe."""
+
+    def said(*lines, model=talker, options=()):
+        arguments = ("chat", "--model", model, "--max-tokens", 16, *options)
+        return sfumato(*arguments, input="".join(f"{line}\n" for line in lines))
+
+    return said
+
+
+def answers(path, *turns, **settings):
+    """What the library answers to each of these messages in one conversation."""
+    model, messages, found = library.load(path), [], []
+    for turn in turns:
+        messages.append({"role": "user", "content": turn})
+        found.append(model.generate(messages, max_tokens=16, **settings).text)
+        messages.append({"role": "assistant", "content": found[-1]})
+    return found
+
+
+def test_each_line_of_a_pipe_is_a_turn_of_one_conversation(chat, talker):
+    done = chat(PROMPT, "", OTHER)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == "".join(f"{answer}\n" for answer in answers(talker, PROMPT, OTHER))
+    assert done.stderr.count("tokens/s end to end") == 2
+
+
+def test_a_model_of_some_kinds_of_prompts_answers_each_message_by_itself(chat, talker, tmp_path):
+    limited = shutil.copytree(talker, tmp_path / "limited")
+    generation = json.loads((limited / "generation_config.json").read_text())
+    kind = {"name": "sums", "description": "Adds.", "example": OTHER, "pattern": "answer, then derive: .*"}
+    (limited / "generation_config.json").write_text(json.dumps(generation | {"prompt_kinds": [kind]}))
+    alone = [answers(limited, turn)[0] for turn in (PROMPT, OTHER)]
+    assert alone != answers(limited, PROMPT, OTHER)
+    assert chat(PROMPT, OTHER, model=limited).stdout == "".join(f"{answer}\n" for answer in alone)
+    assert "sums: " in chat("hello", model=limited).stderr
+
+
+def test_several_lines_are_one_turn_between_quotes(chat, talker):
+    expected = answers(talker, "one\ntwo", "three")
+    done = chat('"""one', 'two"""', '"""', "three", '"""')
+    assert done.stdout == "".join(f"{answer}\n" for answer in expected)
+
+
+def test_commands_change_what_comes_next(chat, talker):
+    first, second = answers(talker, PROMPT, steps=2, seed=7)[0], answers(talker, OTHER, steps=2, seed=7)[0]
+    assert chat("/steps 2", "/seed 7", PROMPT).stdout == f"{first}\n"
+    assert chat("/steps 2", "/seed 7", PROMPT, "/undo", OTHER).stdout == f"{first}\n{second}\n"
+    assert chat("/steps 2", "/seed 7", PROMPT, f"/edit {OTHER}").stdout == f"{first}\n{second}\n"
+    assert chat("/steps 3", "/steps", PROMPT).stdout == f"{answers(talker, PROMPT)[0]}\n"
+    assert chat("/quit", PROMPT).stdout == ""
+    for name in ("help", "model", "steps", "seed", "system", "edit", "undo", "save", "quit"):
+        assert f"/{name}" in chat("/help").stderr
+
+
+def test_another_model_goes_on_with_the_conversation(chat, talker, checkpoint):
+    done = chat(f"/model {checkpoint}", PROMPT, "/model nowhere", "/model", PROMPT)
+    assert done.stdout == "".join(f"{answer}\n" for answer in answers(checkpoint, PROMPT, PROMPT))
+    assert done.stderr.count(f"TextModel('{checkpoint}'") == 2
+    assert "unknown model 'nowhere'" in done.stderr
+    assert done.exit_code == 1
+
+
+def test_a_system_message_is_refused_by_the_template_that_knows_none(chat, talker, tmp_path):
+    done = chat("/system Be brief.", PROMPT, "/system", PROMPT)
+    assert "unknown role 'system'" in done.stderr
+    assert done.stdout == f"{answers(talker, PROMPT)[0]}\n"
+    takes_one = shutil.copytree(talker, tmp_path / "takes-one")
+    config = json.loads((takes_one / "tokenizer_config.json").read_text())
+    config["chat_template"] = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+    (takes_one / "tokenizer_config.json").write_text(json.dumps(config))
+    expected = answers(takes_one, PROMPT, system="Be brief.")[0]
+    assert expected != answers(takes_one, PROMPT)[0]
+    assert chat("/system Be brief.", PROMPT, model=takes_one).stdout == f"{expected}\n"
+    assert chat(PROMPT, model=takes_one, options=("--system", "Be brief.")).stdout == f"{expected}\n"
+
+
+def test_save_writes_a_document(chat, talker, tmp_path):
+    file = tmp_path / "conversation.jsonl"
+    assert chat(PROMPT, f"/save {file}").exit_code == 0
+    roles = ("user", "assistant")
+    contents = (PROMPT, answers(talker, PROMPT)[0])
+    turns = [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
+    assert json.loads(file.read_text()) == {"messages": turns}
+    assert file.read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("/stpes 3", "unknown command '/stpes'; did you mean '/steps'?"),
+        ("/steps 0", "steps is 0; allowed: a whole number, 1 to 1000"),
+        ("/steps many", "steps is 'many'; allowed: a whole number"),
+        ("/seed -1", "seed is '-1'; allowed: a whole number, 0 or more"),
+        ("/undo", "there is nothing to undo"),
+        ("/edit", "there is no message to edit yet"),
+        ("/save", "save is ''; allowed: a file in a directory that is there"),
+        ("/save nowhere/file", "save is 'nowhere/file'; allowed: a file in a directory that is there"),
+        ("7 " * 200, "this model holds 160 positions"),
+    ],
+)
+def test_what_cannot_be_done_leaves_the_conversation_as_it_was(chat, talker, line, message):
+    done = chat(line, PROMPT)
+    assert message in done.stderr
+    assert done.stdout == f"{answers(talker, PROMPT)[0]}\n"
+    assert done.exit_code == 1
+
+
+def test_where_there_is_no_room_the_first_turns_are_left_out(chat, talker):
+    turns = [f"{i} " * 30 for i in range(4)]
+    done = chat(*turns)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("\n") >= 4
+    assert "2 messages are left out, for which there is no room" in done.stderr
+
+
+def conversation(*arguments, cache):
+    """A chat in a terminal, asked for a first time."""
+    terminal = Terminal(
+        "chat", *arguments, streams=("stdin", "stdout", "stderr"), environment={"SFUMATO_CACHE": str(cache)}
+    )
+    terminal.read_until("> ")
+    return terminal
+
+
+def test_an_interrupt_cancels_the_answer_and_not_the_session(talker, tmp_path):
+    terminal = conversation("--model", talker, "--steps", 900, "--max-tokens", 16, cache=tmp_path)
+    terminal.type(f"{PROMPT}\n")
+    terminal.read_until(r"step [2-9]/900")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.read_until("cancelled; Ctrl-D leaves[^>]*> ")
+    terminal.type("/steps 2\n")
+    terminal.type(f"{OTHER}\n")
+    terminal.read_until("tokens/s")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.read_until("cancelled(.|\n)*cancelled[^>]*> ")
+    terminal.type("\x04")
+    code, *_ = terminal.close()
+    assert code == 0
+    assert "Traceback" not in terminal.written
+    # The message whose answer was cancelled is forgotten.
+    expected = answers(talker, OTHER, steps=2)[0]
+    seen = re.sub(r"\W", "", terminal.written.rsplit("\x1b[?25h", 1)[1])
+    assert re.sub(r"\W", "", expected) in seen
+
+
+def test_what_was_typed_is_there_the_next_time(talker, tmp_path):
+    pytest.importorskip("readline")
+    for _ in range(2):
+        terminal = conversation("--model", talker, "--steps", 2, cache=tmp_path)
+        terminal.type("/seed 51\n/quit\n")
+        assert terminal.close()[0] == 0
+    file = tmp_path / "chat_history"
+    assert file.read_text().splitlines() == ["/seed 51", "/quit"] * 2
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    terminal = conversation("--model", talker, "--steps", 2, cache=tmp_path)
+    terminal.type("\x1b[A\x1b[A")
+    terminal.read_until("seed 51")
+    # What stands in the line now is taken as typed.
+    terminal.type("9\n/quit\n")
+    assert terminal.close()[0] == 0
+    assert file.read_text().splitlines()[-2:] == ["/seed 519", "/quit"]

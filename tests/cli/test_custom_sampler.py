@@ -1,0 +1,86 @@
+"""A sampler that is written outside of the package goes through the command line, the engine and the plain loop."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plain
+import sfumato as library
+
+SOURCE = '''
+from dataclasses import dataclass
+
+import torch
+
+from sfumato.errors import RequestError
+from sfumato.sampling import Sampler, Turn
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftToRight(Sampler):
+    """Accept so many candidates a step, the leftmost first."""
+
+    name = "left-to-right"
+    stride: int = 2
+
+    def __post_init__(self):
+        if self.stride < 1:
+            raise RequestError(f"stride is {self.stride}; allowed: 1 or more")
+
+    def accept(self, turn: Turn) -> torch.Tensor:
+        decided_R = self.stride * (turn.step_R + 1)
+        return turn.candidates_RL & (turn.candidates_RL.cumsum(-1) <= decided_R.unsqueeze(-1))
+
+
+not_a_sampler = 3
+'''
+PROMPT = "answer, then derive: 7*6+3^2"
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "outside.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "outside", raising=False)
+    return "outside:LeftToRight"
+
+
+def test_it_runs_everywhere(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
+    arguments = (PROMPT, "--model", checkpoint, "--seed", 3, "--canvas", 8, "--json")
+    done = sfumato("run", *arguments, "--sampler", module, "--set", "stride=3")
+    assert done.exit_code == 0, done.stderr
+    model = library.load(checkpoint)
+    request = model.request(PROMPT, sampler=module, seed=3, canvas_length=8, stride=3)
+    assert request.sampler.sampler.name == "left-to-right"
+    expected = model.generate(PROMPT, sampler=module, seed=3, canvas_length=8, stride=3)
+    assert json.loads(done.stdout)["text"] == expected.text
+    tokens, _, _ = plain.answer(model.bundle, request)
+    assert model.tokenizer.decode(tokens) == json.loads(done.stdout)["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("outside:Missing", "sampler 'outside:Missing' cannot be imported"),
+        ("nowhere_at_all:X", "sampler 'nowhere_at_all:X' cannot be imported"),
+        ("outside:not_a_sampler", "sampler 'outside:not_a_sampler' is no subclass of sfumato.Sampler"),
+        ("entropi", "unknown sampler 'entropi'; did you mean 'entropy'"),
+    ],
+)
+def test_what_is_no_sampler_is_refused(
+    sfumato: Callable[..., Any], checkpoint: Path, module: str, name: str, message: str
+) -> None:
+    done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", name)
+    assert done.exit_code != 0
+    assert message in " ".join(done.stderr.split())
+
+
+def test_its_settings_are_checked_by_itself(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
+    done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", module, "--set", "stride=0")
+    assert "stride is 0; allowed: 1 or more" in done.stderr

@@ -1,0 +1,118 @@
+"""`sfumato mend`, with a model that proposes what a script says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import sfumato.mend.mender
+from scripted import scripted_mender
+from sfumato.cli.app import app
+
+BROKEN, REPAIRED = "def f(a:  # of one\r\n    return a\r\n", "def f(a):  # of one\r\n    return a\r\n"
+WRONG = "def add(a, b):\n    return a - b\n"
+TEST = f"{sys.executable} test_core.py"
+
+
+@pytest.fixture(autouse=True)
+def mender(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = scripted_mender((":", False, (")",), 3.0), ("-", True, ("*",), 2.0), ("-", True, ("+",), 1.0))
+    monkeypatch.setattr(sfumato.mend.mender, "load_mender", lambda name: one)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "core.py").write_text(WRONG)
+    (tmp_path / "test_core.py").write_text("from core import add\n\nassert add(2, 3) == 5\n")
+    return tmp_path
+
+
+def mend(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, ["mend", *map(str, arguments)])
+
+
+def test_what_parses_is_left_alone_and_nothing_is_said_of_it(project: Path) -> None:
+    done = mend(project)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "2 files · nothing mended\n"
+
+
+def test_what_does_not_parse_is_repaired_to_the_byte(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(BROKEN.encode())
+    (tmp_path / "b.py").write_text("x = = 1\n")
+    done = mend(tmp_path, "--dry-run")
+    assert "+def f(a):  # of one" in done.stdout
+    assert (done.exit_code, (tmp_path / "a.py").read_bytes()) == (1, BROKEN.encode())
+    done = mend(tmp_path, "--yes")
+    assert "b.py: no repair was found that parses" in done.stderr
+    assert "2 files · 1 mended · 1 edit" in done.stderr
+    assert (done.exit_code, (tmp_path / "a.py").read_bytes()) == (1, REPAIRED.encode())
+    assert mend(tmp_path / "a.py", "--yes").exit_code == 0
+
+
+def test_nothing_is_written_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(BROKEN)
+    done = mend(tmp_path)
+    assert (done.exit_code, (tmp_path / "a.py").read_text()) == (2, BROKEN.replace("\r", ""))
+    assert "nobody is there to ask" in done.stderr
+
+
+def test_tests_verify(project: Path) -> None:
+    done = mend(project, "--test", TEST, "--yes")
+    assert "+    return a + b" in done.stdout
+    assert "2 files · 1 mended · 1 edit · verified in 2 runs of the tests" in done.stderr
+    assert (done.exit_code, (project / "core.py").read_text()) == (0, WRONG.replace("-", "+"))
+    done = mend(project, "--test", TEST, "--yes")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "2 files · nothing mended: the tests pass\n")
+
+
+def test_one_object_says_what_came_of_it(project: Path) -> None:
+    done = mend(project / "core.py", "--test", TEST, "--json")
+    found = json.loads(done.stdout)
+    [repair] = found["repairs"]
+    assert repair["diff"].endswith("-    return a - b\n+    return a + b")
+    del repair["diff"]
+    assert repair == {
+        "path": str(project / "core.py"),
+        "verified_by": "tests",
+        "edits": 1,
+        "runs": 2,
+        "score": 1.0,
+    }
+    assert (done.exit_code, found["left"], (project / "core.py").read_text()) == (0, [], WRONG)
+
+
+def test_a_budget_is_kept(project: Path) -> None:
+    done = mend(project, "--test", TEST, "--budget", 1, "--yes")
+    assert (done.exit_code, (project / "core.py").read_text()) == (1, WRONG)
+    assert "core.py: no edit was verified in 1 run; a larger budget tries more" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "no such file or directory: nowhere"),
+        (["a.txt"], "a.txt is no Python source"),
+        (["--function", "f", "a.py"], "--function needs --test"),
+        (["--budget", "many", "a.py"], "budget is 'many'; allowed: a number of runs"),
+        (["--budget", "0", "a.py"], "budget is '0'; allowed: a number of runs"),
+        (["--test", "", "a.py"], "test is empty"),
+        (["--test", "no-such-program", "a.py"], "cannot run no-such-program"),
+        (["empty"], "no Python source below empty"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for name in ("a.py", "a.txt"):
+        (tmp_path / name).write_text("x = 1\n")
+    done = mend(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr

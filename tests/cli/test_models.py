@@ -1,0 +1,120 @@
+"""`sfumato models`: what is listed, shown, and removed; and what stays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.checkpoints import inventory
+from sfumato.checkpoints.packaged import PACKAGED, Packaged
+from sfumato.checkpoints.registry import ASSETS
+
+NAME = "smollm2-135m-instruct"
+HUB_ID = "someone/small"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, a packaged checkpoint whose right content is b"weights", and a hub without anything."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("SFUMATO_CACHE", str(directory))
+    sha256 = hashlib.sha256(b"weights").hexdigest()
+    monkeypatch.setitem(PACKAGED, NAME, Packaged("some-package", "no_such_module", "weights.gguf", sha256))
+    monkeypatch.setattr("huggingface_hub.utils._cache_manager.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return directory
+
+
+def put(directory: Path, content: bytes = b"weights") -> Path:
+    directory.mkdir(parents=True)
+    (directory / "weights.gguf").write_bytes(content)
+    return directory / "weights.gguf"
+
+
+def fetched(tmp_path: Path) -> Path:
+    """A repository as the hub's client keeps it: blobs, and revisions of links to them."""
+    repository = tmp_path / "hub" / f"models--{HUB_ID.replace('/', '--')}"
+    blob, snapshot = repository / "blobs" / "a1", repository / "snapshots" / ("0" * 40)
+    for directory in (blob.parent, snapshot, repository / "refs"):
+        directory.mkdir(parents=True)
+    blob.write_text("{}")
+    (snapshot / "config.json").symlink_to(blob)
+    (repository / "refs" / "main").write_text("0" * 40)
+    return snapshot
+
+
+def test_list_tells_what_is_here_and_how_to_get_the_rest(cache: Path, sfumato: Any):
+    for command in (("models",), ("models", "list")):
+        lines = {line.split()[0]: line for line in sfumato(*command).stdout.splitlines()}
+        size = sum(path.stat().st_size for path in (ASSETS / "tiny").iterdir())
+        assert lines["tiny"].split() == ["tiny", "embedded", f"{size / 1e6:.1f}", "MB", str(ASSETS / "tiny")]
+        assert lines[NAME].endswith(f"not there: sfumato pull {NAME}")
+    path = put(cache)
+    listed = {model["name"]: model for model in json.loads(sfumato("models", "list", "--json").stdout)}
+    assert listed[NAME] == {"name": NAME, "source": "package", "path": str(path), "size_bytes": 7, "problem": ""}
+
+
+def test_a_file_that_is_another_one_is_said_to_be(cache: Path, sfumato: Any):
+    put(cache, b"junk")
+    assert f"sfumato pull {NAME} gets it again" in sfumato("models").stdout
+    shown = " ".join(sfumato("doctor").stdout.split())
+    assert f"model {NAME} another file than it should be: sfumato pull {NAME} gets it again" in shown
+
+
+def test_rm_removes_what_was_pulled(cache: Path, sfumato: Any):
+    path = put(cache)
+    done = sfumato("models", "rm", NAME)
+    assert done.exit_code == 0
+    assert done.stderr == f"removed {path}: 0.0 MB\n"
+    assert not path.exists()
+    assert "nothing of smollm2-135m-instruct is here" in sfumato("models", "rm", NAME).stderr
+
+
+def test_rm_removes_what_was_fetched(cache: Path, tmp_path: Path, sfumato: Any):
+    snapshot = fetched(tmp_path)
+    assert f"{HUB_ID}" in sfumato("models").stdout
+    assert str(snapshot) in sfumato("models").stdout
+    assert sfumato("models", "rm", HUB_ID).exit_code == 0
+    assert not snapshot.exists()
+    assert HUB_ID not in sfumato("models").stdout
+
+
+def test_rm_leaves_what_it_may_not_remove(cache: Path, tmp_path: Path, sfumato: Any, monkeypatch: pytest.MonkeyPatch):
+    done = sfumato("models", "rm", "tiny")
+    assert done.exit_code == 1
+    assert "tiny comes with sfumato and cannot be removed; allowed: what was pulled or fetched" in done.stderr
+    assert (ASSETS / "tiny" / "config.json").exists()
+    installed = put(tmp_path / "site-packages")
+    monkeypatch.setattr(inventory, "file_of", lambda name: installed)
+    done = sfumato("models", "rm", NAME)
+    assert "is a file of the installed package some-package: pip uninstall some-package" in done.stderr
+    assert installed.exists()
+    assert "did you mean 'tiny'?" in sfumato("models", "rm", "tinny").stderr
+
+
+def test_show_and_where(checkpoint: Path, sfumato: Any):
+    assert sfumato("models", "where", checkpoint).stdout == f"{checkpoint}\n"
+    done = sfumato("models", "show", checkpoint)
+    assert done.exit_code == 0
+    rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert (rows["canvas_length"], rows["steps"], rows["tasks"]) == ("16", "6", "pi, arithmetic")
+    card = json.loads(sfumato("models", "show", checkpoint, "--json").stdout)
+    assert card["size_bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
+    assert card["spec"]["noise"] == "uniform"
+    assert sfumato("models", "show", "tyni").exit_code == 1
+    shown = sfumato("models", "show", "tiny").stdout
+    assert "{" not in shown.split("prompts, by example:")[0]
+    assert "json: " in shown.split("prompts, by example:")[1]
+
+
+def test_what_is_kept_between_starts_is_listed_and_cleared(cache: Path, sfumato: Any):
+    assert "kept" not in sfumato("models").stdout
+    pulled = put(cache)
+    (cache / "kept").mkdir()
+    (cache / "kept" / "entry").write_bytes(b"0" * 2_000_000)
+    assert f"2.0 MB  {cache / 'kept'}" in sfumato("models").stdout
+    assert sfumato("models", "rm", "kept").stderr == f"removed {cache / 'kept'}: 2.0 MB\n"
+    assert [path.name for path in cache.iterdir()] == [pulled.name]

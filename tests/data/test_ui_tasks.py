@@ -1,0 +1,127 @@
+"""Screens and commands that are made up: their checkers, and what training never sees of them."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from sfumato.data.apps.commands import draw_command
+from sfumato.data.apps.domains import NUM_HELD_OUT, domains
+from sfumato.data.apps.intents import Draft
+from sfumato.data.apps.screens import draw_screen
+from sfumato.data.apps.speech import copied, distort, plain, templates, word
+from sfumato.data.apps.wordings import WORDINGS
+from sfumato.data.tasks import TASKS, Item
+from sfumato.ui import REFUSALS, execute, parse, to_text
+from sfumato.ui.tree import kinds
+
+SCREEN, EDIT = TASKS["ui_screen"], TASKS["ui_edit"]
+PAGE = "a page\n b header: Shop\n c list\n  d checkbox: Milk\n  e checkbox: Bread\n> tick off the first"
+
+
+def test_a_program_counts_by_the_tree_it_makes():
+    item = Item(prompt=PAGE, response="set d on", meta={})
+    assert EDIT.check(item, "set d on")
+    assert EDIT.check(item, "set d on\nset e red\nclear e color")
+    assert not EDIT.check(item, "set e on")
+    assert not EDIT.check(item, "set z on")
+    assert not EDIT.check(item, "refuse: not on this screen")
+    refused = Item(prompt=PAGE, response="refuse: not on this screen", meta={})
+    assert EDIT.check(refused, "refuse: not on this screen")
+    assert not EDIT.check(refused, "refuse: more than one fits")
+    assert not EDIT.check(refused, "clear d on")
+
+
+def test_items_that_are_left_open_may_be_others_of_the_domain():
+    response = "page\n header: Shop\n list\n  checkbox on: Milk\n  checkbox: Bread"
+    item = Item(prompt="screen: two items, one done", response=response, meta={"choices": ("Milk", "Bread", "Eggs")})
+    assert SCREEN.check(item, response)
+    assert SCREEN.check(item, response.replace("Milk", "Eggs"))
+    assert SCREEN.check(item, "page\n header: Shop\n list\n  checkbox: Eggs\n  checkbox on: Milk")
+    assert not SCREEN.check(item, response.replace("Milk", "Bread"))
+    assert not SCREEN.check(item, response.replace("Milk", "Stones"))
+    assert not SCREEN.check(item, response.replace(" on", ""))
+    assert not SCREEN.check(item, response.replace("Shop", "Store"))
+    assert not SCREEN.check(item, response + "\n  checkbox: Eggs")
+    named = Item(prompt=item.prompt, response=response, meta={"choices": ()})
+    assert not SCREEN.check(named, response.replace("Milk", "Eggs"))
+
+
+def test_training_sees_no_domain_that_is_held_out():
+    held = [domain.topic for domain in domains()[-NUM_HELD_OUT:]]
+    pattern = re.compile("|".join(held), re.IGNORECASE)
+    assert len(domains()) == 30
+    for task in (SCREEN, EDIT):
+        assert not any(pattern.search(task.generate(seed).prompt) for seed in range(500))
+    assert any(pattern.search(TASKS["ui_screen_domains"].generate(seed).prompt) for seed in range(20))
+
+
+def test_what_is_not_known_of_a_domain_is_named():
+    """Else nobody could know what to write on the screen of a domain never seen."""
+    for seed in range(300):
+        screen = draw_screen(Random(seed), unseen_domain=True)
+        assert not screen.choices
+        sentence = plain(screen.sentence).casefold()
+        for component in parse("\n".join(screen.lines)).walk():
+            if component.kind in ("item", "checkbox", "card", "tab"):
+                assert component.text.casefold() in sentence
+
+
+def test_wordings_that_are_held_out_are_in_no_other_set():
+    for text in WORDINGS.values():
+        seen, held = templates(text, held_out=False), templates(text, held_out=True)
+        assert seen
+        assert held
+        assert not set(seen) & set(held)
+        slots = {match for line in seen for match in re.findall(r"\{(\w+)\}", line)}
+        assert {match for line in held for match in re.findall(r"\{(\w+)\}", line)} <= slots
+    openings = {distort(draw_command(Random(seed), unseen_wording=True).sentence, Random(0)) for seed in range(50)}
+    assert not openings & {EDIT.generate(seed).prompt.rpartition("\n> ")[2] for seed in range(500)}
+
+
+def test_combinations_that_are_held_out_are_drawn_by_their_name_alone():
+    def is_held(item: Item) -> bool:
+        page, response = parse(item.prompt.rpartition("\n> ")[0]), item.response
+        slot = {component.id: component.kind for component in page.walk()}.get(response.split()[1])
+        return item.meta["intent"] == "color" and slot in ("badge", "card")
+
+    assert not any(is_held(EDIT.generate(seed)) for seed in range(1000))
+    assert any(is_held(TASKS["ui_edit_combinations"].generate(seed)) for seed in range(100))
+    dark_table = re.compile(r"page dark\n.*\n table")
+    assert not any(dark_table.match(SCREEN.generate(seed).response) for seed in range(1000))
+    assert any(dark_table.match(TASKS["ui_screen_combinations"].generate(seed).response) for seed in range(100))
+
+
+@pytest.mark.parametrize("intent", WORDINGS)
+def test_every_intent_is_drawn_and_changes_a_page(intent: str):
+    for seed in range(3000):
+        item = EDIT.generate(seed)
+        if item.meta["intent"] == intent:
+            page = parse(item.prompt.rpartition("\n> ")[0])
+            refused = item.response.removeprefix("refuse: ") in REFUSALS
+            assert refused == (intent in ("missing", "ambiguous", "nonsense"))
+            assert (to_text(execute(page, item.response)) != to_text(page)) != refused
+            return
+    raise AssertionError(f"{intent} was not drawn")
+
+
+def test_every_component_stands_on_some_screen():
+    seen = {"refuse"}
+    for seed in range(400):
+        seen |= {line.split()[0].rstrip(":") for line in SCREEN.generate(seed).response.split("\n")}
+    assert seen >= kinds().keys() - {"column"}
+
+
+def test_slips_leave_what_is_copied():
+    sentence = word("[delete|remove] {ref} now", Random(0), ref="to the four")
+    assert plain(copied("a\x01b\x02")) == "ab"
+    found = {distort(sentence, Random(seed)) for seed in range(500)}
+    assert all("to the four" in text.replace("To the", "to the") for text in found)
+    assert len(found) > 30
+
+
+def test_every_intent_has_wordings():
+    public = {name for name in vars(Draft) if not name.startswith("_")}
+    assert public == WORDINGS.keys()

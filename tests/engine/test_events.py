@@ -1,0 +1,57 @@
+"""One queue a request: nothing is lost but drafts that a newer one replaces."""
+
+from __future__ import annotations
+
+from sfumato.engine.events import EventQueue
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Result, Usage
+
+
+def draft(step: int, canvas: int = 0, variation: int = 0) -> CanvasChanged:
+    return CanvasChanged(
+        variation=variation,
+        canvas=canvas,
+        step=step,
+        steps=9,
+        tokens=(),
+        pieces=(),
+        text="",
+        accepted=(),
+        revised=(),
+        confidence=(),
+    )
+
+
+def finished(variation: int = 0) -> Finished:
+    result = Result(text="", tokens=(), finish_reason="stop", seed=0, model="small", usage=Usage())
+    return Finished(variation=variation, result=result)
+
+
+def test_events_come_in_order_and_once():
+    events: list[Event] = [draft(1), draft(2), Committed(variation=0, canvas=0, text="a"), draft(1, canvas=1)]
+    queue = EventQueue(1, drafts=True)
+    for event in events:
+        queue.put(event)
+    assert len(queue) == 4
+    assert queue.take() == events
+    assert queue.take() == []
+
+
+def test_of_drafts_of_one_canvas_the_newest_is_kept():
+    queue = EventQueue(2, drafts=True, latest_only=True)
+    committed = Committed(variation=0, canvas=0, text="a")
+    for event in (draft(1), draft(2), draft(1, variation=1), draft(3), committed, draft(1, canvas=1)):
+        queue.put(event)
+    assert queue.take() == [draft(2), draft(1, variation=1), draft(3), committed, draft(1, canvas=1)]
+    queue.put(draft(2, canvas=1))
+    assert queue.take() == [draft(2, canvas=1)], "what was taken is replaced by nothing"
+
+
+def test_it_is_over_when_all_are_finished_and_taken():
+    queue = EventQueue(2)
+    queue.put(finished(0))
+    queue.take()
+    assert not queue.is_over
+    queue.put(finished(1))
+    assert not queue.is_over
+    queue.take()
+    assert queue.is_over

@@ -1,0 +1,97 @@
+"""Who goes next: by priority, then who was served least; nobody waits for ever, and long prompts go in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sfumato.engine.events import EventQueue
+from sfumato.engine.kvcache import KVCache
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Request
+from sfumato.engine.scheduler import WaitingQueue, schedule
+from sfumato.engine.sequence import Sequence
+from sfumato.spec import GenerationSpec
+
+Make = Callable[..., TextModel]
+
+
+@pytest.fixture
+def make_sequence(make_model: Make) -> Callable[..., Sequence]:
+    """An admitted sequence: make_sequence(tokens of its prompt, written ones, **fields of its request)."""
+    models: dict[GenerationSpec, tuple[TextModel, KVCache]] = {}
+
+    def made(num_prompt: int, written: int = 0, spec: GenerationSpec | None = None, **fields: Any) -> Sequence:
+        spec = spec or GenerationSpec(canvas_length=8)
+        if spec not in models:
+            model = make_model(spec)
+            models[spec] = model, KVCache(model.decoder.new_pool(4096), reuse=False)
+        model, cache = models[spec]
+        request = Request(prompt=(5,) * num_prompt, max_tokens=8, canvas_length=spec.canvas_length, **fields)
+        sequence = Sequence(model.bundle, request, 0, 0, EventQueue(1))
+        sequence.cached = cache.open([], num_prompt + 8)
+        assert sequence.cached is not None
+        cache.commit(sequence.cached, [5] * written)
+        return sequence
+
+    return made
+
+
+def test_those_that_wait_go_by_priority_and_then_in_turn(make_sequence: Callable[..., Sequence]):
+    queue = WaitingQueue()
+    low, other, high = make_sequence(3), make_sequence(3), make_sequence(3, priority=2)
+    for sequence in (low, other, high):
+        queue.push(sequence)
+    assert list(queue) == [high, low, other]
+    again = make_sequence(3)
+    queue.push(again, first=True)
+    assert list(queue) == [high, again, low, other], "first of its priority, and not of all"
+    queue.remove([low, high])
+    assert list(queue) == [again, other]
+    assert len(queue) == 2
+
+
+def test_the_least_served_of_the_highest_priority_goes_first(make_sequence: Callable[..., Sequence]):
+    served, fresh, urgent = make_sequence(3), make_sequence(3), make_sequence(3, priority=1)
+    served.service, urgent.service = 50, 99
+    works = schedule([served, fresh, urgent], max_positions=1000, chunk=256)
+    assert [work.sequence for work in works] == [urgent, fresh, served]
+    # Three of the prompt and eight of the canvas.
+    assert [(work.num_written, work.denoises, work.num_positions) for work in works] == [(3, True, 11)] * 3
+    assert [work.sequence for work in schedule([served, fresh, urgent], max_positions=22, chunk=256)] == [urgent, fresh]
+    assert (served.waited, fresh.waited) == (1, 0)
+
+
+def test_the_first_takes_part_whatever_it_needs(make_sequence: Callable[..., Sequence]):
+    large = make_sequence(60)
+    [work] = schedule([large], max_positions=1, chunk=256)
+    assert (work.num_written, work.denoises) == (60, True)
+
+
+def test_nobody_is_left_out_for_ever(make_sequence: Callable[..., Sequence]):
+    served, hungry = make_sequence(3), make_sequence(3)
+    served.service = 10**6
+    turns = []
+    for _ in range(70):
+        [work] = schedule([served, hungry], max_positions=11, chunk=256)
+        turns.append(work.sequence)
+    assert turns.count(served) == 2
+    assert turns[32] is served
+
+
+@pytest.mark.parametrize("block", [None, 4])
+def test_a_long_prompt_goes_in_chunks_that_end_where_they_would_alone(
+    make_sequence: Callable[..., Sequence], block: int | None
+):
+    spec = None
+    if block is not None:
+        spec = GenerationSpec(noise="mask", mask_id=4, canvas_length=block, prefix_attention="block")
+    sizes = []
+    for written in (0, 4, 32, 64):
+        [work] = schedule([make_sequence(80, written, spec)], max_positions=1000, chunk=34)
+        sizes.append((work.num_written, work.denoises))
+    chunk = 34 if block is None else 32
+    expected = [chunk, chunk - 4, chunk - 32 % chunk, 16]
+    assert sizes == [(size, written == 64) for size, written in zip(expected, (0, 4, 32, 64), strict=True)]

@@ -1,0 +1,88 @@
+"""Memory that is used again, and loops that are played again on it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.kernels.base import Rounding
+from sfumato.kernels.cpu import memory, rows
+
+# N rows, I inputs
+
+
+def test_memory_is_used_again_when_its_tensor_is_gone():
+    first = memory.empty(2, 2**19)
+    place, view = first.data_ptr(), first[1:, 5:]
+    del first
+    # A view still holds it.
+    second = memory.empty(2, 2**19)
+    assert second.data_ptr() != place
+    view.fill_(1.0)
+    second.zero_()
+    assert view.eq(1.0).all()
+    del view
+    # Of two that are free, one serves both sizes.
+    assert memory.empty(1, 2**19).data_ptr() == place
+    assert memory.empty(4, 2**19, dtype=torch.int8).dtype == torch.int8
+
+
+def test_small_tensors_and_very_large_ones_are_not_kept():
+    before = list(memory.recorder.blocks.blocks)
+    memory.empty(3, 5)
+    memory.empty(2**10, 2**18)
+    assert all(one is other for one, other in zip(before, memory.recorder.blocks.blocks, strict=True))
+
+
+COS, SIN = torch.ones(3, 8), torch.full((3, 8), 0.5)
+
+
+def turn(x_NI: Tensor) -> Tensor:
+    return rows.rotate(x_NI.view(3, 1, 8), COS, SIN).view(3, 8)
+
+
+def test_a_graph_gives_what_computing_gives():
+    graphs, generator = memory.Graphs(), torch.Generator().manual_seed(0)
+
+    def compute(x_NI: Tensor) -> Tensor:
+        return turn(turn(x_NI))
+
+    found = [torch.randn(3, 8, generator=generator) for _ in range(4)]
+    played = [graphs.replay("key", compute, [x], lambda: (COS, SIN)).clone() for x in found]
+    assert all(torch.equal(one, compute(x)) for one, x in zip(played, found, strict=True))
+    [graph] = graphs._graphs.values()
+    assert graph is not None
+    # What was computed on the way is there for the next one.
+    assert sum(not block.free for block in graphs._blocks.blocks) == 2
+
+
+def test_other_shapes_and_keys_are_other_graphs():
+    graphs = memory.Graphs()
+    factor_I = torch.ones(8)
+    for num_rows, key in ((3, "a"), (3, "b"), (5, "a"), (3, "a")):
+        x = torch.randn(num_rows, 8)
+        found = graphs.replay(key, lambda x: rows.quantize(x, Rounding(factor_I)).scale_N, [x], lambda: (factor_I,))
+        torch.testing.assert_close(found, x.abs().amax(-1) / 127)
+    assert len(graphs._graphs) == 3
+
+
+def test_what_torch_computes_in_between_is_never_replayed():
+    """A graph would read what it was the first time."""
+    graphs = memory.Graphs()
+
+    def compute(x_NI: Tensor) -> Tensor:
+        return turn(2.0 * x_NI)
+
+    for _ in range(3):
+        x = torch.randn(3, 8)
+        assert torch.equal(graphs.replay("key", compute, [x], lambda: (COS, SIN)), compute(x))
+    assert list(graphs._graphs.values()) == [None]
+
+
+def test_only_the_last_graphs_are_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "_MAX_GRAPHS", 2)
+    graphs, x = memory.Graphs(), torch.randn(3, 8)
+    for key in ("a", "b", "a", "c"):
+        graphs.replay(key, turn, [x], lambda: (COS, SIN))
+    assert [key[0] for key in graphs._graphs] == ["a", "c"]

@@ -1,0 +1,156 @@
+"""Products of integers against torch: any size, by either instruction, and any number of threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.kernels.base import QuantizedActivation
+from sfumato.kernels.cpu import products
+from sfumato.kernels.cpu.products import Matrix
+from sfumato.models.quantization.tables import PlainMatrix
+
+# N rows, M one or two digits of each, I inputs, O outputs
+
+pytestmark = pytest.mark.skipif(not products.is_available(), reason="this CPU does not multiply integers in these ways")
+# Rows and outputs that fill tiles and panels, some less and some more, down to none; and inputs as well.
+SIZES = [(0, 3, 5), (1, 32, 64), (5, 40, 70), (15, 31, 3), (16, 64, 128), (33, 100, 192), (47, 96, 64), (90, 33, 130)]
+
+
+@pytest.fixture(params=["lanes", "tiles"])
+def instruction(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "tiles" and not products._has_tiles():
+        pytest.skip("this CPU has no AMX, or may not use it")
+    monkeypatch.setattr(products, "_LEAST_TILED", 0 if request.param == "tiles" else sys.maxsize)
+
+
+def integers(*shape: int, least: int = -127, seed: int = 0) -> Tensor:
+    return torch.randint(least, 128, shape, generator=torch.Generator().manual_seed(seed)).to(torch.int8)
+
+
+def multiply(matrix: Matrix, levels_MI: Tensor, digits: int = 1) -> Tensor:
+    """With factors of 1."""
+    scale_N = torch.ones(len(levels_MI) // digits)
+    return matrix.multiply(QuantizedActivation(levels_MI, scale_N), torch.ones(matrix.shape[0]))
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
+def test_products_are_exact(num_rows: int, num_outputs: int, num_inputs: int):
+    """Of so few inputs, as floats too."""
+    x_NI, levels_OI = integers(num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
+    matrix = Matrix(levels_OI)
+    assert torch.equal(matrix.levels, levels_OI)
+    assert torch.equal(multiply(matrix, x_NI), (x_NI.long() @ levels_OI.long().T).float())
+
+
+@pytest.mark.usefixtures("instruction")
+def test_the_largest_integers_do_not_overflow():
+    x_NI, levels_OI = torch.full((20, 640), -128).to(torch.int8), torch.full((40, 640), -128).to(torch.int8)
+    assert multiply(Matrix(levels_OI), x_NI).eq(128 * 128 * 640).all()
+
+
+@pytest.mark.usefixtures("instruction")
+def test_more_rows_than_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(products, "_MOST_ROWS", 20)
+    x_NI, levels_OI = integers(50, 64), integers(32, 64, seed=1)
+    assert torch.equal(multiply(Matrix(levels_OI), x_NI), (x_NI.long() @ levels_OI.long().T).float())
+    # Rows among others are read where they stand.
+    assert torch.equal(multiply(Matrix(levels_OI), x_NI[::3]), (x_NI[::3].long() @ levels_OI.long().T).float())
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
+def test_factors_of_rows_and_columns_and_what_is_added(
+    num_rows: int, num_outputs: int, num_inputs: int, digits: int, adds: bool
+):
+    levels_MI, levels_OI = integers(digits * num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
+    scale_N, scales_O, bias_O = torch.rand(num_rows), torch.rand(num_outputs), torch.rand(num_outputs)
+    residual_NO = torch.rand(num_rows, num_outputs) if adds else None
+    x, given = QuantizedActivation(levels_MI, scale_N), (scales_O, bias_O if adds else None)
+    found_NO = Matrix(levels_OI).multiply(x, *given, residual_NO=residual_NO)
+    high_NO, *low_NO = (levels_MI.double() @ levels_OI.double().T).split(max(1, num_rows))
+    whole_NO = high_NO + low_NO[0] / 254 if low_NO else high_NO
+    expected_NO = whole_NO * scale_N[:, None] * scales_O
+    if residual_NO is not None:
+        expected_NO += bias_O + residual_NO
+    torch.testing.assert_close(found_NO.double(), expected_NO, rtol=1e-5, atol=1e-2)
+    in_torch = PlainMatrix(levels_OI)
+    if num_rows:
+        torch.testing.assert_close(
+            found_NO, in_torch.multiply(x, *given, residual_NO=residual_NO), rtol=1e-6, atol=1e-3
+        )
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("counts", [(3, 0, 1, 40, 0), (0, 0, 0, 0, 2), (17, 16, 33, 4, 5), (0,) * 5])
+@pytest.mark.parametrize(("num_outputs", "num_inputs"), [(5, 3), (32, 64), (70, 100)])
+def test_rows_of_many_matrices(counts: tuple[int, ...], num_outputs: int, num_inputs: int):
+    """Each has some of its own, or none."""
+    levels_XOI = integers(len(counts), num_outputs, num_inputs, seed=1)
+    levels_MI, scale_M = integers(sum(counts), num_inputs), torch.rand(sum(counts))
+    scales_XO, end_X = torch.rand(len(counts), num_outputs), torch.tensor(counts).cumsum(0).int()
+    matrices = Matrix(levels_XOI)
+    assert torch.equal(matrices.levels, levels_XOI)
+    found_MO = matrices.multiply(QuantizedActivation(levels_MI, scale_M), scales_XO, end_X=end_X)
+    own_M = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+    product_MO = (levels_XOI.double()[own_M] @ levels_MI.double()[:, :, None]).squeeze(-1)
+    expected_MO = product_MO * scale_M[:, None] * scales_XO[own_M]
+    torch.testing.assert_close(found_MO.double(), expected_MO, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("chunk", [64, 2048])
+@pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
+def test_means_of_digits(num_rows: int, num_outputs: int, num_inputs: int, chunk: int, monkeypatch: pytest.MonkeyPatch):
+    """Sums that are split among threads."""
+    monkeypatch.setattr(products, "_CHUNK", chunk)
+    digits_MI, levels_OI = integers(2 * num_rows, num_inputs, least=0), integers(num_outputs, num_inputs, seed=1)
+    matrix = Matrix(levels_OI, sums=True)
+    assert torch.equal(matrix.levels, levels_OI)
+    high_NO, low_NO = (digits_MI.double() @ levels_OI.double().T).chunk(2)
+    found_NO = matrix.mean(digits_MI, 0.25)
+    torch.testing.assert_close(found_NO.double(), (high_NO + low_NO / 127) * 0.25, rtol=1e-5, atol=1e-2)
+
+
+def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.MonkeyPatch):
+    """A process that may not use AMX would be killed by it."""
+    source = (
+        "import ctypes, torch\n"
+        "class Refuses:\n"
+        "    def __init__(self, name): pass\n"
+        "    def syscall(self, *numbers): return -1\n"
+        "from sfumato.kernels.cpu import products\n"
+        "products.ctypes.CDLL = Refuses\n"
+        "x = torch.ones(40, 64, dtype=torch.int8)\n"
+        "from sfumato.kernels.base import QuantizedActivation\n"
+        "rows = QuantizedActivation(x, torch.ones(40))\n"
+        "print(int(products.Matrix(x).multiply(rows, torch.ones(40)).sum()), products._has_tiles())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(40 * 40 * 64), "False"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="it pretends to be an older CPU of that kind")
+def test_a_cpu_without_these_instructions_compiles_none_of_them(tmp_path: Path):
+    """A compiler that is given what the CPU does not have ends the process."""
+    source = (
+        "import llvmlite.binding as binding\n"
+        "binding.get_host_cpu_features = dict\n"
+        "from sfumato.kernels.cpu import products\n"
+        "print(products.is_available())\n"
+    )
+    older = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, env=os.environ | older
+    )
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr

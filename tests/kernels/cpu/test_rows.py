@@ -1,0 +1,144 @@
+"""Compiled loops against torch: any size, rows among others, any number of threads, and what is no number."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.kernels.base import SECOND_DIGIT, TORCH, QuantizedActivation, Rounding
+from sfumato.kernels.cpu import compiling, rows, vocabulary
+
+# N rows, I inputs, V vocabulary
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def does_nothing(job: Any) -> None:
+    """What is compiled, and then found again."""
+
+
+def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    monkeypatch.setattr(compiling, "_COMPILING_S", 0.0)
+    compiling.Loop(does_nothing)(1, 1)
+    monkeypatch.setattr(compiling.Loop, "_announced", False)
+    caplog.clear()
+    # It is found, however long that takes.
+    compiling.Loop(does_nothing)(1, 1)
+    assert not caplog.records
+    made = compiling.cfunc(compiling.types.void(compiling.types.voidptr))
+    monkeypatch.setattr(compiling, "cfunc", lambda *signature, cache: made)
+    for _ in range(2):
+        compiling.Loop(does_nothing)(1, 1)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+SIZES = [(1, 1), (3, 7), (5, 64), (40, 577)]
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("turned", [8, 4])
+def test_rotation_of_heads_among_others(apart: bool, turned: int, threads: int):
+    x_NHE = numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]
+    cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
+    expected = TORCH.rotate(x_NHE.unsqueeze(0), cos[None, :, None], sin[None, :, None])[0]
+    torch.testing.assert_close(rows.rotate(x_NHE, cos, sin), expected)
+
+
+@pytest.mark.parametrize("turned", [8, 4])
+def test_heads_are_normed_and_rotated(turned: int, threads: int):
+    x_NHE, weight, cos, sin = numbers(6, 5, 8)[:, 1:4], numbers(8, seed=3), *numbers(2, 6, turned, seed=1)
+    expected = TORCH.norm_rotate(x_NHE.unsqueeze(0), weight, 1e-3, cos[None, :, None], sin[None, :, None])[0]
+    torch.testing.assert_close(rows.rotate(x_NHE, cos, sin, weight, 1e-3), expected)
+
+
+def read_digits(rounded: QuantizedActivation) -> Tensor:
+    """What the levels of each row stand for, in parts of the smallest digit."""
+    levels = rounded.levels_MI.int()
+    if len(levels) == len(rounded.scale_N):
+        return levels
+    high, low = levels.chunk(2)
+    return SECOND_DIGIT * high + low
+
+
+def assert_rounded_alike(found: QuantizedActivation, expected: QuantizedActivation) -> None:
+    torch.testing.assert_close(found.scale_N, expected.scale_N)
+    # A division rounds otherwise than a product with an inverse; of two digits by some of the last.
+    off = (read_digits(found) - read_digits(expected)).abs()
+    two = len(found.levels_MI) > len(found.scale_N)
+    assert int(off.max()) <= (2 if two else 1)
+    assert (off > 0).float().mean() < (0.1 if two else 0.02)
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize(("num_rows", "size"), SIZES)
+def test_rounding(num_rows: int, size: int, digits: int, threads: int):
+    x, rounding = numbers(num_rows, size), Rounding(numbers(size, seed=1).abs() + 0.1, digits)
+    found = rows.quantize(x, rounding)
+    assert_rounded_alike(found, TORCH.quantize(x, rounding))
+    step = found.scale_N[:, None] / (SECOND_DIGIT if digits == 2 else 1)
+    room = 0.501 if digits == 1 else 0.6
+    assert ((read_digits(found) * step - x * rounding.factor_I).abs() <= room * step).all()
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize(("num_rows", "size"), SIZES[1:])
+def test_what_is_rounded_in_one_loop(num_rows: int, size: int, digits: int, threads: int):
+    """A norm, and gates: as torch does them one after the other."""
+    rounding, weight = Rounding(numbers(size, seed=1).abs() + 0.1, digits), numbers(size, seed=2)
+    x, both = numbers(num_rows, size), 9 * numbers(num_rows, 2 * size, seed=3)
+    expected = TORCH.norm_quantize(x, weight, 1e-3, rounding)
+    assert_rounded_alike(rows.norm_quantize(x, weight, 1e-3, rounding), expected)
+    for activation in rows.GATES:
+        expected = TORCH.gate_quantize(both, activation, rounding)
+        assert_rounded_alike(rows.gate_quantize(both, activation, rounding), expected)
+
+
+def test_a_row_of_zeros_and_one_that_is_no_number():
+    x, ones = numbers(3, 20), torch.ones(20)
+    x[0], x[1, 4] = 0.0, torch.nan
+    levels, scale = rows.quantize(x, Rounding(ones))
+    assert not levels[0].any()
+    assert scale.isnan().tolist() == [False, True, False]
+    assert rows.norm_quantize(x, ones, 1e-6, Rounding(ones)).scale_N.isnan().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("size", [5, 256, 700])
+def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: int):
+    logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
+    share = torch.rand(size, generator=torch.Generator().manual_seed(2))
+    asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
+    *reading, weights = vocabulary.read(logits, **asked, weigh=True)
+    *also, digits = vocabulary.read(logits, **asked, weigh=True, factor_V=share)
+    assert weights is not None
+    assert digits is not None
+    assert all(torch.equal(*pair) for pair in zip(reading, also, strict=True))
+    assert torch.equal(digits, TORCH.digits(weights, share))
+    torch.testing.assert_close(weights, ((logits - logits.amax(-1, keepdim=True)) / 0.8).exp())
+
+
+@pytest.mark.parametrize("bad", [torch.nan, -torch.nan, torch.inf])
+@pytest.mark.parametrize("place", [0, 299, 511])
+def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
+    logits = numbers(3, 512)
+    logits[1, place] = bad
+    zeros = torch.zeros(3)
+    _, numbers_4N, _ = vocabulary.read(logits, torch.ones(3), zeros, zeros.bool())
+    assert numbers_4N[2].isnan().tolist() == [False, True, False]
+
+
+def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):
+    """Neither into the package nor into a home."""
+    program = "import numpy\nfrom sfumato.kernels.cpu.compiling import order\nprint(order(numpy.float32(0.0)))\n"
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+    assert any(tmp_path.iterdir())

@@ -1,0 +1,238 @@
+"""Kernels against torch and loops: run where there is no GPU by Triton's interpreter, and compiled for one."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from sfumato.kernels.base import TORCH, TokenStats, set_backend
+from sfumato.kernels.cpu import vocabulary
+from sfumato.kernels.gpu.backend import TritonBackend
+from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment
+from sfumato.models.decoder import Decoder
+
+if importlib.util.find_spec("triton") is None:
+    pytest.skip("Triton is not made for this platform", allow_module_level=True)
+
+from sfumato.kernels.gpu import kernels
+
+# N rows, I inputs, H heads, E head dimension, V vocabulary
+
+DEVICE = kernels.DEVICE
+DTYPES = [torch.float32, torch.bfloat16]
+
+
+@pytest.fixture(autouse=True)
+def no_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+def numbers(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(DEVICE, dtype)
+
+
+def check(found: Tensor, expected: Tensor) -> None:
+    """To a few last bits of their type."""
+    size = 3 * torch.finfo(expected.dtype).eps
+    torch.testing.assert_close(found, expected, rtol=size, atol=size * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("activation", kernels.GATES)
+@pytest.mark.parametrize(("num_rows", "size"), [(1, 1), (3, 70), (2, 2000)])
+def test_gate_of_halves_that_stand_beside_each_other(num_rows: int, size: int, activation: str, dtype: torch.dtype):
+    gate, up = (9 * numbers(num_rows, 2 * size)).to(dtype).chunk(2, -1)
+    check(kernels.gate(gate, up, activation), TORCH.gate(gate.float(), up.float(), activation).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("turned", [8, 4])
+def test_rotation_of_heads_among_others(apart: bool, turned: int, dtype: torch.dtype):
+    x_NHE = (numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]).to(dtype)
+    cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
+    expected = TORCH.rotate(x_NHE.unsqueeze(0).float(), cos[None, :, None], sin[None, :, None])[0]
+    check(kernels.rotate(x_NHE, cos, sin), expected.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_capping_gives_floats(dtype: torch.dtype):
+    logits = (40 * numbers(3, 5000)).to(dtype)
+    check(kernels.cap(logits, 30.0), 30.0 * torch.tanh(logits.float() / 30.0))
+
+
+@pytest.mark.parametrize("size", [1, 24, 700])
+def test_rows_of_floats_of_eight_bits(size: int):
+    x_NI = numbers(5, size) * torch.tensor([1.0, 1e-3, 1e6, 0.0, 1.0], device=DEVICE)[:, None]
+    x_NI[4, 0] = torch.nan
+    (levels, scale), (expected, expected_scale) = kernels.round_rows(x_NI), TORCH.quantize_float8(x_NI)
+    torch.testing.assert_close(scale, expected_scale, equal_nan=True)
+    assert scale.isnan().tolist() == [False] * 4 + [True]
+    back = levels.float()[:4] * scale[:4, None]
+    # Three bits of mantissa, and one that is implied.
+    torch.testing.assert_close(back, x_NI[:4], rtol=1 / 16, atol=0)
+    assert (levels[:4].float() != expected[:4].float()).float().mean() < 0.01
+
+
+@pytest.mark.parametrize("banned", [False, True])
+@pytest.mark.parametrize("size", [5, 700, 9000])
+def test_reading_is_that_of_loops(size: int, banned: bool):
+    logits_NV, u_N = 4 * numbers(8, size), torch.rand(8, generator=torch.Generator().manual_seed(1))
+    # Two tokens alike: the first is the best.
+    logits_NV[3, 2] = logits_NV[3, size - 1] = 30.0
+    asked: dict[str, Any] = {}
+    if banned:
+        asked = {"banned_RV": torch.rand(2, size, generator=torch.Generator().manual_seed(2)) < 0.3, "mask_id": 3}
+        asked["banned_RV"][1] = True
+        asked["ban_N"] = torch.tensor([0, 0, 0, 0, 0, 0, 0, 1])
+    rows = (torch.full((8,), 0.8), u_N, torch.arange(8) == 2)
+    expected = TokenStats(*(x for part in vocabulary.read(logits_NV.cpu(), *rows, **asked)[:2] for x in part))
+    weights = ((logits_NV.cpu() - logits_NV.cpu().amax(-1, keepdim=True)) / 0.8).exp()
+    asked = {name: value.to(DEVICE) if isinstance(value, Tensor) else value for name, value in asked.items()}
+    on_device = (row.to(DEVICE) for row in rows)
+    tokens, found_numbers, found_weights = kernels.read(logits_NV, *on_device, **asked, weights_dtype=torch.float32)
+    found = TokenStats(*tokens.cpu(), *found_numbers.cpu())
+    whole = 7 if banned else 8
+    for name, one, other in zip(TokenStats._fields, found, expected, strict=True):
+        torch.testing.assert_close(one[:whole], other[:whole], rtol=2e-5, atol=2e-5, msg=name)
+    assert found.margin_N.isnan().tolist() == [False] * whole + [True] * (8 - whole)
+    assert found_weights is not None
+    if not banned:
+        torch.testing.assert_close(found_weights.cpu(), weights)
+        assert int(found.best_N[3]) == 2
+        assert torch.equal(found.drawn_N[2], found.best_N[2])
+
+
+@pytest.mark.parametrize("bad", [torch.nan, -torch.nan, torch.inf])
+@pytest.mark.parametrize("place", [0, 299, 511])
+def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
+    logits = numbers(3, 512)
+    logits[1, place] = bad
+    zeros = torch.zeros(3, device=DEVICE)
+    tokens, found, _ = kernels.read(logits, torch.ones_like(zeros), zeros, zeros.bool())
+    assert found[2].isnan().tolist() == [False, True, False]
+    assert bool(((tokens >= 0) & (tokens < 512)).all())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_draws_have_the_shares_of_the_distribution(dtype: torch.dtype):
+    logits_V, count = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=dtype, device=DEVICE), 64
+    u_N = (torch.arange(count, device=DEVICE) + 0.5) / count
+    rows = (torch.full((count,), 2.0, device=DEVICE), u_N, torch.zeros(count, dtype=torch.bool, device=DEVICE))
+    (_, drawn_N), _, weights = kernels.read(logits_V.expand(count, 4), *rows, weights_dtype=dtype)
+    assert weights is not None
+    assert weights.dtype == dtype
+    shares = torch.bincount(drawn_N, minlength=4) / count
+    torch.testing.assert_close(shares, (logits_V.float() / 2).softmax(-1), rtol=0, atol=1 / count)
+
+
+@pytest.mark.parametrize("window", [None, 40])
+@pytest.mark.parametrize(("num_heads", "num_groups", "size"), [(6, 2, 24), (4, 4, 16), (8, 1, 70)])
+# Interpreted, products of bfloat16 are those of their bits.
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_long_segments_take_many_tiles(
+    dtype: torch.dtype, num_heads: int, num_groups: int, size: int, window: int | None
+):
+    """Of queries and of keys; the heads of a group need not divide a tile."""
+    generator = torch.Generator().manual_seed(0)
+    pool = KVPool([(num_groups, size)], 500, dtype=dtype, device=DEVICE)
+    for tensor in (*pool.keys, *pool.values):
+        tensor.copy_(torch.randn(tensor.shape, generator=generator))
+    slots = torch.randperm(500, generator=generator).numpy()
+    # Two texts that share what stands before their canvases, a prompt, a block, one token.
+    ends = ((90, 150, None), (90, 130, None), (0, 75, 1), (64, 96, 32), (33, 34, 1))
+    starts = (0, 0, 170, 250, 350)
+    segments = [
+        Segment(slot_S=slots[first : first + end], start=start, end=end, block=block)
+        for first, (start, end, block) in zip(starts, ends, strict=True)
+    ]
+    segments[1] = dataclasses.replace(segments[1], slot_S=np.concatenate((slots[:90], slots[400:440])))
+    total = sum(segment.count for segment in segments)
+    inputs = [torch.randn(1, total + 2, heads, size, generator=generator) for heads in (num_heads, *[num_groups] * 2)]
+    inputs = [one.to(DEVICE, dtype) for one in inputs]
+    found = []
+    for backend in (TORCH, TritonBackend(dtype)):
+        windows = [] if window is None else [window]
+        packed = PackedAttention(pool, segments, total + 2, windows=windows, backend=backend)
+        found.append(packed.attend(0, *inputs, window=window)[:, :total])
+    tolerance = 1e-5 if dtype is torch.float32 else 3e-3
+    torch.testing.assert_close(found[1], found[0], rtol=tolerance, atol=tolerance)
+
+
+def test_a_model_with_kernels_is_the_model(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
+    model = make_decoder(hidden_size=16, head_dim=8, self_conditioning=True).to(DEVICE)
+    tokens = torch.tensor([draw(12)], device=DEVICE)
+    inputs = (tokens, torch.arange(12, device=DEVICE)[None], AttentionSpec(causal=True))
+    expected = model.logits(model(*inputs))
+    set_backend(model, TritonBackend(torch.float32))
+    torch.testing.assert_close(model.logits(model(*inputs)), expected, rtol=1e-4, atol=1e-5)
+
+
+_COMPILE = """
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, compile
+
+from sfumato.kernels.gpu import kernels
+
+def built(kernel, pointers, integers, floats=(), constants=(), warps=4):
+    types = {name: f"*{kind}" for name, kind in pointers.items()}
+    types |= dict.fromkeys(integers, "i32") | dict.fromkeys(floats, "fp32")
+    types |= dict.fromkeys(dict(constants), "constexpr")
+    assert set(types) == set(kernel.arg_names), kernel
+    given = {(kernel.arg_names.index(name),): value for name, value in dict(constants).items()}
+    source = ASTSource(kernel, {name: types[name] for name in kernel.arg_names}, constexprs=given)
+    assert compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps}).asm["cubin"]
+
+for kind in ("fp32", "bf16"):
+    for gelu in (False, True):
+        built(
+            kernels._gate_rows, dict.fromkeys(("gate", "up", "out"), kind), ("stride", "size"),
+            constants={"GELU": gelu, "COLUMNS": 1024},
+        )
+    for rest in (0, 64):
+        built(
+            kernels._rotate_heads, dict.fromkeys(("x", "cos", "sin", "out"), kind),
+            ("row_stride", "head_stride", "num_heads", "size", "half"),
+            constants={"HALF": 64, "SIZE": rest}, warps=1,
+        )
+    built(kernels._cap_rows, {"logits": kind, "out": "fp32"}, ("count",), ("cap",), {"COLUMNS": 4096})
+    built(
+        kernels._round_rows, {"x": kind, "levels": "fp8e4nv", "scales": "fp32"}, ("stride", "size"), ("most",),
+        {"SIZE": 4096}, warps=8,
+    )
+    for size, rows, warps in ((64, 64, 4), (128, 16, 4), (256, 32, 8), (512, 16, 8)):
+        if kind == "bf16" or rows == 16:
+            built(
+                kernels._attend_tiles,
+                dict.fromkeys(("queries", "keys", "values", "out"), kind) | {"slots": "i32", "tiles": "i32"},
+                ("window", "row_stride", "head_stride", "slot_stride", "size"), ("scale",),
+                {"HEADS": 3, "SIZE": size, "ROWS": rows, "KEYS": 32}, warps=warps,
+            )
+    for flag in (False, True):
+        pointers = dict.fromkeys(("scale_N", "u_N", "numbers"), "fp32") | dict.fromkeys(("ban_N", "tokens"), "i64")
+        pointers |= {"logits": kind, "weights": kind, "greedy_N": "u8", "banned_RV": "u8"}
+        built(
+            kernels._read_rows, pointers, ("mask_id", "num_rows", "size"),
+            constants={"BANS": flag, "WEIGH": flag, "TILE": 4096}, warps=8,
+        )
+print("all compiled")
+"""
+
+
+@pytest.mark.slow
+def test_all_compile_for_a_gpu():
+    """To machine code of Hopper, with types as the model gives them; that needs no GPU."""
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True)
+    assert done.stdout == "all compiled\n", done.stderr

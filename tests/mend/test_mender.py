@@ -1,0 +1,313 @@
+"""Repairs of texts and of projects, by a model that proposes what a script says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from scripted import scripted_mender
+from sfumato.errors import CheckpointError, RequestError
+from sfumato.mend.evidence import Evidence, find_targets, gather
+from sfumato.mend.files import find_sources, read_source, why_not
+from sfumato.mend.mender import Mended, Mender
+from sfumato.mend.proposals import Gap, ProposalConfig, Proposer
+from sfumato.mend.sandbox import Outcome, Sandbox
+from sfumato.mend.search import SearchConfig
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.lexeme import LexemeConfig
+from sfumato.text.lexemes import lex
+from sfumato.text.patches import Patch
+
+SIZES = dict(
+    vocab_size=227,
+    hidden_size=16,
+    intermediate_size=32,
+    num_hidden_layers=1,
+    num_attention_heads=1,
+    num_key_value_heads=1,
+    head_dim=16,
+)
+CORE = '''"""Sums."""
+
+
+def add(a, b):
+    # of two
+    return a - b
+
+
+def double(a):
+    return add(a, a)
+
+
+def unused(a):
+    return a - 1
+'''
+TEST = """from core import double
+
+
+def test_double():
+    assert double(3) == 6
+
+
+if __name__ == "__main__":
+    test_double()
+"""
+COMMAND = [sys.executable, "test_core.py"]
+
+
+@pytest.fixture
+def mender() -> Mender:
+    return scripted_mender(("-", True, ("*",), 2.0), ("-", True, ("+",), 1.0), (":", False, (")",), 3.0))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "core.py").write_text(CORE)
+    (tmp_path / "test_core.py").write_text(TEST)
+    return tmp_path
+
+
+def mend_project(mender: Mender, project: Path, command: list[str] = COMMAND, **settings: Any) -> Any:
+    return mender.mend_project(project, [read_source(project / "core.py")], command, **settings)
+
+
+def test_models_of_other_texts_are_refused() -> None:
+    with pytest.raises(CheckpointError, match="does not read lexemes"):
+        Mender(Decoder(DecoderConfig(**SIZES)), 256)
+
+
+def test_what_parses_is_left_alone_without_somebody_to_verify(mender: Mender) -> None:
+    assert mender.mend(CORE) == Mended(CORE, reason="it parses, and nothing else can tell what is wrong with it")
+
+
+def test_a_caller_verifies(mender: Mender) -> None:
+    mended = mender.mend(CORE, lambda text: "a + b" in text, function="add")
+    assert mended == Mended(CORE.replace("a - b", "a + b"), "caller", 1, 2, 1.0)
+
+
+def test_only_the_named_function_is_edited(mender: Mender) -> None:
+    tried: list[str] = []
+    mended = mender.mend(CORE, lambda text: bool(tried.append(text)), function="unused")  # type: ignore[func-returns-value]
+    assert tried
+    assert all("return a - b" in text for text in tried)
+    assert (mended.text, mended.verified_by, mended.num_runs) == (CORE, None, len(tried))
+    assert mender.mend(CORE, lambda text: True, function="nothing").reason == "there is no function nothing"
+
+
+def test_what_does_not_parse_is_made_to(mender: Mender) -> None:
+    broken = "def f(a:\n    return a - 1\n"
+    assert mender.mend(broken) == Mended("def f(a):\n    return a - 1\n", "parser", 1)
+    assert mender.mend(broken, lambda text: "+" in text).text == "def f(a):\n    return a + 1\n"
+    assert mender.mend("x = (\n").reason == "no repair was found that parses"
+
+
+def test_tests_verify(mender: Mender, project: Path) -> None:
+    runs: list[int] = []
+    [(file, mended)] = mend_project(mender, project, on_run=runs.append)
+    assert (file.path.name, mended.text) == ("core.py", CORE.replace("a - b", "a + b"))
+    assert (mended.verified_by, mended.num_edits, mended.num_runs, runs) == ("tests", 1, 2, [1, 2])
+    assert (project / "core.py").read_text() == CORE
+
+
+def test_where_the_tests_pass_there_is_nothing_to_mend(mender: Mender, project: Path) -> None:
+    (project / "core.py").write_text(CORE.replace("a - b", "a + b"))
+    assert mend_project(mender, project) == []
+
+
+def test_what_no_test_executes_is_not_edited(mender: Mender, project: Path) -> None:
+    (project / "test_core.py").write_text("raise SystemExit(1)\n")
+    [(_, mended)] = mend_project(mender, project)
+    assert mended == Mended(CORE, reason="no line of it is executed by the failing tests")
+
+
+def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:
+    [(_, mended)] = mend_project(mender, project, config=SearchConfig(max_runs=1))
+    assert mended == Mended(CORE, num_runs=1, reason="no edit was verified in 1 run; a larger budget tries more")
+
+
+def test_a_project_that_does_not_parse_is_made_to_parse_first(mender: Mender, project: Path) -> None:
+    (project / "core.py").write_text(CORE.replace("def add(a, b):", "def add(a, b:"))
+    [(_, mended)] = mend_project(mender, project)
+    assert (mended.text, mended.num_edits) == (CORE.replace("a - b", "a + b"), 2)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            "import os\nname = os.path.join(os.environ['TMPDIR'], 'ran')\nfirst = not os.path.exists(name)\n"
+            "open(name, 'w').close()\nraise SystemExit(first)\n",
+            "fail in one run and pass in the next",
+        ),
+        ("raise SystemExit(127)\n", r"cannot be run \(exit 127\)"),
+    ],
+)
+def test_tests_that_say_nothing_are_refused(mender: Mender, project: Path, program: str, message: str) -> None:
+    (project / "test_core.py").write_text(program)
+    with pytest.raises(RequestError, match=message):
+        mend_project(mender, project)
+
+
+def test_files_elsewhere_are_refused(mender: Mender, project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other") / "core.py"
+    other.write_text(CORE)
+    with pytest.raises(RequestError, match="nothing to edit lies in"):
+        mender.mend_project(project, [read_source(other)], COMMAND)
+
+
+def test_evidence_names_what_ran_and_what_raised(project: Path) -> None:
+    with Sandbox(project) as sandbox:
+        evidence = gather(sandbox, COMMAND, {})
+        changed = gather(sandbox, COMMAND, {Path("core.py"): CORE.replace("a - b", "a + b").encode()})
+    assert evidence.outcome.status == 1
+    assert evidence.executed[Path("core.py")] == {1, 4, 6, 9, 10, 13}
+    assert (Path("test_core.py"), 5) in evidence.frames
+    assert changed.outcome.passed
+
+
+def test_evidence_from_pytest(project: Path) -> None:
+    with Sandbox(project) as sandbox:
+        evidence = gather(sandbox, [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"], {})
+    assert evidence.outcome.status == 1, evidence.outcome.output
+    assert {6, 10} <= evidence.executed[Path("core.py")]
+    assert evidence.frames == [(Path("test_core.py"), 5)]
+
+
+def failing(executed: set[int], *frames: int) -> Evidence:
+    lines = {Path("core.py"): frozenset(executed)} if executed else {}
+    return Evidence(Outcome(1, "", 1.0), lines, [(Path("core.py"), line) for line in frames])
+
+
+def named(target: Any) -> list[tuple[str, float]]:
+    """The first name of each region that is a function's, and its prior."""
+    lexemes = [lexeme.text for lexeme in lex(target.source)]
+    regions = [(lexemes[region.start : region.end], region.prior) for region in target.regions]
+    return [(texts[texts.index("def") + 1], prior) for texts, prior in regions if "def" in texts]
+
+
+def test_functions_of_the_traceback_come_first() -> None:
+    [target] = find_targets({Path("core.py"): CORE}, failing({4, 6, 9, 10, 13}, 10, 6))
+    assert named(target) == [("add", 3.0), ("double", 2.0), ("unused", 0.0)]
+    assert target.lines is not None
+    assert 14 not in target.lines
+    [target] = find_targets({Path("core.py"): CORE}, failing(set()))
+    assert (named(target), target.lines) == ([("add", 0.0), ("double", 0.0), ("unused", 0.0)], None)
+    [target] = find_targets({Path("core.py"): CORE}, function="double")
+    assert named(target) == [("double", 0.0)]
+
+
+def test_statements_of_several_lines_are_whole() -> None:
+    source = "def f(\n    a,\n    b=1,\n):\n    return (\n        a +\n        b\n    )\n\n\ndef g():\n    return 1\n"
+    [target] = find_targets({Path("core.py"): source}, failing({6}))
+    assert target.lines == frozenset(range(1, 9))
+    assert named(target) == [("f", 0.0)]
+
+
+def test_long_functions_are_read_in_parts() -> None:
+    source = "def f(a):\n" + "".join(f"    a = a + {number}\n" for number in range(100))
+    [target] = find_targets({Path("core.py"): source}, length=64)
+    assert target.regions[0].start == 0
+    assert target.regions[-1].end == len(lex(source))
+    for before, after in zip(target.regions, target.regions[1:], strict=False):
+        assert before.end == after.start
+        assert before.end - before.start <= 64
+
+
+def test_methods_are_found_by_their_class() -> None:
+    source = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 2\n"
+    [both] = find_targets({Path("core.py"): source}, function="f")
+    [one] = find_targets({Path("core.py"): source}, function="B.f")
+    assert [len(target.regions) for target in (both, one)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.ipynb", b"{}", "is a notebook"),
+        ("a.js", b"let a = 1", "is no Python source"),
+        ("a.py", b"a = '\0'", "is binary"),
+        ("a.py", b"a = '\xff'", "not in the encoding that it declares"),
+        ("a.py", b"# coding: nonsense\n", "not in the encoding that it declares"),
+    ],
+)
+def test_what_is_no_python_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(RequestError, match=message):
+        read_source(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["# é\n".encode(), b"\xef\xbb\xbfa = 1\r\n", "# -*- coding: latin-1 -*-\na = 'é'\r\n".encode("latin-1"), b"a = 1"],
+)
+def test_files_keep_their_encoding(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.py").write_bytes(content)
+    file = read_source(tmp_path / "a.py")
+    assert file.encode(file.text) == content
+
+
+def test_a_character_that_an_encoding_lacks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"# coding: latin-1\n")
+    with pytest.raises(RequestError, match="which has no '→'"):
+        read_source(tmp_path / "a.py").encode("→")
+
+
+def test_sources_below_a_folder(tmp_path: Path) -> None:
+    for name in ("b.py", "a/c.pyi", ".venv/d.py", "node_modules/e.py", "a/.hidden/f.py", "g.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = find_sources([tmp_path, tmp_path / "b.py"])
+    assert [str(path.relative_to(tmp_path)) for path in found] == ["b.py", "a/c.pyi"]
+    with pytest.raises(RequestError, match="no such file or directory"):
+        find_sources([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("print 'hello'\n", "reads like Python 2"),
+        ("try:\n    pass\nexcept E, e:\n    pass\n", "reads like Python 2"),
+        ("a = 0777\n", "reads like Python 2"),
+        (f"a = ({'1, ' * 800}\n", "a program wrote it"),
+        ("a = (1\n", ""),
+    ],
+)
+def test_what_is_not_mended_has_a_reason(mender: Mender, source: str, message: str) -> None:
+    assert message in why_not(source)
+    assert bool(why_not(source)) == bool(message)
+    assert mender.mend(source).text == source
+
+
+def test_a_model_proposes_edits_of_a_text() -> None:
+    config = DecoderConfig(**SIZES, lexemes=LexemeConfig(num_spellings=64, num_words=64, size=8), length_buckets=(1, 2))
+    torch.manual_seed(0)
+    reading = Proposer(Decoder(config), ProposalConfig(substitutions=10_000)).read(
+        [lexeme.text for lexeme in lex("a = b + 1\n")]
+    )
+    scores = [one.score for one in reading.proposals]
+    assert scores == sorted(scores, reverse=True)
+    edits = [one.edit for one in reading.proposals]
+    assert Patch(4, 5, ("-",)) in edits
+    gap = next(edit for edit in edits if isinstance(edit, Gap) and edit.size == 2)
+    fillings = reading.fill(gap)
+    assert len(fillings) > 1
+    assert all(score < 0.0 for score, _ in fillings)
+    assert {(edit.start, edit.end, len(edit.texts)) for _, edit in fillings if isinstance(edit, Patch)} == {
+        (gap.position, gap.position, 2)
+    }
+
+
+def test_the_tracer_needs_nothing_of_the_project(tmp_path: Path) -> None:
+    tracer = Path(Mender.__module__.replace(".", "/")).parent
+    done = subprocess.run(
+        [sys.executable, "-c", "import sitecustomize, sys; print(sys.gettrace())"],
+        env={"PYTHONPATH": str(Path(__file__).parents[2] / "src" / tracer / "tracing")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "None\n", "without its variables it does nothing"

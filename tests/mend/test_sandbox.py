@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import RequestError
+from sfumato.mend import sandbox
+from sfumato.mend.sandbox import Limits, Outcome, Sandbox
+
+PYTHON = [sys.executable, "-I", "-S", "-c"]
+
+
+@pytest.fixture(params=["bubblewrap", "alone"])
+def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    if request.param == "alone":
+        monkeypatch.setattr(sandbox, "_bubblewrap", lambda writable: [])
+    elif not sandbox._bubblewrap(tmp_path):
+        pytest.skip("bubblewrap is not installed, or not allowed here")
+    root = tmp_path / "project"
+    (root / "package").mkdir(parents=True)
+    (root / "package" / "core.py").write_text("value = 1\n")
+    (root / ".git").mkdir()
+    return root
+
+
+def run(project: Path, program: str, *, changes: dict[Path, bytes] | None = None, **limits: float) -> Outcome:
+    with Sandbox(project, Limits(**limits)) as box:  # type: ignore[arg-type]
+        return box.run([*PYTHON, program], changes)
+
+
+def test_changes_are_seen_there_and_nowhere_else(project: Path) -> None:
+    program = "print(open('package/core.py').read(), end=''); import os; print(os.path.exists('.git'))"
+    done = run(project, program, changes={Path("package/core.py"): b"value = 2\n"})
+    assert (done.status, done.output) == (0, "value = 2\nFalse\n")
+    assert (project / "package" / "core.py").read_text() == "value = 1\n"
+
+
+def test_what_a_run_leaves_is_undone_before_the_next(project: Path) -> None:
+    with Sandbox(project) as box:
+        spoil = "import os; open('new', 'w'); os.mkdir('folder'); os.remove('package/core.py')"
+        assert box.run([*PYTHON, spoil]).passed
+        look = "import os; print(sorted(os.listdir()), open('package/core.py').read())"
+        assert box.run([*PYTHON, look]).output == "['package'] value = 1\n\n"
+    assert not box.root.exists()
+    assert sorted(path.name for path in project.iterdir()) == [".git", "package"]
+
+
+def test_a_run_that_hangs_is_ended_with_all_it_started(project: Path, tmp_path: Path) -> None:
+    program = "import os, time\nprint(os.fork() and 'parent', flush=True)\ntime.sleep(600)"
+    done = run(project, program, seconds=2.0)
+    assert done.status is None
+    assert "parent" in done.output
+
+
+def test_there_is_no_network(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        program = f"import socket; socket.create_connection({address!r}, 5)"
+        assert subprocess.run([*PYTHON, program], check=False).returncode == 0, "it can be reached from here"
+        assert not run(project, program).passed
+
+
+def test_memory_and_files_are_limited(project: Path) -> None:
+    assert not run(project, "x = bytearray(1 << 30)", memory_bytes=1 << 28).passed
+    done = run(project, "open('big', 'wb').write(bytes(1 << 20))", file_bytes=1 << 16)
+    assert not done.passed
+
+
+def test_the_environment_holds_no_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", "secret")
+    assert "secret" not in run(project, "import os; print(os.environ)").output
+    assert os.environ["API_KEY"] == "secret"
+
+
+def test_a_missing_command_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "_bubblewrap", lambda writable: [])
+    with Sandbox(project) as box, pytest.raises(RequestError, match="cannot run no-such-program"):
+        box.run(["no-such-program"])

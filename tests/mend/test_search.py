@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from scripted import Scripted
+from sfumato.mend.parsing import error_line
+from sfumato.mend.search import Region, Search, SearchConfig, Target
+from sfumato.mend.syntax import mend_syntax, window
+from sfumato.text.lexemes import lex
+
+SOURCE = "def f(a, b):\n    # keep\n    return a + b - 1\n"
+
+
+def whole(source: str, **settings: Any) -> Target:
+    return Target(source, [Region(0, len(lex(source)))], **settings)
+
+
+def search(proposer: Any, wanted: str, source: str = SOURCE, **settings: Any) -> tuple[Any, list[str]]:
+    tried: list[str] = []
+
+    def verify(target: Target, text: str) -> bool:
+        tried.append(text)
+        return text == wanted
+
+    one = Search(proposer, verify, SearchConfig(**settings))
+    return one.run([whole(source)]), tried
+
+
+def test_the_likeliest_edit_comes_first_and_every_other_byte_stays() -> None:
+    proposer = Scripted(("+", True, ("*",), 2.0), ("1", True, ("2",), 1.0), ("-", True, ("+",), -1.0))
+    repair, tried = search(proposer, SOURCE.replace("1", "2"))
+    assert tried == [SOURCE.replace("+", "*"), SOURCE.replace("1", "2")]
+    assert (repair.source, repair.num_runs, repair.num_edits) == (tried[1], 2, 1)
+    assert "# keep" in repair.source
+
+
+def test_several_edits_cost_more_than_one() -> None:
+    proposer = Scripted(("+", True, ("*",), 2.0), ("1", True, ("2",), 1.0))
+    both = SOURCE.replace("+", "*").replace("1", "2")
+    repair, tried = search(proposer, both)
+    assert repair.num_edits == 2
+    assert tried.index(both) == 2, "after both single edits"
+    assert search(proposer, both, max_edits=1)[0] is None
+
+
+def test_what_does_not_parse_is_not_run_but_edited_further() -> None:
+    proposer = Scripted(("a", False, ("abs", "("), 3.0), ("+", False, (")",), 1.0))
+    wanted = SOURCE.replace("return a +", "return abs(a) +")
+    source = SOURCE.replace("def f(a, b)", "def f(x, b)")
+    repair, tried = search(proposer, wanted.replace("def f(a, b)", "def f(x, b)"), source)
+    assert repair is not None
+    assert all(ast.parse(text) for text in tried)
+
+
+def test_texts_that_mean_the_same_are_run_once() -> None:
+    proposer = Scripted(("1", True, ("0x2",), 2.0), ("1", True, ("2",), 1.0))
+    assert len(search(proposer, "never", max_edits=1)[1]) == 1
+
+
+def test_the_budget_of_runs_is_kept() -> None:
+    proposer = Scripted(*[("1", True, (str(number),), -float(number)) for number in range(2, 40)])
+    repair, tried = search(proposer, "never", max_runs=5)
+    assert repair is None
+    assert len(tried) == 5
+
+
+def test_only_the_lines_that_are_allowed_are_edited() -> None:
+    proposer = Scripted(("b", True, ("a",), 2.0), ("1", True, ("2",), 1.0))
+    tried: list[str] = []
+    one = Search(proposer, lambda target, text: bool(tried.append(text)), SearchConfig(max_edits=1))  # type: ignore[func-returns-value, arg-type]
+    assert one.run([whole(SOURCE, lines=frozenset({3}))]) is None
+    assert tried == [SOURCE.replace("1", "2")]
+
+
+def test_the_likelier_of_two_texts_is_edited_first() -> None:
+    proposer = Scripted(("+", True, ("*",), 2.0), ("-", True, ("+",), 1.0))
+    sources = {"one": "x = a + b\n", "two": "y = a - b\n"}
+    tried: list[str] = []
+
+    def verify(target: Target, text: str) -> bool:
+        tried.append(target.name)
+        return text == "y = a + b\n"
+
+    for prior, order in ((0.0, ["one", "two"]), (2.0, ["two"])):
+        tried.clear()
+        targets = [Target(text, [Region(0, 6, prior * (name == "two"))], name) for name, text in sources.items()]
+        repair = Search(proposer, verify).run(targets)  # type: ignore[arg-type]
+        assert repair is not None
+        assert (repair.name, repair.source, tried) == ("two", "y = a + b\n", order)
+        assert repair.score == 1.0 + prior
+
+
+BROKEN = "def f(a:\n    return a\n\n\ndef g(b:\n    return b\n"
+
+
+def test_syntax_is_mended_error_by_error() -> None:
+    proposer = Scripted((":", False, (")",), 5.0), ("return", True, ("yield",), 1.0))
+    mended = mend_syntax(proposer, BROKEN, length=10)  # type: ignore[arg-type]
+    assert mended == (BROKEN.replace("(a:", "(a):").replace("(b:", "(b):"), 2)
+
+
+def test_what_cannot_be_mended_is_none() -> None:
+    assert mend_syntax(Scripted(("return", True, ("yield",), 1.0)), BROKEN) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("line", range(1, 41))
+def test_a_window_holds_the_line_it_is_about(line: int) -> None:
+    source = "".join(f"x{number} = {number} + 1\n" for number in range(40))
+    lexemes = lex(source)
+    region = window(source, lexemes, line, 36)
+    assert region.end - region.start <= 36
+    assert f"x{line - 1}" in [one.text for one in lexemes[region.start : region.end]]
+
+
+def test_the_first_error_is_that_of_python() -> None:
+    assert error_line("a = 1\nb = (\nc = 2\n") == 2
+    assert error_line("a = 1\n") is None
+    assert error_line("a\0b") == 1

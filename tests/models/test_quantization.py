@@ -1,0 +1,370 @@
+"""Weights in few bits: what they come back as, where they go, and that a model of them stays close."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.kernels.base import TORCH, Rounding, set_backend
+from sfumato.kernels.cpu.backend import CompiledBackend
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+from sfumato.models.moe import MoEConfig
+from sfumato.models.quantization import apply as quantize
+from sfumato.models.quantization import tables as integers
+from sfumato.models.quantization.apply import quantize_model, weight_bytes
+from sfumato.models.quantization.products import (
+    Float8Product,
+    IntegerExperts,
+    IntegerProduct,
+    QuantizedLinear,
+    grouped_product,
+    project,
+)
+from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
+from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight
+from sfumato.spec import GenerationSpec
+
+MOE = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, num_shared_experts=1)}
+
+needs_integers = pytest.mark.skipif(
+    not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact products of integers"
+)
+
+
+@pytest.mark.parametrize(("bits", "group"), [(8, 0), (8, 16), (4, 0), (4, 16)])
+def test_a_weight_comes_back_within_half_a_level(bits: Any, group: int):
+    weight = (
+        torch.randn(3, 5, 64, generator=torch.Generator().manual_seed(0))
+        * torch.tensor([1e-3, 1.0, 50.0])[:, None, None]
+    )
+    held = QuantizedWeight(weight.shape, Quantization(bits=bits, group=group), torch.float32)
+    held.put((), weight)
+    size = group or (32 if bits == 4 else 64)
+    largest = weight.unflatten(-1, (-1, size)).abs().amax(-1, keepdim=True)
+    error = (held.dequantized() - weight).unflatten(-1, (-1, size)).abs()
+    assert (error <= largest / (2 ** (bits - 1) - 1) / 2 * 1.001).all()
+    assert torch.equal(held[1], held.dequantized()[1])
+    assert held.levels.element_size() * held.levels.numel() == weight.numel() * bits // 8
+
+
+def test_a_row_of_zeros_stays_zero():
+    held = QuantizedWeight(torch.Size([2, 4]), Quantization(), torch.float32)
+    held.put((), torch.tensor([[0.0, 0, 0, 0], [1, 2, 3, -4]]))
+    assert not held[0].any()
+    assert held[1].abs().max() == 4
+
+
+def test_parts_make_the_whole():
+    weight = torch.randn(4, 6, 8)
+    whole, parts = (QuantizedWeight(weight.shape, Quantization(bits=4, group=8), torch.float32) for _ in range(2))
+    whole.put((), weight)
+    for expert in range(4):
+        parts.put((expert, slice(None, 3)), weight[expert, :3])
+        parts.put((expert, slice(3, None)), weight[expert, 3:])
+    assert torch.equal(whole.dequantized(), parts.dequantized())
+
+
+@pytest.mark.parametrize(
+    ("quantization", "worst"),
+    [(Quantization(bits=8), 0.1), (Quantization(bits=4), 0.8), (QUANTIZATIONS["fp8"], 0.5)],
+    ids=["8 bits", "4 bits", "floats of 8 bits"],
+)
+@pytest.mark.parametrize(
+    "changes", [{}, {"attention_bias": True, "tie_word_embeddings": False}, MOE], ids=["plain", "biases", "experts"]
+)
+def test_a_model_in_few_bits_stays_close(
+    make_decoder: Callable[..., Decoder],
+    draw: Callable[..., list[int]],
+    tmp_path: Path,
+    quantization: Quantization,
+    worst: float,
+    changes: dict[str, Any],
+):
+    """Relative to how much logits vary; embeddings, heads, routers and norms are what they were."""
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, **changes)
+    save_checkpoint(tmp_path, model, GenerationSpec())
+    few = load_checkpoint(tmp_path, quantization=quantization).model
+    tokens = torch.tensor([draw(20)])
+    with torch.no_grad():
+        expected, found = (
+            one.logits(one(tokens, torch.arange(20)[None], AttentionSpec(causal=True))) for one in (model, few)
+        )
+    error = (expected - found).std() / expected.std()
+    assert 0 < error < worst
+    assert torch.equal(few.embedding_VD, model.embedding_VD)
+    layer = few.model.layers[1]
+    assert isinstance(layer.self_attn.q_proj, QuantizedLinear)
+    if "moe" in changes:
+        assert isinstance(layer.mlp.experts.down_proj, QuantizedWeight)
+        assert torch.equal(layer.mlp.gate.weight, model.model.layers[1].mlp.gate.weight)
+
+
+@pytest.mark.parametrize("changes", [{}, {"tie_word_embeddings": False}, MOE], ids=["plain", "untied", "experts"])
+@pytest.mark.parametrize("way", [None, "int8", "int4"])
+def test_the_memory_of_weights_is_foreseen(make_decoder: Callable[..., Decoder], way: str | None, changes: Any):
+    """By a model that has none yet."""
+    sizes = {"hidden_size": 32, "head_dim": 8, "intermediate_size": 64, **changes}
+    quantization = None if way is None else QUANTIZATIONS[way]
+    with torch.device("meta"):
+        foreseen = weight_bytes(Decoder(make_decoder(**sizes).config), quantization, 4)
+    model = make_decoder(**sizes)
+    if quantization is not None:
+        quantize_model(model, quantization)
+    held = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
+    tensors = [*model.parameters(), *(tensor for weight in held for tensor in (weight.levels, weight.scales))]
+    assert foreseen == sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def test_tables_of_integers_are_memory_too(make_decoder: Callable[..., Decoder]):
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True)
+    table = model.embedding_VD.numel()
+    in_w8a8, in_int8 = (weight_bytes(model, QUANTIZATIONS[way], 4) for way in ("w8a8", "int8"))
+    last = [weight for name, weight in model.named_parameters() if ".layers.1." in name and weight.dim() == 2]
+    as_floats = sum(3 * weight.numel() - 4 * len(weight) for weight in last)
+    assert in_w8a8 == in_int8 + as_floats + 2 * table
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bits": 5}, "bits is 5; allowed: 8 or 4"),
+        ({"group": 3}, "group is 3"),
+        ({"arithmetic": "int4"}, "unknown arithmetic 'int4'"),
+        ({"arithmetic": "float8", "bits": 4}, "float8 arithmetic with bits 4 and group 0; allowed: bits 8 and group 0"),
+    ],
+)
+def test_settings_that_are_refused(settings: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        Quantization(**settings)
+
+
+def test_an_odd_number_of_inputs_does_not_pack():
+    with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be held in 4 bits"):
+        QuantizedWeight(torch.Size([2, 7]), Quantization(bits=4), torch.float32)
+
+
+def hold(linears: list[torch.nn.Linear], way: str = "w8a8", smooth_I: Any = 1.0) -> list[QuantizedLinear]:
+    held = []
+    for linear in linears:
+        weight = QuantizedWeight(linear.weight.shape, QUANTIZATIONS[way], torch.float32)
+        weight.put((), linear.weight.detach() * smooth_I)
+        held.append(QuantizedLinear(weight, linear.bias))
+    return held
+
+
+@needs_integers
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_product_of_integers_is_that_of_floats_but_for_rounding(biased: bool):
+    torch.manual_seed(0)
+    linears = [torch.nn.Linear(64, size, bias=biased) for size in (6, 3, 8)]
+    x = torch.randn(2, 20, 64)
+    # One input is far larger than the others; smoothing hands a part of it on to the weights.
+    x[..., 5] *= 100.0
+    smooth_I = torch.ones(64)
+    smooth_I[5] = 10.0
+    with torch.no_grad():
+        expected = [linear(x) for linear in linears]
+        rough, fine = (
+            IntegerProduct(hold(linears, smooth_I=scale_I), 1 / scale_I)(x) for scale_I in (torch.ones(64), smooth_I)
+        )
+        finest = IntegerProduct(hold(linears, smooth_I=smooth_I), 1 / smooth_I, digits=2)
+        in_floats = [linear.weight.dequantized() * (1 / smooth_I) for linear in finest.linears]
+        rounded = [
+            torch.nn.functional.linear(x, weight, linear.bias)
+            for weight, linear in zip(in_floats, finest.linears, strict=True)
+        ]
+    assert [out.shape for out in fine] == [out.shape for out in expected]
+
+    def error(found: Any, expected: Any) -> float:
+        return float(torch.cat(found, -1).sub(torch.cat(expected, -1)).abs().mean())
+
+    assert error(fine, expected) < error(rough, expected) / 2
+    assert error(fine, expected) < 0.03
+    # With two digits an eighth of what rounding inputs does is left, and what rounding weights does.
+    with torch.no_grad():
+        assert error(finest(x), rounded) < error(fine, rounded) / 6
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_a_product_of_floats_of_eight_bits_is_that_of_floats_but_for_rounding(biased: bool):
+    torch.manual_seed(0)
+    linears = [torch.nn.Linear(64, size, bias=biased) for size in (16, 32)]
+    x = torch.randn(2, 20, 64)
+    # One input is far larger than the others, which stay as exact as they were.
+    x[..., 5] *= 100.0
+    with torch.no_grad():
+        expected = torch.cat([linear(x) for linear in linears], -1)
+        product = Float8Product(hold(linears, "fp8"))
+        found = torch.cat(product(x), -1)
+        rounded = torch.cat([linear(x) for linear in product.linears], -1)
+        assert not product(x[:, :0])[1].numel()
+    # The weights alone are rounded there.
+    errors = [float((out - expected).abs().mean()) for out in (rounded, found)]
+    assert 0 < errors[0] < errors[1] < 0.06 * float(expected.abs().mean())
+
+
+def test_experts_of_floats_of_eight_bits_multiply_them():
+    generator = torch.Generator().manual_seed(0)
+    weight_XOI, x_MI = torch.randn(4, 32, 16, generator=generator), torch.randn(10, 16, generator=generator)
+    held = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], torch.float32)
+    held.put((), weight_XOI)
+    # One has no rows.
+    end_X = torch.tensor([3, 3, 9, 10], dtype=torch.int32)
+    levels, scale = TORCH.quantize_float8(x_MI)
+    rounded_MI = levels.float() * scale[:, None]
+    expected = torch.cat([rounded_MI[a:b] @ held[i].T for i, (a, b) in enumerate([(0, 3), (3, 3), (3, 9), (9, 10)])])
+    torch.testing.assert_close(grouped_product(x_MI, held, end_X), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_matrices_that_a_gpu_does_not_multiply_stay_floats(make_decoder: Callable[..., Decoder]):
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=40)
+    quantize_model(model, QUANTIZATIONS["fp8"])
+    layer = model.model.layers[-1]
+    assert isinstance(layer.self_attn.q_proj.product, Float8Product)
+    assert isinstance(layer.mlp.up_proj, torch.nn.Linear)
+    assert isinstance(layer.mlp.down_proj, torch.nn.Linear)
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_linears_of_one_input_are_one_product_and_alone_its_parts(digits: int):
+    torch.manual_seed(0)
+    held = hold([torch.nn.Linear(16, size) for size in (6, 3)])
+    alone = [linear.weight.dequantized() for linear in held]
+    product = IntegerProduct(held, torch.ones(16), digits)
+    for linear in held:
+        linear.product = product
+    x = torch.randn(1, 18, 16)
+    together = project(x, *held)
+    assert all(torch.equal(linear(x), out) for linear, out in zip(held, together, strict=True))
+    assert torch.equal(project(x, held[1])[0], together[1])
+    # Who shares a product holds nothing of its own, and gives what was held.
+    assert not any(linear.weight.levels.numel() for linear in held)
+    assert product.levels.shape == (9, 16)
+    weights = [linear.weight.dequantized() for linear in held]
+    assert all(torch.equal(weight, before) for weight, before in zip(weights, alone, strict=True))
+
+
+@pytest.fixture(params=["ordered", "plain"])
+def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "ordered" and isinstance(
+        integers.integer_matrix(torch.ones(1, 1).char()), integers.PlainMatrix
+    ):
+        pytest.skip("this CPU has no order of its own")
+    if request.param == "plain":
+        monkeypatch.setattr(integers, "integer_matrix", lambda levels, means=False: integers.PlainMatrix(levels))
+
+
+@needs_integers
+def test_integers_and_who_shares_an_input(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
+    model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True, attention_bias=True)
+    exact = copy.deepcopy(model)
+    quantize_model(model, QUANTIZATIONS["w8a8"])
+    attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
+    assert not isinstance(model.model.layers[-1].mlp.up_proj, QuantizedLinear)
+    assert attention.q_proj.product.linears == (attention.q_proj, attention.k_proj, attention.v_proj)
+    assert mlp.gate_proj.product.linears == (mlp.gate_proj, mlp.up_proj)
+    assert mlp.down_proj.product.linears == (mlp.down_proj,)
+    tokens = torch.tensor([draw(24)])
+    with torch.no_grad():
+        logits = [one.logits(one(tokens, torch.arange(24)[None], AttentionSpec(causal=True))) for one in (exact, model)]
+        assert 0 < (logits[0] - logits[1]).std() / logits[0].std() < 0.2
+        probs = torch.rand(1, 24, model.config.vocab_size) ** 8
+        probs /= probs.sum(-1, keepdim=True)
+        means = [one.soft_embedding(probs) for one in (exact, model)]
+    assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()
+
+
+@needs_integers
+@pytest.mark.usefixtures("matrices")
+def test_experts_multiply_integers(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
+    """One was asked for nothing by the sample; and of the last layer, only linears stay as they are."""
+    moe = dataclasses.replace(MOE["moe"], score_function="sigmoid")
+    model = make_decoder(hidden_size=32, head_dim=8, moe=moe)
+    experts = model.model.layers[0].mlp.experts
+    model.model.layers[0].mlp.gate.expert_bias.data[3] = -10.0
+    exact = copy.deepcopy(experts)
+    quantize_model(model, Quantization(arithmetic="int8", sample=tuple(draw(40, seed=1))))
+    last = model.model.layers[-1].mlp
+    assert isinstance(last.experts.down_proj.product, IntegerExperts)
+    assert isinstance(last.shared_experts.down_proj, torch.nn.Linear)
+    assert isinstance(experts.down_proj.product, IntegerExperts)
+    assert not experts.down_proj.levels.numel()
+    generator = torch.Generator().manual_seed(0)
+    x_ND, weights_NK = torch.randn(30, 32, generator=generator), torch.rand(30, 2, generator=generator)
+    experts_NK = torch.rand(30, 4, generator=generator).argsort(1)[:, :2]
+    with torch.no_grad():
+        expected_ND, found_ND = (one(x_ND, experts_NK, weights_NK) for one in (exact, experts))
+    assert 0 < (found_ND - expected_ND).std() / expected_ND.std() < 0.03
+    # Who reads floats of it reads what is multiplied.
+    rounded = TORCH.quantize(x_ND, Rounding(experts.gate_up_proj.product.unsmooth_I))
+    counts = [14, 0, 15, 1]
+    multiplied_NI = grouped_product(x_ND, experts.gate_up_proj, torch.tensor(counts).cumsum(0).int())
+    rows = torch.split(rounded.levels_MI * rounded.scale_N[:, None], counts)
+    read_NI = [part @ weight_ID.T for part, weight_ID in zip(rows, experts.gate_up_proj.dequantized(), strict=True)]
+    torch.testing.assert_close(multiplied_NI, torch.cat(read_NI), rtol=1e-4, atol=1e-4)
+
+
+def test_a_cpu_whose_products_overflow_multiplies_floats(
+    make_decoder: Callable[..., Decoder],
+    draw: Callable[..., list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    """It computes what weights in 8 bits alone do."""
+    tokens, found = torch.tensor([draw(24)]), []
+    for exact, name in ((True, "int8"), (False, "w8a8")):
+        monkeypatch.setattr(quantize, "multiplies_integers", lambda device, exact=exact: exact)
+        model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True)
+        quantize_model(model, QUANTIZATIONS[name])
+        assert model.head_table is None
+        with torch.no_grad():
+            hidden = model(tokens, torch.arange(24)[None], AttentionSpec(causal=True))
+        found.append(hidden)
+    assert 0 < (found[0] - found[1]).abs().max() < 0.1
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+@needs_integers
+@pytest.mark.usefixtures("matrices")
+@pytest.mark.parametrize("cap", [None, 2.0])
+def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
+    generator = torch.Generator().manual_seed(0)
+    weight_VD, x_ND = torch.randn(3000, 64, generator=generator), torch.randn(9, 64, generator=generator)
+    # Two rows so near each other that rounding them may turn them around.
+    weight_VD[7] = weight_VD[8] + 1e-4
+    x_ND[0] = weight_VD[8]
+    exact_NV = x_ND @ weight_VD.T
+    expected_NV = exact_NV if cap is None else cap * torch.tanh(exact_NV / cap)
+    for backend in (TORCH, CompiledBackend()):
+        table = IntegerTable(weight_VD)
+        set_backend(table, backend)
+        with torch.no_grad():
+            found_NV = table.logits(x_ND, weight_VD, cap)
+        assert torch.equal(found_NV.argmax(-1), expected_NV.argmax(-1))
+        torch.testing.assert_close(found_NV.amax(-1), expected_NV.amax(-1))
+        assert 0 < (found_NV - expected_NV).abs().max() < 0.05 * exact_NV.std()
+
+
+@needs_integers
+@pytest.mark.usefixtures("matrices")
+def test_sums_of_digits_are_the_same_in_torch_and_in_loops():
+    generator = torch.Generator().manual_seed(0)
+    weight_VD = torch.randn(700, 24, generator=generator) * torch.rand(700, 1, generator=generator)
+    probs_NV = torch.rand(5, 700, generator=generator) ** 20
+    means = []
+    for backend in (TORCH, CompiledBackend()):
+        table = IntegerTable(weight_VD)
+        set_backend(table, backend)
+        with torch.no_grad():
+            means.append(table.mean(probs_NV))
+    assert torch.equal(*means)
+    torch.testing.assert_close(means[0], probs_NV @ weight_VD, rtol=0, atol=0.04)

@@ -1,0 +1,17 @@
+"""A sampler's config from settings in one table; what it does not have is left out, for tests over all samplers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from sfumato.sampling import SamplerConfig, samplers
+
+SAMPLERS = tuple(samplers())
+_OWN = {name: {field.name for field in dataclasses.fields(kind)} for name, kind in samplers().items()}
+_ALL = set().union(*_OWN.values())
+
+
+def sampler_config(name: str = "entropy", **settings: Any) -> SamplerConfig:
+    others = _ALL - _OWN.get(name, _ALL)
+    return SamplerConfig.of({"name": name, **{key: value for key, value in settings.items() if key not in others}})

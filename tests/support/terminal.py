@@ -1,0 +1,67 @@
+"""Programs in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from typing import Any
+
+TIMEOUT_S = 600.0
+
+
+class Terminal:
+    """`sfumato` with a terminal as its stdout, unless other streams are named; everything it writes there.
+
+    Args:
+        *arguments: of the command.
+        streams: which of stdin, stdout and stderr are the terminal; the others are pipes.
+        environment: changes to it.
+        module: the program.
+    """
+
+    def __init__(
+        self,
+        *arguments: object,
+        streams: tuple[str, ...] = ("stdout",),
+        environment: dict[str, str] | None = None,
+        module: str = "sfumato",
+    ) -> None:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", module, *map(str, arguments)]
+        terminal = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
+        ends: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | dict.fromkeys(streams, theirs)
+        self.process = subprocess.Popen(command, env=os.environ | terminal | (environment or {}), **ends)
+        os.close(theirs)
+        self._ours = ours
+        self.written = ""
+
+    def type(self, text: str) -> None:
+        """Write what a person would."""
+        os.write(self._ours, text.encode())
+
+    def read_until(self, pattern: str = "") -> None:
+        """Read until what was written has a match; to the end without a pattern."""
+        end = time.monotonic() + TIMEOUT_S
+        while not (pattern and re.search(pattern, self.written)):
+            waiting, _, _ = select.select([self._ours], [], [], max(0.0, end - time.monotonic()))
+            assert waiting, self.written
+            try:
+                part = os.read(self._ours, 65536)
+            except OSError:
+                # Linux says so when the other side is closed.
+                break
+            if not part:
+                break
+            self.written += part.decode("utf-8", "replace")
+
+    def close(self) -> tuple[int, str, str]:
+        """The exit code, and what came through the pipes of stdout and stderr."""
+        self.read_until()
+        os.close(self._ours)
+        stdout, stderr = self.process.communicate(timeout=TIMEOUT_S)
+        return self.process.returncode, (stdout or b"").decode(), (stderr or b"").decode()

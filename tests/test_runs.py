@@ -1,0 +1,126 @@
+"""`sfumato.train`: recipes from Python, and runs that go on."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import recipes
+import sfumato
+from sfumato.checkpoints.registry import ASSETS
+from sfumato.config import from_table
+from sfumato.interrupts import Interrupted
+from sfumato.sampling.stopping import STOP_HEAD
+from sfumato.training.recipe import Recipe
+from sfumato.training.trainer import Trainer
+
+RECIPE = recipes.RECIPE.replace("warmup = 1\n", "warmup = 1\nfinal_lr = 1.0\n")
+
+
+def losses(directory: Path) -> list[float]:
+    return [json.loads(line)["loss"] for line in (directory / "log.jsonl").read_text().splitlines()]
+
+
+def test_a_file_tables_and_a_recipe_make_the_same_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "small.toml"
+    path.write_text(RECIPE)
+    tables = tomllib.loads(RECIPE)
+    seen = []
+    first = sfumato.train(path, overrides=["train.steps=2", "train.seed=5"], on_record=seen.append)
+    second = sfumato.train(tables, overrides={"train.steps": 2, "train.seed": 5}, directory=tmp_path / "second")
+    recipe = from_table(Recipe, tables)
+    recipe = dataclasses.replace(recipe, train=dataclasses.replace(recipe.train, steps=2, seed=5))
+    third = sfumato.train(recipe, directory=str(tmp_path / "third"))
+    assert tables == tomllib.loads(RECIPE)
+    assert first.directory == Path("runs/small")
+    assert first.checkpoint == Path("runs/small/checkpoint")
+    assert (first.steps, [record["step"] for record in seen]) == (2, [1, 2])
+    assert first.metrics == seen[-1]
+    assert first.metrics["loss"] == second.metrics["loss"] == third.metrics["loss"]
+    assert first.tokens == second.tokens == third.tokens
+    assert sfumato.load(second.directory).generate("7+8", check_prompt=False).usage.denoising_steps == 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "directory is not given"),
+        ({"directory": "run", "overrides": "train.steps=3"}, "overrides is 'train.steps=3'; allowed: a list"),
+        (
+            {"directory": "run", "overrides": {"train.stesp": 3}},
+            r"unknown key 'train.stesp'; did you mean 'train.steps'",
+        ),
+        ({"directory": "run", "resume": True}, "holds no state to resume from"),
+    ],
+)
+def test_what_is_refused(tmp_path, monkeypatch, settings, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sfumato.ConfigError, match=message):
+        sfumato.train(tomllib.loads(RECIPE), **settings)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_run_that_is_lengthened_ends_as_one_that_was_long_from_the_start(tmp_path):
+    """Without a schedule, as a cosine depends on the number of steps."""
+    tables = tomllib.loads(RECIPE)
+    long = sfumato.train(tables, overrides={"train.steps": 7}, directory=tmp_path / "long")
+    short = sfumato.train(tables, directory=tmp_path / "short")
+    assert short.steps == 4
+    lengthened = sfumato.train(tables, overrides={"train.steps": 7}, directory=tmp_path / "short", resume=True)
+    assert (lengthened.steps, lengthened.tokens) == (7, long.tokens)
+    assert losses(tmp_path / "short") == losses(tmp_path / "long")
+    weights = [(result.checkpoint / "model.safetensors").read_bytes() for result in (long, lengthened)]
+    assert weights[0] == weights[1]
+    assert json.loads((tmp_path / "short" / "recipe.json").read_text())["train"]["steps"] == 7
+    with pytest.raises(
+        sfumato.ConfigError, match=r"train.steps is 4 and the state in .*short is at step 7; allowed: 7"
+    ):
+        sfumato.train(tables, directory=tmp_path / "short", resume=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_the_run(tmp_path, monkeypatch, number):
+    tables = tomllib.loads(RECIPE)
+    whole = sfumato.train(tables, directory=tmp_path / "whole")
+    step = Trainer._step
+
+    def interrupted(self):
+        if self.progress.step == 1:
+            signal.raise_signal(number)
+        return step(self)
+
+    monkeypatch.setattr(Trainer, "_step", interrupted)
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted):
+        sfumato.train(tables, directory=tmp_path / "cut")
+    assert signal.getsignal(number) is before
+    assert len(losses(tmp_path / "cut")) == 2
+    monkeypatch.undo()
+    resumed = sfumato.train(tables, directory=tmp_path / "cut", resume=True)
+    assert resumed.metrics["loss"] == whole.metrics["loss"]
+
+
+def test_a_run_from_a_model_keeps_its_stop_head(tmp_path):
+    tables = {
+        "init_from": "tiny",
+        "data": {"tasks": {"arithmetic": 1.0}},
+        "packing": {"rows": 1, "row_length": 256, "canvas_lengths": [24]},
+        "train": {"steps": 1},
+    }
+    result = sfumato.train(tables, directory=tmp_path)
+    assert (result.checkpoint / STOP_HEAD).read_bytes() == (ASSETS / "tiny" / STOP_HEAD).read_bytes()
+    model = sfumato.load(tmp_path)
+    assert model.bundle.stop_head is not None
+    assert model.sampler_defaults.stop_probability == sfumato.load("tiny").sampler_defaults.stop_probability
+
+
+def test_the_directory_of_a_run_that_is_not_finished(tmp_path):
+    (tmp_path / "state.safetensors").touch()
+    with pytest.raises(sfumato.CheckpointError, match="the state of a run that is not finished; allowed"):
+        sfumato.load(tmp_path)

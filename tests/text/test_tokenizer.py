@@ -1,0 +1,340 @@
+"""The tokenizer: nothing lost, nothing smuggled in, nothing shown that changes later."""
+
+import json
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import decoders, models
+
+from sfumato.data.tasks import TASKS
+from sfumato.errors import CheckpointError, ConfigError, RequestError
+from sfumato.text.tokenizer import Detokenizer, Tokenizer
+from sfumato.text.training import SPECIAL_TOKENS, train_tokenizer
+
+PAD, END, USER, ASSISTANT, MASK = range(5)
+TEMPLATE_CONFIG = {"eos_token": "<|end|>", "bos_token": {"content": "<|user|>"}, "add_bos_token": True}
+
+
+def task_texts() -> list[str]:
+    names = ("arithmetic", "sudoku4", "countdown", "bugfix")
+    found = [TASKS[name].generate(seed) for name in names for seed in range(300)]
+    return [text for item in found for text in (item.prompt, item.response)]
+
+
+TOKENIZER = train_tokenizer(task_texts(), 512)
+
+# Plain text, and the pieces that special tokens, characters of several bytes and private ones are made of.
+PIECES = st.sampled_from(
+    [
+        *SPECIAL_TOKENS,
+        "<|",
+        "|>",
+        "<|en",
+        "d|>",
+        "end",
+        "\n",
+        "\r\n",
+        "    ",
+        "12",
+        "٣²",
+        "é",
+        "👍🏽",
+        "\U000f0000",
+        "\0",
+    ]
+)
+TEXTS = st.lists(PIECES | st.text(max_size=8), max_size=8).map("".join)
+
+
+def with_template(template: object) -> Tokenizer:
+    inner = tokenizers.Tokenizer.from_str(TOKENIZER._tokenizer.to_str())
+    return Tokenizer(inner, {**TEMPLATE_CONFIG, "chat_template": template})
+
+
+@given(TEXTS)
+def test_round_trip_is_lossless_for_any_text(text: str):
+    ids = TOKENIZER.encode(text)
+    assert TOKENIZER.decode(ids) == text
+    assert TOKENIZER.decode(ids, skip_special=False) == text
+    assert not TOKENIZER.special_ids & set(ids)
+
+
+@pytest.mark.parametrize("block", range(0, 0x110000, 0x10000))
+def test_round_trip_of_every_character(block: int):
+    text = "".join(chr(code) for code in range(block, block + 0x10000) if not 0xD800 <= code < 0xE000)
+    assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
+
+
+def test_digits_are_tokens_of_their_own():
+    assert len(TOKENIZER.encode("81*2034")) == 7
+    tokens = [TOKENIZER.decode([id_]) for id_ in range(TOKENIZER.vocab_size)]
+    assert not [token for token in tokens if len(token) > 1 and any(map(str.isdigit, token))]
+
+
+@pytest.mark.parametrize(
+    "piece", ["sqrt(", ")^", " = ", "answer: ", "answer, then derive: ", "    return ", "fix the bug:", "\n"]
+)
+def test_frequent_pieces_are_single_tokens(piece: str):
+    assert len(TOKENIZER.encode(piece)) == 1
+
+
+def test_special_tokens():
+    assert TOKENIZER.vocab_size == 512
+    assert TOKENIZER.special_ids == {PAD, END, USER, ASSISTANT, MASK}
+    assert (TOKENIZER.pad_id, TOKENIZER.eos_ids, TOKENIZER.mask_id) == (PAD, (END,), MASK)
+    assert TOKENIZER.token_id("<|assistant|>") == ASSISTANT
+    assert TOKENIZER.decode([USER, MASK]) == ""
+    assert TOKENIZER.decode([USER, MASK], skip_special=False) == "<|user|><|mask|>"
+    with pytest.raises(CheckpointError, match="no token '<bos>'"):
+        TOKENIZER.token_id("<bos>")
+
+
+def test_half_a_surrogate_pair_is_refused():
+    with pytest.raises(RequestError, match=r"\\ud83d at 2"):
+        TOKENIZER.encode("ab\ud83d")
+
+
+def test_training():
+    texts = task_texts()
+    assert train_tokenizer(iter(texts), 512)._tokenizer.to_str() == TOKENIZER._tokenizer.to_str()
+    few = train_tokenizer(["abab"], 300)
+    assert few.decode(few.encode("abab")) == "abab"
+    assert 261 < few.vocab_size < 300
+    assert train_tokenizer([], 261).vocab_size == 261
+    with pytest.raises(ConfigError, match="vocab_size is 260; allowed: 261 or more"):
+        train_tokenizer(texts, 260)
+
+
+CHAT = [
+    {"role": "user", "content": "2+2"},
+    {"role": "assistant", "content": "answer: 4"},
+    {"role": "user", "content": "sure?"},
+]
+
+
+def test_chat_template():
+    text = "<|user|>2+2<|assistant|>answer: 4<|end|><|user|>sure?"
+    assert TOKENIZER.render(CHAT) == text + "<|assistant|>"
+    assert TOKENIZER.render(CHAT, add_generation_prompt=False) == text
+    expected = [
+        USER, *TOKENIZER.encode("2+2"),
+        ASSISTANT, *TOKENIZER.encode("answer: 4"), END,
+        USER, *TOKENIZER.encode("sure?"),
+    ]  # fmt: skip
+    assert TOKENIZER.encode_chat(CHAT) == [*expected, ASSISTANT]
+    assert TOKENIZER.encode_chat(CHAT, add_generation_prompt=False) == expected
+
+
+@given(TEXTS, TEXTS)
+def test_messages_cannot_hold_special_tokens(asked: str, said: str):
+    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
+    before = json.dumps(messages)
+    ids = TOKENIZER.encode_chat(messages)
+    assert ids == [USER, *TOKENIZER.encode(asked), ASSISTANT, *TOKENIZER.encode(said), END, ASSISTANT]
+    assert json.dumps(messages) == before
+    assert TOKENIZER.decode(ids, skip_special=False) == TOKENIZER.render(messages)
+
+
+def test_markup_is_covered_at_any_depth():
+    tokenizer = with_template("{{ messages[0].tools[0] | tojson }}{{ messages[0].content | trim }}<|end|>")
+    tools = [{"<|mask|>": ["<|end|>"]}]
+    ids = tokenizer.encode_chat([{"role": "user", "content": " <|user|>x ", "tools": tools}])
+    assert ids == [*tokenizer.encode('{"<|mask|>": ["<|end|>"]}<|user|>x'), END]
+
+
+def test_special_tokens_that_take_the_space_around_them():
+    inner = tokenizers.Tokenizer.from_str(TOKENIZER._tokenizer.to_str())
+    inner.add_special_tokens([tokenizers.AddedToken("<sep>", lstrip=True, rstrip=False)])
+    template = "{{ messages[0].content }} <sep> {{ messages[0].content }}"
+    tokenizer = Tokenizer(inner, {"eos_token": "<sep>", "chat_template": template})
+    reference = tokenizers.Tokenizer.from_str(inner.to_str()).encode("a <sep> a").ids
+    assert tokenizer.encode_chat([{"role": "user", "content": "a"}]) == reference
+    assert reference == [*tokenizer.encode("a"), 512, *tokenizer.encode(" a")]
+
+
+def test_tokens_and_switches_reach_the_template():
+    template = "{{ bos_token }}{% for m in messages %}{% if loop.index > 1 %}{% break %}{% endif %}x{% endfor %}"
+    assert with_template(template).render(CHAT) == "<|user|>x"
+    named = [{"name": "tools", "template": "no"}, {"name": "default", "template": "{{ tools is none }}"}]
+    assert with_template(named).render(CHAT) == "True"
+
+
+@pytest.mark.parametrize(
+    ("messages", "message"),
+    [
+        ([], "messages is empty"),
+        ([{"role": "system", "content": "x"}], "unknown role 'system'; allowed: assistant, user"),
+        ([{"content": "x"}], "unknown role ''"),
+        ([{"role": "user"}], "content of a message must be a string"),
+        ([{"role": "user", "content": ["x"]}], "content of a message must be a string"),
+        ([{"role": "user", "content": "\udc00"}], r"\\udc00 at 0"),
+    ],
+)
+def test_messages_that_are_refused(messages: list, message: str):
+    with pytest.raises(RequestError, match=message):
+        TOKENIZER.encode_chat(messages)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (None, "no chat template"),
+        ("{{ raise_exception('roles must alternate') }}", "refuses these messages: roles must alternate"),
+        ("{{ messages[0].content + 1 }}", "cannot read these messages"),
+        ("{{ 1 // 0 }}", "cannot read these messages"),
+        ("{{ ''.__class__.__mro__ }}", "refuses"),
+        ("{{ messages.append(1) }}", "refuses"),
+        ("{{ messages[7].content.strip() }}", "refuses"),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "more than 1,000,000 turns"),
+        ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "cannot read"),
+        ("{% for i in range(10 ** 9) %}{% endfor %}", "cannot read"),
+        ("{{ 'x' * 10 ** 10 }}", "repeats a text to more than"),
+        ("{{ 7 ** 777777 }}", "takes a power of"),
+        ("{% set n = namespace() %}{% set n.__class__ = 1 %}", "refuses"),
+    ],
+)
+def test_what_a_template_must_not_do_is_the_requests_error(template: str | None, message: str):
+    with pytest.raises(RequestError, match=message):
+        with_template(template).render(CHAT)
+
+
+def test_broken_template_is_the_checkpoints_error():
+    with pytest.raises(CheckpointError, match="chat template is broken"):
+        with_template("{% for %}").render(CHAT)
+
+
+def test_save_and_load(tmp_path: Path):
+    directory = tmp_path / "new" / "tokenizer"
+    TOKENIZER.save(directory)
+    loaded = Tokenizer.load(directory)
+    for text in task_texts()[:50]:
+        assert loaded.encode(text) == TOKENIZER.encode(text)
+    assert loaded.encode_chat(CHAT) == TOKENIZER.encode_chat(CHAT)
+    assert (loaded.pad_id, loaded.eos_ids, loaded.mask_id) == (PAD, (END,), MASK)
+    assert loaded.encode("<|end|>") == TOKENIZER.encode("<|end|>") != [END]
+
+
+def test_load_reads_what_other_checkpoints_have(tmp_path: Path):
+    TOKENIZER.save(tmp_path)
+    (tmp_path / "chat_template.jinja").write_text("{{ messages[0].content }}<|end|>")
+    config = {"eos_token": {"content": "<|end|>", "lstrip": False}, "pad_token": None}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    for eos_ids, expected in ((ASSISTANT, (END, ASSISTANT)), ([USER, END], (END, USER)), (None, (END,))):
+        (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": eos_ids}))
+        loaded = Tokenizer.load(tmp_path)
+        assert loaded.eos_ids == expected
+    assert (loaded.pad_id, loaded.mask_id) == (END, None)
+    assert loaded.encode_chat(CHAT) == [*TOKENIZER.encode("2+2"), END]
+
+
+def test_load_ignores_saved_truncation_and_padding(tmp_path: Path):
+    TOKENIZER.save(tmp_path)
+    inner = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    inner.enable_truncation(2)
+    inner.enable_padding(length=9)
+    inner.save(str(tmp_path / "tokenizer.json"))
+    assert Tokenizer.load(tmp_path).encode("12345") == TOKENIZER.encode("12345")
+
+
+def test_load_refuses(tmp_path: Path):
+    with pytest.raises(CheckpointError, match=r"no tokenizer at .*tokenizer\.json"):
+        Tokenizer.load(tmp_path)
+    TOKENIZER.save(tmp_path)
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text('{"eos_token": "</s>"}')
+    with pytest.raises(CheckpointError, match="eos_token is '</s>'"):
+        Tokenizer.load(tmp_path)
+    config.write_text("{}")
+    with pytest.raises(CheckpointError, match="no eos_token"):
+        Tokenizer.load(tmp_path)
+    config.write_text("[]")
+    with pytest.raises(CheckpointError, match=r"tokenizer_config\.json holds a list"):
+        Tokenizer.load(tmp_path)
+    config.unlink()
+    with pytest.raises(CheckpointError, match=r"cannot read .*tokenizer_config\.json"):
+        Tokenizer.load(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="is not a tokenizer"):
+        Tokenizer.load(tmp_path)
+
+
+def test_save_refuses(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match=r"cannot write .*tokenizer_config\.json"):
+        TOKENIZER.save(tmp_path / "file")
+
+
+def byte_fallback_tokenizer(strip: bool) -> Tokenizer:
+    """The decoders of SentencePiece checkpoints: Gemma's, and with `strip` Llama's."""
+    tokens = ["<eos>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "▁a", "b", "é", "\ufffd", "▁▁"]
+    inner = tokenizers.Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, [], byte_fallback=True))
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    inner.decoder = decoders.Sequence([*steps, decoders.Strip(" ", 1, 0)] if strip else steps)
+    inner.add_special_tokens(["<eos>"])
+    return Tokenizer(inner, {"eos_token": "<eos>"})
+
+
+DECODING = {
+    "byte level": TOKENIZER,
+    "byte fallback": byte_fallback_tokenizer(strip=False),
+    "byte fallback, first space stripped": byte_fallback_tokenizer(strip=True),
+}
+
+
+@st.composite
+def chunks(draw: st.DrawFn, tokenizer: Tokenizer) -> list[list[int]]:
+    """Tokens of real text, cut anywhere, among tokens at random."""
+    emoji = [list("é👍🏽".encode()), list("€".encode())]
+    first_byte = tokenizer.token_id("<0x00>") if tokenizer.unstable_ids else None
+    pieces = [[byte + first_byte for byte in text] for text in emoji] if first_byte else [TOKENIZER.encode("👍🏽é")]
+    any_id = st.integers(0, tokenizer.vocab_size - 1).map(lambda id_: [id_])
+    ids = list(chain.from_iterable(draw(st.lists(any_id | st.sampled_from(pieces), max_size=12))))
+    cuts = sorted(draw(st.lists(st.integers(0, len(ids)), max_size=len(ids))))
+    return [ids[start:end] for start, end in zip([0, *cuts], [*cuts, len(ids)], strict=True)]
+
+
+@pytest.mark.parametrize("kind", DECODING)
+@given(data=st.data())
+def test_detokenizer_never_takes_text_back(kind: str, data: st.DataObject):
+    tokenizer = DECODING[kind]
+    given_chunks = data.draw(chunks(tokenizer))
+    more = list(chain.from_iterable(data.draw(chunks(tokenizer))))
+    detokenizer = Detokenizer(tokenizer)
+    shown, ids = "", []
+    for chunk in given_chunks:
+        shown += detokenizer.push(chunk)
+        ids += chunk
+        assert tokenizer.decode(ids + more).startswith(shown)
+        assert tokenizer.decode(ids).startswith(shown)
+    assert shown + detokenizer.finish() == tokenizer.decode(ids)
+    assert detokenizer.finish() == ""
+
+
+@given(TEXTS)
+def test_detokenizer_shows_a_character_with_its_last_byte(text: str):
+    detokenizer = Detokenizer(TOKENIZER)
+    shown = "".join(detokenizer.push([id_]) for id_ in TOKENIZER.encode(text))
+    # A text may end in U+FFFD itself: only what follows tells that from half a character.
+    assert shown == text.removesuffix("\ufffd")
+
+
+def test_detokenizer_holds_back_half_a_character():
+    ids = TOKENIZER.encode("a👍b")
+    assert len(ids) == 6
+    detokenizer = Detokenizer(TOKENIZER)
+    assert [detokenizer.push([id_]) for id_ in ids] == ["a", "", "", "", "👍", "b"]
+    assert detokenizer.push(ids[1:3]) == ""
+    assert detokenizer.finish() == "\ufffd"
+    assert detokenizer.push([END, *ids[:1]]) == "a"
+
+
+def test_detokenizer_keeps_the_space_that_only_a_first_token_loses():
+    tokenizer = byte_fallback_tokenizer(strip=True)
+    word = tokenizer.token_id("▁a")
+    assert tokenizer.decode([word, word]) == "a a"
+    detokenizer = Detokenizer(tokenizer)
+    assert [detokenizer.push([word]) for _ in range(3)] == ["a", " a", " a"]

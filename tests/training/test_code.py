@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from sfumato.checkpoints.load import load_checkpoint
+from sfumato.config import from_table
+from sfumato.data.code import CorpusWriter, Package
+from sfumato.errors import ConfigError
+from sfumato.models.decoder import Decoder
+from sfumato.text.lexemes import FIXED, PAD
+from sfumato.text.lexicon import Lexicon
+from sfumato.training.code import CodeBatches, CodeConfig
+from sfumato.training.objective import losses
+from sfumato.training.recipe import Recipe
+from sfumato.training.run import Run
+
+FUNCTION = """def {name}(items, limit):
+    found = []
+    for item in items:
+        if item.{attribute} > limit and item not in found:
+            found.append(item.{attribute} + {number})
+    return found
+"""
+SHAPE = {
+    "vocab_size": len(FIXED),
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "qk_norm": True,
+    "length_buckets": [1, 2, 3, 4],
+    "lexemes": {"num_spellings": 512, "num_words": 512, "size": 16},
+}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    writer = CorpusWriter()
+    sources = (
+        FUNCTION.format(name=f"{verb}_{noun}", attribute=noun, number=number)
+        for number, verb in enumerate(("find", "list", "count", "get"))
+        for noun in ("size", "age", "price")
+    )
+    files = tuple((f"{number}.py", source) for number, source in enumerate(sources))
+    writer.add(Package("some", "1", "MIT", files))
+    writer.write(tmp_path / "corpus", {})
+    return str(tmp_path / "corpus")
+
+
+def recipe(corpus: str, **changes: object) -> Recipe:
+    table = {
+        "model": SHAPE,
+        "code": {"corpora": {corpus: 1.0}, "max_length": 64, "batch_lexemes": 256},
+        "generation_spec": {"noise": "uniform", "canvas_length": 64},
+        "objective": {"ar_weight": 0.0, "length_weight": 0.5},
+        "train": {"steps": 6, "lr": 3e-3, "warmup": 1, "average": 0.0},
+    }
+    return from_table(Recipe, {**table, **changes})
+
+
+def test_a_batch_follows_from_its_number(corpus: str) -> None:
+    shape = recipe(corpus).model
+    assert shape is not None
+    assert shape.lexemes is not None
+    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=256)
+    first, again = (CodeBatches(config, shape.lexemes).make(5)[0] for _ in range(2))
+    assert torch.equal(first.tokens_BT, again.tokens_BT)
+    assert torch.equal(first.targets_BT, again.targets_BT)
+    other = CodeBatches(config, shape.lexemes).make(6)[0]
+    assert first.tokens_BT.shape != other.tokens_BT.shape or not torch.equal(first.tokens_BT, other.tokens_BT)
+
+
+def test_weights_stand_where_something_is_wrong(corpus: str) -> None:
+    shape = recipe(corpus).model
+    assert shape is not None
+    assert shape.lexemes is not None
+    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=256, changed_weight=5.0, kept_weight=0.5)
+    batch, count = CodeBatches(config, shape.lexemes).make(0)
+    assert batch.weights_BT is not None
+    supervised = batch.on_canvas_BT
+    assert int(supervised.sum()) == count
+    changed = batch.tokens_BT != batch.targets_BT
+    assert torch.equal(batch.weights_BT[supervised], torch.where(changed, 5.0, 0.5)[supervised])
+    assert bool((batch.tokens_BT[~supervised] == Lexicon().encode([PAD])[0]).all())
+
+
+def test_a_bound_model_is_the_same_whatever_else_is_in_its_lexicon(corpus: str) -> None:
+    shape = recipe(corpus).model
+    assert shape is not None
+    assert shape.lexemes is not None
+    model = Decoder(shape)
+    model.initialize(0)
+    batch, _ = CodeBatches(CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=256), shape.lexemes).make(0)
+    assert batch.features_VF is not None
+    with torch.no_grad():
+        few = model.bind(batch.features_VF)
+        more = model.bind(torch.cat((batch.features_VF, batch.features_VF[:3])))
+        hidden = [one(batch.tokens_BT, batch.positions_BT, batch.attention) for one in (few, more)]
+    torch.testing.assert_close(hidden[0], hidden[1])
+    torch.testing.assert_close(few.logits(hidden[0]), more.logits(hidden[1])[..., : len(batch.features_VF)])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_reach_every_weight(corpus: str, causal: bool) -> None:
+    shape = recipe(corpus).model
+    assert shape is not None
+    assert shape.lexemes is not None
+    model = Decoder(shape)
+    model.initialize(0)
+    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=512)
+    batch, _ = CodeBatches(config, shape.lexemes, causal=causal).make(1)
+    terms = losses(model, batch)
+    sum(terms.values()).backward()  # type: ignore[union-attr]
+    without = [
+        name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()
+    ]
+    assert without == (["length_head.weight", "length_head.bias"] if causal else [])
+
+
+def test_training_lowers_the_loss_resumes_and_leaves_a_checkpoint(corpus: str, tmp_path: Path) -> None:
+    run = Run(recipe(corpus), tmp_path / "run")
+    records: list[dict[str, float]] = []
+    run.trainer._on_record = records.append
+    run.start()
+    run.train()
+    assert records[-1]["loss"] < records[0]["loss"]
+    run.save_checkpoint()
+    loaded = load_checkpoint(tmp_path / "run" / "checkpoint").model
+    assert isinstance(loaded, Decoder)
+    assert loaded.config == recipe(corpus).model
+    for name, tensor in loaded.state_dict().items():
+        assert torch.equal(tensor, run.trainer.model.state_dict()[name])
+
+    longer = recipe(corpus, train={"steps": 6, "lr": 3e-3, "warmup": 1, "average": 0.0, "save_every_s": 0.0})
+    halves = Run(longer, tmp_path / "halves")
+    halves.start()
+    half = 3
+
+    def stop(record: dict[str, float]) -> None:
+        if record["step"] == half:
+            raise KeyboardInterrupt
+
+    halves.trainer._on_record = stop
+    with pytest.raises(KeyboardInterrupt):
+        halves.train()
+    rest = Run(longer, tmp_path / "halves")
+    rest.resume()
+    rest.train()
+    for name, tensor in rest.trainer.model.state_dict().items():
+        assert torch.equal(tensor, run.trainer.model.state_dict()[name]), name
+
+
+def test_code_and_lexemes_come_together(corpus: str, tmp_path: Path) -> None:
+    plain = {key: value for key, value in SHAPE.items() if key != "lexemes"}
+    with pytest.raises(ConfigError, match=r"one of \[code\] and \[model.lexemes\]"):
+        Run(recipe(corpus, model=plain), tmp_path)

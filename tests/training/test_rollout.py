@@ -1,0 +1,170 @@
+"""Steps taken again are what the sampler drew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from rollouts import SETTINGS, SPECS, answers_of, policy_of
+from settings import sampler_config
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Result
+from sfumato.errors import ConfigError
+from sfumato.models.decoder import Decoder
+from sfumato.spec import GenerationSpec
+from sfumato.training.rollout import Rollout, check_replayable, lay_out
+
+WHOLE = [(math.inf, 1.0)]
+
+
+def difference(model: TextModel, weights: Decoder, results: list[Result], positions: int = 1000) -> float:
+    """The largest between log-probabilities now and when they were drawn."""
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in results]
+    replays = lay_out(pairs, device=torch.device("cpu"), positions=positions)
+    assert sum(len(replay.sampled_N) for replay in replays) > 20
+    found = [policy_of(model).log_probs(weights, replay) - replay.log_prob_N for replay in replays]
+    return torch.cat(found).abs().max().item()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_log_probabilities_are_those_of_the_rollout(make_model: Callable[..., TextModel], name: str):
+    model = make_model(SPECS[name])
+    results = answers_of(model)
+    assert all(len(result.canvases) >= 2 for result in results)
+    assert {len(canvas.steps) for result in results for canvas in result.canvases} != {1}
+    assert difference(model, model.decoder, results) < 1e-4
+    # In other batches too.
+    assert difference(model, model.decoder, results, positions=1) < 1e-4
+
+
+@pytest.mark.parametrize("change", ["soft", "temperature", "tokens", "text", "weights"])
+def test_a_replay_notices_what_it_was_given_wrong(make_model: Callable[..., TextModel], change: str):
+    model = make_model(SPECS["self-conditioned, shifted"])
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
+    weights = model.decoder
+    (replay, *_) = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+    wrong = {
+        "soft": {"soft_BLD": None},
+        "temperature": {"temperature_B": replay.temperature_B * 1.1},
+        "tokens": {"tokens_BL": replay.tokens_BL.flip(1)},
+        "text": {"text": (*replay.text[:-1], replay.text[-1] + 1)},
+        "weights": {},
+    }
+    if change == "weights":
+        weights = make_model(SPECS["self-conditioned, shifted"], qk_norm=True).decoder
+    changed = type(replay)(**vars(replay) | wrong[change])
+    found_N = policy_of(model).log_probs(weights, changed)
+    assert (found_N - replay.log_prob_N).abs().max().item() > 1e-2
+
+
+def test_a_text_that_is_shared_has_the_gradients_of_one_that_is_not(make_model: Callable[..., TextModel]):
+    model = make_model(SPECS["self-conditioned, shifted"])
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
+    gradients = []
+    for positions in (1, 1000):
+        model.decoder.zero_grad()
+        for replay in lay_out(pairs, device=torch.device("cpu"), positions=positions):
+            policy_of(model).log_probs(model.decoder, replay).sum().backward()
+        gradients.append({name: p.grad for name, p in model.decoder.named_parameters() if p.grad is not None})
+    assert gradients[0].keys() == gradients[1].keys()
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name], gradient, rtol=1e-3, atol=1e-3)
+
+
+def test_nothing_is_recorded_that_was_not_asked_for(make_model: Callable[..., TextModel]):
+    model = make_model(SPECS["uniform"])
+    assert model.generate("abc", max_tokens=12, **SETTINGS).canvases == ()
+
+
+def test_recording_changes_no_answer(make_model: Callable[..., TextModel]):
+    model = make_model(SPECS["self-conditioned"])
+    plain = model.generate("abc", max_tokens=20, **SETTINGS)
+    (recorded,) = answers_of(model, n=1)
+    assert recorded.tokens == plain.tokens
+    steps = [step for canvas in recorded.canvases for step in canvas.steps]
+    assert len(steps) == plain.usage.denoising_steps
+    # What is accepted is what the next step reads.
+    first, second = recorded.canvases[0].steps[:2]
+    assert torch.equal(second.tokens_L[first.accepted_L], first.sampled_L[first.accepted_L])
+    assert first.soft_LD is None or not first.soft_LD.any()
+    assert second.soft_LD is not None
+    assert second.soft_LD.any()
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "hybrid"])
+def test_the_last_step_draws_nothing(make_model: Callable[..., TextModel], name: str):
+    for result in answers_of(make_model(SPECS[name]), max_tokens=12):
+        (canvas,) = result.canvases
+        pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
+        replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+        count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1])
+        assert sum(len(replay.sampled_N) for replay in replays) == count
+
+
+@pytest.mark.parametrize("name", ["uniform", "mask", "self-conditioned"])
+def test_of_a_committed_sample_every_token_is_a_draw(make_model: Callable[..., TextModel], name: str):
+    for result in answers_of(make_model(SPECS[name]), max_tokens=12, commit_sample=True):
+        (canvas,) = result.canvases
+        last = canvas.steps[-1]
+        drawn_L = torch.ones(12, dtype=torch.bool) if name != "mask" else last.tokens_L == 4
+        assert torch.equal(last.decisive_L, drawn_L)
+        committed = torch.where(drawn_L, last.sampled_L, last.tokens_L).tolist()
+        assert committed[: len(result.tokens)] == list(result.tokens)
+        pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
+        replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+        count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1]) + int(drawn_L.sum())
+        assert sum(len(replay.sampled_N) for replay in replays) == count
+
+
+def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextModel]):
+    pairs = [
+        (Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(make_model(SPECS["mask"]), n=8)
+    ]
+    counts = [
+        sum(len(r.tokens_BL) for r in lay_out(pairs, device=torch.device("cpu"), positions=99, step_share=share))
+        for share in (1.0, 0.5)
+    ]
+    assert 0.25 * counts[0] < counts[1] < 0.75 * counts[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "sampler"),
+    [
+        ("top_p", {"top_p": 0.9}),
+        ("top_k", {"top_k": 5}),
+        ("greedy_tail", {"greedy_tail": 1}),
+        ("reuse", {"reuse": "settled"}),
+        ("temperature_end", {"temperature_end": 0.0}),
+        ("sampler is 'ancestral'", {"name": "ancestral"}),
+    ],
+)
+def test_what_is_no_draw_of_the_model_is_refused(field: str, sampler: dict[str, Any]):
+    with pytest.raises(ConfigError, match=f"{field}.*allowed"):
+        check_replayable(SPECS["uniform"], sampler_config(**sampler))
+
+
+@pytest.mark.parametrize(
+    "spec", [GenerationSpec(canvas_length=1, logit_shift=True), GenerationSpec(canvas_length=12, commit="in_place")]
+)
+def test_models_that_cannot_be_computed_again_are_refused(spec: GenerationSpec):
+    with pytest.raises(ConfigError, match="allowed"):
+        check_replayable(spec, sampler_config())
+
+
+def test_positions_learn_from_their_own_part(make_model: Callable[..., TextModel]):
+    """Also where an answer has several canvases; what has no advantage decides nothing."""
+    (result, *_) = answers_of(make_model(SPECS["uniform"]), max_tokens=24)
+    assert len(result.canvases) == 2
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), [(5, 0.0), (15, 2.0), (math.inf, -1.0)])]
+    replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+    expected = []
+    for first, canvas in zip((0, 12), result.canvases, strict=True):
+        place_L = first + torch.arange(12)
+        worth_L = torch.where(place_L < 5, 0.0, torch.where(place_L < 15, 2.0, -1.0))
+        for step in canvas.steps[:-1]:
+            expected += worth_L[step.accepted_L & (worth_L != 0.0)].tolist()
+    assert torch.cat([replay.advantage_N for replay in replays]).tolist() == expected

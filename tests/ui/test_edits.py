@@ -1,0 +1,166 @@
+"""Programs that change an interface."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sfumato.data.tasks import TASKS
+from sfumato.errors import RequestError
+from sfumato.ui import OPERATIONS, execute, parse, to_text
+from sfumato.ui.edits import EXAMPLES
+from sfumato.ui.tree import line_of
+
+PAGE = parse(
+    """\
+a page: Shop
+ b header: Shop
+ c list
+  d checkbox on: Milk
+  e checkbox red: bread
+  f checkbox on: Apples
+ g table: Name | Price
+  h record: Tea | 12
+  i record: Rice | 9
+ j row
+  k button: Save
+  l progress: Sales"""
+)
+
+
+def changed(program: str) -> dict[str, str | None]:
+    """The lines that a program changes or makes, by id; None for those that are gone."""
+    before = {component.id: line_of(component) for component in PAGE.walk()}
+    after = {component.id: line_of(component) for component in execute(PAGE, program).walk()}
+    return {slot: after.get(slot) for slot in before | after if before.get(slot) != after.get(slot)}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("set k red", {"k": "k button red: Save"}),
+        ("set k large\nset k red", {"k": "k button red large: Save"}),
+        ("set l 40", {"l": "l progress 40: Sales"}),
+        ("set a dark", {"a": "a page dark: Shop"}),
+        ("clear e color", {"e": "e checkbox: bread"}),
+        ("set e blue", {"e": "e checkbox blue: bread"}),
+        ("clear c* on", {"d": "d checkbox: Milk", "f": "f checkbox: Apples"}),
+        ("set c-on on", {"e": "e checkbox on red: bread"}),
+        ("set d,e marked", {"d": "d checkbox on marked: Milk", "e": "e checkbox red marked: bread"}),
+        ("only c+on", {"e": "e checkbox red hidden: bread"}),
+        ("only g[Price | 9]", {"h": "h record hidden: Tea | 12"}),
+        ("del c+on", {"d": None, "f": None}),
+        ("del c", dict.fromkeys("cdef")),
+        ("del g[Name | Tea]", {"h": None}),
+        ("text k: Save all", {"k": "k button: Save all"}),
+        ("cell h Price | 3", {"h": "h record: Tea | 3"}),
+        ("add last c checkbox on: Eggs", {"m": "m checkbox on: Eggs"}),
+        (
+            "column g Left | -",
+            {"g": "g table: Name | Price | Left", "h": "h record: Tea | 12 | -", "i": "i record: Rice | 9 | -"},
+        ),
+        ("drop g Name", {"g": "g table: Price", "h": "h record: 12", "i": "i record: 9"}),
+        ("head g Price | Cost", {"g": "g table: Name | Cost"}),
+        ("copy k", {"m": "m button: Save"}),
+        ("refuse: a screen cannot do that", {}),
+    ],
+)
+def test_an_operation_changes_what_it_says(program: str, expected: dict[str, str | None]):
+    assert changed(program) == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "order"),
+    [
+        ("sort c up name", "fed"),
+        ("sort c down name", "def"),
+        ("sort c up on", "edf"),
+        ("sort g up Price", "ih"),
+        ("sort g down Name", "hi"),
+        ("move f first c", "fde"),
+        ("move d last c", "efd"),
+        ("move d after e", "edf"),
+        ("move f before e", "dfe"),
+        ("swap d f", "fed"),
+        ("add first c item: Eggs", "mdef"),
+        ("add after d item: Eggs", "dmef"),
+        ("copy e", "demf"),
+        ("del e,d", "f"),
+    ],
+)
+def test_an_order_is_as_it_is_said(program: str, order: str):
+    page = execute(PAGE, program)
+    holder = "g" if "g" in program.split() else "c"
+    found = next(component for component in page.walk() if component.id == holder)
+    assert "".join(child.id for child in found.children) == order
+
+
+def test_a_copy_has_ids_of_its_own():
+    page = execute(PAGE, "copy j")
+    assert to_text(page).endswith("\n m row\n  n button: Save\n  o progress: Sales")
+    assert PAGE.children[-1] is page.children[-2]
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("", "unknown operation ''"),
+        ("paint k red", "unknown operation 'paint'"),
+        ("set k", "it is incomplete; allowed, by example: set d red"),
+        ("set z red", "there is no slot 'z'; allowed: a, b, c"),
+        ("set k on", "button k cannot be 'on'"),
+        ("set l 101", "cannot be '101'"),
+        ("clear k value", "button k has no 'value'"),
+        ("set b+on red", "nothing in header b can be 'on'"),
+        ("text g: x", "allowed: no text"),
+        ("text k: " + "x" * 33, "allowed: 1 to 32 characters"),
+        ("cell h Cost | 3", "has no column 'Cost'; allowed: Name, Price"),
+        ("cell d Price | 3", "has no column"),
+        ("add last c button: x", "list c holds button m"),
+        ("add last c q item: x", "allowed: none, it gets one"),
+        ("add last g record: x", "record m has 1 cells; allowed: 2"),
+        ("add before a text: x", "the page itself"),
+        ("del a", "the page itself"),
+        ("del d\nset d on", "'set d on' does not fit: there is no slot 'd'"),
+        ("move c first c", "in c itself"),
+        ("move k last c", "list c holds button k"),
+        ("swap d k", "not in the same slot"),
+        ("sort j up name", "allowed: a list or a table"),
+        ("sort c up price", "allowed: name, on, marked"),
+        ("drop g Cost", "no column"),
+        ("drop g Name\ndrop g Price", "has 0 cells"),
+        ("refuse: no", "unknown operation 'refuse:'"),
+    ],
+)
+def test_a_program_that_does_not_fit_is_refused_with_a_sentence(program: str, message: str):
+    with pytest.raises(RequestError, match=message):
+        execute(PAGE, program)
+
+
+def test_slots_that_are_not_named_are_the_same_objects():
+    page = execute(PAGE, "set d blue\ndel i")
+    before = {component.id: component for component in PAGE.walk()}
+    same = {component.id for component in page.walk() if component is before[component.id]}
+    assert same == set("befhjkl")
+
+
+def test_commands_change_the_slots_they_name_and_no_others():
+    num_seen = 0
+    for seed in range(300):
+        item = TASKS["ui_edit"].generate(seed)
+        lines = [re.fullmatch("(?:set|clear|text|cell) ([a-z,]+):? .+", line) for line in item.response.split("\n")]
+        if not all(lines):
+            continue
+        page = parse(item.prompt.rpartition("\n> ")[0])
+        before, after = page.walk(), execute(page, item.response).walk()
+        changed = {one.id for one, other in zip(before, after, strict=True) if line_of(one) != line_of(other)}
+        assert changed == {slot for line in lines if line for slot in line[1].split(",")}
+        num_seen += 1
+    assert num_seen > 50
+
+
+def test_every_operation_has_an_example_that_fits_its_form():
+    assert EXAMPLES.keys() == OPERATIONS.keys()
+    for name, example in EXAMPLES.items():
+        assert re.fullmatch(OPERATIONS[name][0], example.removeprefix(f"{name} "))
