@@ -73,7 +73,6 @@ def test_a_base_that_is_not_the_one(changed: Decoder, tmp_path: Path):
         ({"base": str(tmp_path / "gone")}, "gone"),
         ({"base": None}, "base is None; allowed: a str"),
         ({"taken": [*told["taken"], "model.other"]}, "lacks tensors that .* changes: model.other"),
-        ({"bits": 3}, "bits is 3"),
     ):
         (tmp_path / BASE).write_text(json.dumps(told | changes))
         with pytest.raises((CheckpointError, ConfigError), match=message):
@@ -122,3 +121,29 @@ def test_a_whole_checkpoint_takes_the_place_of_a_delta(changed: Decoder, tmp_pat
     save_checkpoint(tmp_path, changed, SPEC)
     found = load_checkpoint(tmp_path).model.state_dict()
     assert all(torch.equal(found[name], tensor) for name, tensor in changed.state_dict().items())
+
+
+@pytest.mark.parametrize(("bits", "most", "share"), [(8, 0.5 / 127, 0.27), (4, 0.5 / 7, 0.17)])
+def test_a_whole_checkpoint_in_few_bits(changed: Decoder, tmp_path: Path, bits: Any, most: float, share: float):
+    save_checkpoint(tmp_path, changed, SPEC, bits=bits)
+    size = (tmp_path / "model.safetensors").stat().st_size
+    assert size < share * 4 * changed.num_parameters
+    found = load_checkpoint(tmp_path).model.state_dict()
+    assert found.keys() == changed.state_dict().keys()
+    for name, tensor in changed.state_dict().items():
+        bound = tensor.abs().amax(-1, keepdim=True) * most * 1.01 if tensor.dim() > 1 else torch.zeros(())
+        assert ((found[name] - tensor).abs() <= bound).all(), name
+    # Rounding what is rounded already changes nothing.
+    again = tmp_path / "again"
+    save_checkpoint(again, load_checkpoint(tmp_path).model, SPEC, bits=bits)  # type: ignore[arg-type]
+    twice = load_checkpoint(again).model.state_dict()
+    assert all(torch.allclose(twice[name], tensor, rtol=1e-5, atol=0) for name, tensor in found.items())
+
+
+def test_levels_without_scales_are_no_weight(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC, bits=8)
+    stored = load_file(tmp_path / "model.safetensors")
+    del stored["model.layers.0.mlp.up_proj.weight.scales"]
+    save_file(stored, tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"up_proj\.weight"):
+        load_checkpoint(tmp_path)

@@ -7,7 +7,7 @@ nothing. The base is read where it is, tensor by tensor, and checked to be the o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,23 @@ from torch import Tensor
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.packaged import PACKAGED
 from sfumato.checkpoints.registry import find
-from sfumato.checkpoints.safetensors import SafetensorsSource, TensorSource, opened_tensors, read_json
+from sfumato.checkpoints.safetensors import (
+    SafetensorsSource,
+    TensorSource,
+    is_rounded,
+    opened_tensors,
+    read_json,
+    read_tensor,
+    round_tensor,
+    stored_shapes,
+)
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile, opened
-from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight
+from sfumato.models.quantization.weights import Bits
 from sfumato.storage import sha256_of, write_atomically
 
 DELTA = "delta.safetensors"
 BASE = "base.json"
-_LEVELS, _SCALES = ".levels", ".scales"
 
 
 def base_place(name: str) -> Path:
@@ -49,12 +57,12 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
         directory: made if need be.
         weights: of the model, by name. Differences of matrices, and new ones, are rounded; everything else stays.
         base: see `base_place`.
-        bits: of each number that is rounded, 8 or 4; see `Quantization`.
+        bits: of each number that is rounded, 8 or 4.
 
     Raises:
         CheckpointError: if the base cannot be read, or a file not be written.
     """
-    place, kept = base_place(base), Quantization(bits)
+    place = base_place(base)
     source, new = tensors_of(place), dict(weights)
     stored: dict[str, Tensor] = {}
     taken = []
@@ -64,22 +72,24 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
         own = new.pop(name).detach().cpu().float()
         taken.append(name)
         if not torch.equal(own, tensor.float()):
-            stored |= _stored(name, own, tensor.float(), kept)
+            # What cannot be rounded is stored as it is, and not as a difference.
+            difference = round_tensor(name, own - tensor.float(), bits)
+            stored |= {name: own.contiguous()} if name in difference else difference
     for name, tensor in new.items():
-        stored |= _stored(name, tensor.detach().cpu().float(), None, kept)
-    told = {"base": base, "sha256": _sha256(place), "bits": bits, "taken": sorted(taken)}
+        stored |= round_tensor(name, tensor.detach().cpu().float(), bits)
+    told = {"base": base, "sha256": _sha256(place), "taken": sorted(taken)}
     write_atomically(directory / DELTA, save(stored, metadata={"format": "pt"}))
     write_atomically(directory / BASE, (json.dumps(told, indent=1) + "\n").encode())
 
 
 def base_of(directory: Path) -> dict[str, Any]:
-    """What base.json of a delta says: the base, its sha256, the bits of differences, and what tensors it gives.
+    """What base.json of a delta says: the base, its sha256, and what tensors it gives.
 
     Raises:
         CheckpointError: if it is missing or damaged.
     """
     told = read_json(directory / BASE)
-    for key, kind in (("base", str), ("sha256", str), ("bits", int), ("taken", list)):
+    for key, kind in (("base", str), ("sha256", str), ("taken", list)):
         if not isinstance(told.get(key), kind):
             raise CheckpointError(f"{directory / BASE}: {key} is {told.get(key)!r}; allowed: a {kind.__name__}")
     return told
@@ -100,7 +110,6 @@ class DeltaSource:
         place = base_place(told["base"])
         self.where = str(directory)
         self._path = directory / DELTA
-        self._kept = Quantization(told["bits"])
         self._base = tensors_of(place)
         self._taken = frozenset(map(str, told["taken"]))
         # A packaged one was checked where it was found.
@@ -110,12 +119,9 @@ class DeltaSource:
         if missing:
             raise CheckpointError(f"{place} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")
         with opened_tensors(self._path) as file:
-            self._names = set(file.keys())
-            self._new = {
-                name.removesuffix(_LEVELS): self._float_shape(file.get_slice(name).get_shape(), name)
-                for name in self._names
-                if not name.endswith(_SCALES) and name.removesuffix(_LEVELS) not in self._taken
-            }
+            stored = stored_shapes(file)
+        self._changed = stored.keys() & self._taken
+        self._new = {name: shape for name, shape in stored.items() if name not in self._taken}
 
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         taken = {name: shape for name, shape in self._base.shapes().items() if name in self._taken}
@@ -124,39 +130,13 @@ class DeltaSource:
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         with opened_tensors(self._path) as file:
             for name, tensor in self._base:
+                if name in self._changed:
+                    own = read_tensor(file, name)
+                    tensor = tensor.float() + own if is_rounded(file, name) else own
                 if name in self._taken:
-                    own = self._read(file, name)
-                    if own is not None:
-                        tensor = own if name in self._names else tensor.float() + own
                     yield name, tensor
             for name in self._new:
-                own = self._read(file, name)
-                assert own is not None
-                yield name, own
-
-    def _float_shape(self, shape: Sequence[int], name: str) -> torch.Size:
-        """The shape of a tensor, of what is stored under a name."""
-        packed = name.endswith(_LEVELS) and self._kept.bits == 4
-        return torch.Size((*shape[:-1], 2 * shape[-1]) if packed else shape)
-
-    def _read(self, file: Any, name: str) -> Tensor | None:
-        """What is stored under a name."""
-        levels, scales = f"{name}{_LEVELS}", f"{name}{_SCALES}"
-        if levels in self._names:
-            stored = file.get_tensor(levels)
-            weight = QuantizedWeight(self._float_shape(stored.shape, levels), self._kept, torch.float32)
-            weight.levels, weight.scales = stored, file.get_tensor(scales)
-            return weight.dequantized()
-        return file.get_tensor(name) if name in self._names else None
-
-
-def _stored(name: str, tensor: Tensor, before: Tensor | None, kept: Quantization) -> dict[str, Tensor]:
-    """A matrix as its rounded difference from what it was, or from nothing; what cannot be rounded as it is."""
-    if tensor.dim() < 2 or tensor.shape[-1] % 2:
-        return {name: tensor.contiguous()}
-    weight = QuantizedWeight(tensor.shape, kept, torch.float32)
-    weight.put((), tensor if before is None else tensor - before)
-    return {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+                yield name, read_tensor(file, name)
 
 
 def tensors_of(place: Path | GGUFFile) -> TensorSource:

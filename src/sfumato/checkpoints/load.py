@@ -21,7 +21,7 @@ from sfumato.checkpoints.delta import DELTA, save_delta, tensors_of
 from sfumato.checkpoints.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
-from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, read_json
+from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, read_json, round_tensor
 from sfumato.errors import CheckpointError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -62,7 +62,7 @@ def save_checkpoint(
     tensors: Mapping[str, Tensor] | None = None,
     dtype: torch.dtype | None = None,
     base: str | None = None,
-    bits: Bits = 8,
+    bits: Bits | None = None,
 ) -> None:
     """Write a checkpoint directory, each file by rename.
 
@@ -74,19 +74,22 @@ def save_checkpoint(
         tensors: weights to write instead of the model's own, such as their moving average.
         dtype: of the stored weights; None keeps each tensor's.
         base: of what checkpoint to write the changes alone, see `save_delta`; None writes all.
-        bits: of the changes' numbers.
+        bits: of each number of a matrix, 8 or 4; None rounds none, or changes to 8.
 
     Raises:
         CheckpointError: if the base cannot be read, or a file cannot be written; the previous one survives.
     """
     weights = model.state_dict() if tensors is None else tensors
     if base is None:
-        stored = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
+        stored: dict[str, Tensor] = {}
+        for name, tensor in weights.items():
+            own = tensor.detach().to("cpu", dtype)
+            stored |= {name: own.contiguous()} if bits is None else round_tensor(name, own, bits)
         write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
         # It would be taken for what is meant.
         (directory / DELTA).unlink(missing_ok=True)
     else:
-        save_delta(directory, weights, base, bits=bits)
+        save_delta(directory, weights, base, bits=bits or 8)
     write_atomically(directory / "generation_config.json", _json(generation or {}))
     write_atomically(directory / "config.json", _json(own_config(model.config, spec)))
 

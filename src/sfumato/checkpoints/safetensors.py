@@ -2,6 +2,9 @@
 
 Files are opened one after the other, and again after every so many bytes: what has been read of one stays in memory for
 as long as it is open, and so never comes to more than that, or one tensor.
+
+A matrix NAME may be stored in few bits, as the pair NAME.levels (int8, or uint8 with two numbers of 4 bits in each) and
+NAME.scales (float32, one for each group of a row). It is read as floats.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from sfumato.errors import CheckpointError
+from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight, dequantize
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -24,6 +28,7 @@ _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # Read of a file before it is opened anew, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
+_LEVELS, _SCALES = ".levels", ".scales"
 
 
 class TensorSource(Protocol):
@@ -56,12 +61,13 @@ class SafetensorsSource:
         self.where = str(next(iter(self.files)) if len(self.files) == 1 else directory)
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.dtypes: dict[str, torch.dtype | None] = {}
-        """Of every tensor; None for types that weights do not come in."""
+        """Of every tensor; None for types that weights do not come in, and for those in few bits."""
         for path, named in self.files.items():
             with opened_tensors(path) as file:
-                slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-                found = {name: tuple(one.get_shape()) for name, one in slices.items()}
-                self.dtypes |= {name: _DTYPES.get(one.get_dtype()) for name, one in slices.items()}
+                found = stored_shapes(file)
+                plain = found.keys() & set(file.keys())
+                self.dtypes |= {name: _DTYPES.get(file.get_slice(name).get_dtype()) for name in plain}
+                self.dtypes |= dict.fromkeys(found.keys() - plain)
             if named is not None and (astray := named - found.keys()):
                 raise CheckpointError(f"{path} lacks tensors that {INDEX} says it has: {', '.join(sorted(astray)[:8])}")
             self._shapes |= found
@@ -72,12 +78,12 @@ class SafetensorsSource:
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for path in self.files:
             with opened_tensors(path) as file:
-                ahead = list(reversed(file.keys()))
+                ahead = list(reversed(stored_shapes(file)))
             while ahead:
                 with opened_tensors(path) as file:
                     held_bytes = 0
                     while ahead and held_bytes < _PORTION_BYTES:
-                        tensor = file.get_tensor(ahead[-1])
+                        tensor = read_tensor(file, ahead[-1])
                         held_bytes += tensor.nbytes
                         yield ahead.pop(), tensor
 
@@ -109,6 +115,42 @@ def _files(directory: Path) -> dict[Path, set[str] | None]:
     if missing:
         raise CheckpointError(f"{directory} lacks {len(missing)} of {len(named)} shards: {', '.join(missing[:8])}")
     return named
+
+
+def round_tensor(name: str, tensor: Tensor, bits: Bits) -> dict[str, Tensor]:
+    """What to store of a tensor: a matrix in few bits, or the tensor itself if it cannot be rounded."""
+    if tensor.dim() < 2 or tensor.shape[-1] % 2:
+        return {name: tensor.contiguous()}
+    weight = QuantizedWeight(tensor.shape, Quantization(bits), torch.float32)
+    weight.put((), tensor)
+    return {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+
+
+def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
+    """The tensors of an open file, each with the shape that it is read in."""
+    names, shapes = set(file.keys()), {}
+    for name in file.keys():  # noqa: SIM118
+        stem, kind = name.rpartition(".")[0], name[name.rfind(".") :]
+        stored = file.get_slice(name)
+        *leading, width = stored.get_shape() or [1]
+        if kind == _LEVELS and f"{stem}{_SCALES}" in names:
+            shapes[stem] = (*leading, 2 * width if stored.get_dtype() == "U8" else width)
+        elif kind != _SCALES or f"{stem}{_LEVELS}" not in names:
+            shapes[name] = tuple(stored.get_shape())
+    return shapes
+
+
+def read_tensor(file: Any, name: str) -> Tensor:
+    """A tensor of an open file."""
+    if is_rounded(file, name):
+        return dequantize(file.get_tensor(f"{name}{_LEVELS}"), file.get_tensor(f"{name}{_SCALES}"), torch.float32)
+    tensor: Tensor = file.get_tensor(name)
+    return tensor
+
+
+def is_rounded(file: Any, name: str) -> bool:
+    """Whether an open file holds a tensor in few bits."""
+    return f"{name}{_LEVELS}" in file.keys()  # noqa: SIM118
 
 
 @contextmanager

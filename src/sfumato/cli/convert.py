@@ -31,7 +31,10 @@ def convert(
             "directory or hub id, of which all but the weights is taken."
         ),
     ] = None,
-    bits: Annotated[int, typer.Option(help="With --to delta: of each number of a difference, 8 or 4.")] = 8,
+    bits: Annotated[
+        Literal["8", "4"] | None,
+        typer.Option(help="Of each number of a matrix, or with --to delta of a difference, which takes 8 by default."),
+    ] = None,
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
@@ -50,6 +53,8 @@ def convert(
         )
     if to == "delta" and dtype is not None:
         raise ConfigError("--dtype is for weights, and a delta holds differences; allowed: --bits")
+    if bits is not None and (to == "huggingface" or dtype is not None):
+        raise ConfigError("--bits goes with --to sfumato and --to delta, and without --dtype")
     place = find(source)
     checkpoint, tokenizer = load_parts(place)
     stored = None if dtype is None else DTYPES[dtype]
@@ -70,7 +75,7 @@ def convert(
             generation=generation,
             dtype=stored,
             base=base,
-            bits=cast("Bits", bits),
+            bits=None if bits is None else cast("Bits", int(bits)),
         )
         stop_head = LearnedStop.read(place) if place.is_dir() else None
         if stop_head is not None:

@@ -165,8 +165,19 @@ class QuantizedWeight(nn.Module):
         return self._float(self.levels_held, self.scales)
 
     def _float(self, levels: Tensor, scales: Tensor) -> Tensor:
-        if self.bits == 4:
-            both = torch.stack(((levels & 15), (levels >> 4)), dim=-1).flatten(-2)
-            levels = both.to(torch.int8) - 8
-        grouped = torch.unflatten(levels, -1, (-1, self.group)).to(self.dtype) * scales.to(self.dtype)[..., None]
-        return grouped.flatten(-2)
+        return dequantize(levels, scales, self.dtype)
+
+
+def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
+    """Float weights [..., I] of integers, or floats of 8 bits, and the scales [..., groups of I] of their groups.
+
+    Args:
+        levels: of 8 bits, or uint8 with two integers of 4 bits in each.
+        scales: float32.
+        dtype: of the weights.
+    """
+    if levels.dtype is torch.uint8:
+        both = torch.stack(((levels & 15), (levels >> 4)), dim=-1).flatten(-2)
+        levels = both.to(torch.int8) - 8
+    grouped = torch.unflatten(levels, -1, (scales.shape[-1], -1)).to(dtype) * scales.to(dtype)[..., None]
+    return grouped.flatten(-2)
