@@ -60,6 +60,8 @@ class Even:
 
 result = model.generate("hi", constraint=Even())
 settings = sfumato.SamplerConfig(steps=8)
+mender: sfumato.Mender = sfumato.load("mend")
+mended: sfumato.Mended = mender.mend("def f(:", verify=lambda text: "f" in text)
 trained: sfumato.TrainResult = sfumato.train(
     Path("recipe.toml"), overrides={"train.steps": 1}, on_record=lambda record: print(record["loss"])
 )
@@ -75,7 +77,7 @@ WRONG = {
     'model.request("hi", sed=1)': 'Unexpected keyword argument "sed"',
     'model.infill("a", "b", stop=["."])': '"infill" of "TextModel"',
     'model.edit("a", spans=[1])': 'expected "tuple[int, int]"',
-    'sfumato.load("tiny", thread=1)': 'did you mean "threads"',
+    'sfumato.load("tiny", thread=1)': 'No overload variant of "load"',
 }
 
 

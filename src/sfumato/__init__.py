@@ -28,6 +28,8 @@ __all__ = [
     "Finished",
     "GenerateOptions",
     "InfillOptions",
+    "Mended",
+    "Mender",
     "Reopened",
     "Request",
     "RequestError",
@@ -43,6 +45,7 @@ __all__ = [
     "Usage",
     "__version__",
     "load",
+    "load_mender",
     "train",
 ]
 

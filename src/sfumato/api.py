@@ -13,7 +13,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 import torch
 
@@ -38,6 +38,8 @@ from sfumato.errors import (
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import find_device
 from sfumato.kernels.cpu.packed import pack_linears
+from sfumato.mend.mender import Mended, Mender, load_mender
+from sfumato.models.decoder import Decoder
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.samplers.base import Sampler, Turn
@@ -58,6 +60,8 @@ __all__ = [
     "Finished",
     "GenerateOptions",
     "InfillOptions",
+    "Mended",
+    "Mender",
     "Reopened",
     "Request",
     "RequestError",
@@ -71,9 +75,26 @@ __all__ = [
     "Turn",
     "Usage",
     "load",
+    "load_mender",
 ]
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@overload
+def load(name: Literal["mend"]) -> Mender: ...  # type: ignore[overload-overlap]
+
+
+@overload
+def load(
+    name: str | Path,
+    *,
+    dtype: str | torch.dtype = "float32",
+    quantize: str | None = None,
+    device: str = "cpu",
+    threads: int | Literal["auto"] | None = None,
+    check: Callable[[TextModel], object] | None = None,
+) -> TextModel: ...
 
 
 def load(
@@ -84,8 +105,8 @@ def load(
     device: str = "cpu",
     threads: int | Literal["auto"] | None = None,
     check: Callable[[TextModel], object] | None = None,
-) -> TextModel:
-    """Load a model.
+) -> TextModel | Mender:
+    """Load a model: a `TextModel`, or for "mend" a `Mender`; see `load_mender` for others of that kind.
 
     Args:
         name: an embedded model's name, such as "tiny", or that of a checkpoint that comes in a package, such as
@@ -115,7 +136,12 @@ def load(
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     place = opened(find(name))
     # What cannot be run is refused before anything large is read.
-    described, tokenizer = describe(place), Tokenizer.of(place)
+    described = describe(place)
+    if isinstance(described.model, Decoder) and described.model.config.lexemes is not None:
+        if name == "mend" and (dtype, quantize, device, threads, check) == ("float32", None, "cpu", None, None):
+            return load_mender(name)
+        raise CheckpointError(f"{name} repairs Python and writes no text; allowed: sfumato mend, sfumato.load_mender")
+    tokenizer = Tokenizer.of(place)
     languages: Languages | None = None
     if check is not None:
         empty = TextModel(str(name), described, tokenizer)
