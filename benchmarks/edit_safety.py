@@ -31,7 +31,7 @@ TESTED = ("click", "requests", "urllib3", "werkzeug", "pygments")
 CALIBRATED = ("rich", "jinja2", "networkx", "httpx2", "packaging")
 INSTRUCTION = "fix the bug:"
 # Loaded once for all of the command's calls.
-sfumato.api.load = functools.cache(sfumato.engine.model.load)
+sfumato.api.load = functools.cache(sfumato.api.load)
 
 
 def main() -> None:

@@ -38,11 +38,12 @@ def convert(
     dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
 ) -> None:
     """Write a checkpoint in another layout."""
-    from sfumato.api import DTYPES, load_parts
-    from sfumato.checkpoints.load import export_checkpoint, export_like, save_checkpoint
+    from sfumato.api import DTYPES
+    from sfumato.checkpoints.load import export_checkpoint, export_like, load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
+    from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
@@ -56,23 +57,25 @@ def convert(
     if bits is not None and (to == "huggingface" or dtype is not None):
         raise ConfigError("--bits goes with --to sfumato and --to delta, and without --dtype")
     place = find(source)
-    checkpoint, tokenizer = load_parts(place)
+    checkpoint = load_checkpoint(place)
+    reads_lexemes = isinstance(checkpoint.model, Decoder) and checkpoint.model.config.lexemes is not None
+    tokenizer = None if reads_lexemes else Tokenizer.of(place)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
         export_like(directory, checkpoint, find(base), dtype=stored)
         typer.echo(str(directory))
         return
     if to == "huggingface":
-        export_checkpoint(directory, checkpoint, tokenizer.eos_ids, dtype=stored)
+        export_checkpoint(directory, checkpoint, tokenizer.eos_ids if tokenizer else (), dtype=stored)
     else:
         if not isinstance(checkpoint.model, Decoder):
             raise CheckpointError(f"{source} is no Llama-shaped decoder; its own layout is the only one it has")
-        generation = {**checkpoint.generation, "eos_token_id": list(tokenizer.eos_ids)}
+        ends = {"eos_token_id": list(tokenizer.eos_ids)} if tokenizer else {}
         save_checkpoint(
             directory,
             checkpoint.model,
             checkpoint.spec,
-            generation=generation,
+            generation=checkpoint.generation | ends,
             dtype=stored,
             base=base,
             bits=None if bits is None else cast("Bits", int(bits)),
@@ -80,5 +83,6 @@ def convert(
         stop_head = LearnedStop.read(place) if place.is_dir() else None
         if stop_head is not None:
             stop_head.write(directory)
-    tokenizer.save(directory)
+    if tokenizer is not None:
+        tokenizer.save(directory)
     typer.echo(str(directory))
