@@ -29,7 +29,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def run(*arguments: object, cwd: Path) -> str:
-    done = subprocess.run(command(*arguments), cwd=cwd, capture_output=True, text=True, timeout=170)
+    done = subprocess.run(command(*arguments), cwd=cwd, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -40,7 +40,7 @@ def test_one_command_each(tmp_path: Path):
         command(*adapting, "--set", "train.save_every_s=2"), cwd=tmp_path, stderr=subprocess.DEVNULL
     )
     directory = tmp_path / "runs" / "smol-slice"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not (directory / "state.safetensors").exists():
         assert killed.poll() is None, "it ended before it saved anything"
         assert time.monotonic() < deadline

@@ -111,9 +111,9 @@ def test_chat_and_greedy_text(prompt: str, model: sfumato.TextModel, reference: 
     rendered = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=False)
     assert model.tokenizer.encode_chat(messages) == rendered
     with torch.inference_mode():
-        out = theirs.generate(torch.tensor([rendered]), max_new_tokens=64, do_sample=False)[0, len(rendered) :].tolist()
+        out = theirs.generate(torch.tensor([rendered]), max_new_tokens=24, do_sample=False)[0, len(rendered) :].tolist()
     ends = [place for place, token in enumerate(out) if token in model.tokenizer.eos_ids]
     expected = out[: ends[0]] if ends else out
-    result = model.generate(prompt, max_tokens=64)
+    result = model.generate(prompt, max_tokens=24)
     assert list(result.tokens) == expected
-    assert len(expected) == 64 or result.finish_reason == "stop"
+    assert len(expected) == 24 or result.finish_reason == "stop"
