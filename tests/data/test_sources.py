@@ -21,7 +21,7 @@ from sfumato.text.tokenizer import Tokenizer
 OPEN_TASKS = [name for name, task in TASKS.items() if not task.fixed]
 # Drawing a 9x9 sudoku takes a millisecond, and twenty of them for one that is held out.
 NUM_DOCUMENTS = {"sudoku9": 150}
-NUM_HELD_OUT = {"sudoku9": 10}
+NUM_HELD_OUT = {"sudoku9": 10, "ui_edit_combinations": 10}
 
 
 def texts(document: Document, tokenizer: Tokenizer) -> tuple[str, str]:

@@ -80,11 +80,15 @@ def draw_page(random: Random, domain: Domain, *, unseen_domain: bool) -> Compone
     return page
 
 
-def draw_command(random: Random, *, unseen_wording: bool = False, unseen_domain: bool = False) -> Command:
-    """A command about a screen, in a wording and of a domain that training sees, or does not."""
+def draw_command(
+    random: Random, *, unseen_wording: bool = False, unseen_domain: bool = False, unseen_intent: bool = False
+) -> Command:
+    """A command about a screen, in a wording and of a domain that training sees, or does not; with `unseen_intent` of
+    an intent that has held-out combinations."""
     domain = draw_domain(random, held_out=unseen_domain)
+    intents = sorted({name for name, _ in HELD_OUT_COMBINATIONS}) if unseen_intent else list(WORDINGS)
     while True:
-        intent = random.choices(list(WORDINGS), [_WEIGHTS.get(name, 1) for name in WORDINGS])[0]
+        intent = random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
         # Tables and checkboxes are on few pages: another page is drawn rather than another intent.
         for _ in range(_MAX_PAGES):
             page = draw_page(random, domain, unseen_domain=unseen_domain)

@@ -96,7 +96,10 @@ class Edit(Task):
         random = Random(seed)
         while True:
             command = draw_command(
-                random, unseen_wording=self.unseen == "wordings", unseen_domain=self.unseen == "domains"
+                random,
+                unseen_wording=self.unseen == "wordings",
+                unseen_domain=self.unseen == "domains",
+                unseen_intent=self.unseen == "combinations",
             )
             if command.combination == (self.unseen == "combinations"):
                 break
