@@ -87,19 +87,20 @@ def items(path: Path) -> Iterable[dict[str, str]]:
         start = max(index for index, text in enumerate(code) if text.startswith(f"def {item['entry_point']}"))
         head = "\n".join(code[start:])
         visible, hidden = split_asserts(item["test"])
+        header = "\n".join(code[:start])
         yield {
             "id": item["task_id"],
             "kind": item["bug_type"],
-            "header": "\n".join(code[:start]),
-            "buggy": f"{head}\n{item['buggy_solution']}",
-            "right": f"{head}\n{item['canonical_solution']}",
+            "header": header,
+            "buggy": f"{header}\n{head}\n{item['buggy_solution']}",
+            "right": f"{header}\n{head}\n{item['canonical_solution']}",
             "visible": visible,
             "hidden": hidden,
         }
 
 
 def passes(item: dict[str, str], source: str, half: str, folder: Path) -> bool:
-    program = f"{item['header']}\n{source}\n{item[half]}\n"
+    program = f"{source}\n{item[half]}\n"
     command = [sys.executable, "-I", "-S", "-c", program]
     return run_limited(command, folder, folder, Limits(seconds=4.0, memory_bytes=2 << 30)).passed
 
@@ -136,7 +137,8 @@ def main() -> None:
                 SearchConfig(max_runs=options.runs, max_edits=options.edits, children=2000),
             )
             started = time.monotonic()
-            repair = search.run([Target(item["buggy"], [Region(0, len(lex(item["buggy"])))])])
+            region = Region(len(lex(item["header"])), len(lex(item["buggy"])))
+            repair = search.run([Target(item["buggy"], [region])])
             result = {
                 "id": item["id"],
                 "kind": item["kind"],
@@ -151,7 +153,8 @@ def main() -> None:
                     "fixed": passes(item, repair.source, "hidden", folder),
                     "edits": repair.num_edits,
                     "score": round(repair.score, 3),
-                    "same": ast.dump(ast.parse(repair.source)) == ast.dump(ast.parse(item["right"])),
+                    "same": ast.dump(ast.parse(repair.source))
+                    == ast.dump(ast.parse(f"{item['header']}\n{item['right']}")),
                     "source": repair.source,
                 }
             results.append(result)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import warnings
+from dataclasses import dataclass
+
+from sfumato.mend.faults import Traits, read_traits, without_annotations
 
 
 def parse(source: str) -> ast.Module | SyntaxError:
@@ -24,7 +27,26 @@ def error_line(source: str) -> int | None:
     return (error.lineno or 1) if isinstance(error, SyntaxError) else None
 
 
-def meaning(source: str) -> str | None:
-    """What a text means to Python, layout and comments aside; None if it does not parse."""
+@dataclass(frozen=True)
+class Meaning:
+    """What a text is to Python."""
+
+    text: str
+    """The same for texts that do the same: layout, comments and annotations of parameters are left out."""
+    traits: Traits | None = None
+    """What speaks against it; None if nothing can."""
+
+    def is_worse_than(self, before: Meaning | None) -> bool:
+        """Whether an edit that led here from another text is no repair, whatever it was to repair."""
+        if self.traits is None or before is None or before.traits is None:
+            return False
+        return self.traits.is_worse_than(before.traits)
+
+
+def read_meaning(source: str) -> Meaning | None:
+    """What a text means; None if it does not parse."""
     tree = parse(source)
-    return None if isinstance(tree, SyntaxError) else ast.dump(tree)
+    if isinstance(tree, SyntaxError):
+        return None
+    traits = read_traits(source, tree)
+    return Meaning(ast.dump(without_annotations(tree)), traits)

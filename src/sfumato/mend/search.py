@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from sfumato.mend.parsing import meaning
+from sfumato.mend.parsing import Meaning, read_meaning
 from sfumato.mend.proposals import Gap, Proposal
 from sfumato.text.lexemes import Lexeme, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
@@ -129,8 +129,8 @@ class Search:
 
     Args:
         proposer: reads regions.
-        verify: whether a target's text is right; called with texts that have a meaning, and with none that means the
-            same as another.
+        verify: whether a target's text is right; called with texts that have a meaning, with none that means the same
+            as another, and with none that has faults that its target does not have.
         config: see its class.
         meaning: what texts have to have to be verified; None if a text has none yet.
         on_run: called with the number of texts that were verified so far.
@@ -139,7 +139,7 @@ class Search:
     proposer: Proposes
     verify: Callable[[Target, str], bool]
     config: SearchConfig = SearchConfig()
-    meaning: Callable[[str], str | None] = meaning
+    meaning: Callable[[str], Meaning | None] = read_meaning
     on_run: Callable[[int], None] = lambda _: None
     num_runs: int = 0
     num_reads: int = 0
@@ -149,9 +149,11 @@ class Search:
         """Search from some texts for an edit of one of them; None if the budget ends before anything is verified."""
         config, ends_at = self.config, time.monotonic() + self.config.max_s
         seen: set[tuple[str, str]] = set()
+        before: dict[str, Meaning | None] = {}
         queue: list[_Node] = []
         for target in targets:
-            seen.add((target.name, self.meaning(target.source) or target.source))
+            found = before[target.name] = self.meaning(target.source)
+            seen.add((target.name, found.text if found else target.source))
             whole = _Text(target, 0)
             for region in target.regions:
                 self._expand(queue, _Node(-region.prior, 0, whole, region, True), gains=True)
@@ -165,7 +167,7 @@ class Search:
                 self._expand(queue, node, gains=True)
                 continue
             found = self.meaning(text.source)
-            key = (text.target.name, found or text.source)
+            key = (text.target.name, found.text if found else text.source)
             if key in seen:
                 continue
             seen.add(key)
@@ -173,10 +175,11 @@ class Search:
                 if text.depth < config.max_edits:
                     self._expand(queue, node, gains=False)
                 continue
-            self.num_runs += 1
-            self.on_run(self.num_runs)
-            if self.verify(text.target, text.source):
-                return Repair(text.source, -node.cost, text.depth, self.num_runs, text.target.name)
+            if not found.is_worse_than(before[text.target.name]):
+                self.num_runs += 1
+                self.on_run(self.num_runs)
+                if self.verify(text.target, text.source):
+                    return Repair(text.source, -node.cost, text.depth, self.num_runs, text.target.name)
             if text.depth < config.max_edits:
                 later = node._replace(cost=node.cost + FURTHER_EDIT, number=next(self._numbers), tried=True)
                 heapq.heappush(queue, later)

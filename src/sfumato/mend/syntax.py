@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 
-from sfumato.mend.parsing import error_line, meaning
+from sfumato.mend.parsing import Meaning, error_line
 from sfumato.mend.search import Proposes, Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import Lexeme, is_level, lex
 
@@ -57,10 +57,10 @@ def mend_syntax(
         region = window(source, lexemes, line, length)
         beyond = source.count("\n", 0, lexemes[region.end - 1].end) + 1 if region.end else 1
 
-        def reaches(text: str, last: int = beyond) -> str | None:
+        def reaches(text: str, last: int = beyond) -> Meaning | None:
             """The text itself if its first error, if it has one, lies behind the window."""
             found = error_line(text)
-            return meaning(text) if found is None else text if found > last + 1 else None
+            return Meaning(text) if found is None or found > last + 1 else None
 
         repair = Search(proposer, lambda target, text: True, config, meaning=reaches).run([Target(source, [region])])
         if repair is None:
