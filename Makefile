@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny adapt-slice adapt-cpu gpu-adapt gpu-join clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -105,6 +105,17 @@ train-tiny: .venv/.ready
 	cp runs/tiny-heads/checkpoint/stop_head.safetensors runs/tiny-heads/checkpoint/generation_config.json \
 	  src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
+
+# 1.4 GB of packages and corpora, then an hour of one core; in few bits what comes out is the embedded model.
+train-mend: .venv/.ready
+	$(BIN)/python recipes/mend_data.py runs/code
+	$(BIN)/sfumato train recipes/mend.toml $(call resumed,mend)
+	rm -rf runs/mend/embedded && $(BIN)/sfumato convert runs/mend/checkpoint runs/mend/embedded --bits 8
+	cp runs/mend/embedded/*.json runs/mend/embedded/model.safetensors src/sfumato/assets/mend/
+
+# Not run to its end yet: a day of one core.
+train-ui: .venv/.ready
+	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
 
 # The first two layers of SmolLM2 through the whole chain, and all of them as far as half an hour goes.
 adapt-slice: .venv/.ready-dev

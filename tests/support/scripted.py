@@ -43,5 +43,5 @@ class Scripted:
 def scripted_mender(*script: tuple[str, bool, tuple[str, ...], float]) -> Mender:
     """A mender without a model, whose edits are those of a script."""
     mender = object.__new__(Mender)
-    mender._proposer, mender._length = Scripted(*script), 252  # type: ignore[assignment]
+    mender.proposer, mender._length = Scripted(*script), 252  # type: ignore[assignment]
     return mender

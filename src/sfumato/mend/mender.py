@@ -56,7 +56,7 @@ class Mender:
     def __init__(self, model: Decoder, length: int) -> None:
         if model.config.lexemes is None or not model.length_buckets:
             raise CheckpointError(_NO_LEXEMES)
-        self._proposer = Proposer(model)
+        self.proposer = Proposer(model)
         self._length = length - _SLOTS
 
     def mend(
@@ -79,7 +79,7 @@ class Mender:
         if error_line(source) is not None:
             if reason := why_not(source):
                 return Mended(source, reason=reason)
-            found = mend_syntax(self._proposer, source, length=self._length)
+            found = mend_syntax(self.proposer, source, length=self._length)
             if found is None:
                 return Mended(source, reason="no repair was found that parses")
             text, edits = found
@@ -90,7 +90,7 @@ class Mender:
         if verify is None:
             return Mended(source, reason="it parses, and nothing else can tell what is wrong with it")
         targets = find_targets({Path(): text}, function=function, length=self._length)
-        search = Search(self._proposer, lambda _, candidate: verify(candidate), config or SearchConfig())
+        search = Search(self.proposer, lambda _, candidate: verify(candidate), config or SearchConfig())
         repair = search.run(targets)
         if repair is None:
             return Mended(source, num_runs=search.num_runs, reason=_gave_up(targets, search, function))
@@ -156,7 +156,7 @@ class Mender:
                 # Twice, as tests can pass by chance.
                 return sandbox.run(command, changes).passed and sandbox.run(command, changes).passed
 
-            search = Search(self._proposer, passes, config or SearchConfig(), on_run=on_run)
+            search = Search(self.proposer, passes, config or SearchConfig(), on_run=on_run)
             repair = search.run(targets)
         results = {path: (own[path], mended) for path, mended in parsed.items()}
         if repair is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
 """Nats that a further edit of a text that parses costs: most bugs are one edit."""
+FURTHER_REPAIR = 2.0
+"""Nats that a further edit of a text costs that does not parse yet."""
 
 
 class Reads(Protocol):
@@ -156,7 +159,7 @@ class Search:
             seen.add((target.name, found.text if found else target.source))
             whole = _Text(target, 0)
             for region in target.regions:
-                self._expand(queue, _Node(-region.prior, 0, whole, region, True), gains=True)
+                self._expand(queue, _Node(-region.prior, 0, whole, region, True), gains=found is not None)
         while queue and self.num_runs < config.max_runs and time.monotonic() < ends_at:
             node = heapq.heappop(queue)
             text = node.text
@@ -186,7 +189,8 @@ class Search:
         return None
 
     def _expand(self, queue: list[_Node], node: _Node, *, gains: bool) -> None:
-        """Queue the edits of a text; one that has no meaning is no likelier with an edit than without."""
+        """Queue the edits of a text. One that has no meaning needs an edit, whatever the model believes: there an edit
+        costs what its probability says, so that one beside the error is not taken along for its own sake."""
         if self.num_reads >= self.config.max_reads:
             return
         text, lexemes = node.text, node.text.lexemes
@@ -199,7 +203,8 @@ class Search:
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
             if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
                 continue
-            cost = node.cost - (score if gains else min(0.0, score))
+            further = FURTHER_REPAIR if text.depth else 0.0
+            cost = node.cost + (-score if gains else math.log1p(math.exp(min(-score, 700.0))) + further)
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
