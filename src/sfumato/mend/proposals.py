@@ -49,6 +49,8 @@ class ProposalConfig:
     """Likeliest other lexemes, over all positions."""
     longest_deletion: int = 5
     """Lexemes that go together."""
+    further_deletion: float = 1.0
+    """Nats that each but the first of them costs."""
     gaps: int = 24
     """Likeliest places at which something is missing."""
     longest_insertion: int = 3
@@ -169,7 +171,7 @@ class Reading:
         return found
 
     def _deletions(self, odds: Sequence[float]) -> list[Proposal]:
-        """Runs of lexemes that go together are as likely as the least likely of them."""
+        """Runs of lexemes that go together are as likely as the least likely of them, and less so the longer they are."""
         found = []
         for start in range(len(odds) - 1):
             worst = torch.inf
@@ -177,7 +179,7 @@ class Reading:
                 worst = min(worst, odds[end - 1])
                 if worst < self._config.lowest:
                     break
-                found.append(Proposal(worst, Patch(start, end, ())))
+                found.append(Proposal(worst - self._config.further_deletion * (end - start - 1), Patch(start, end, ())))
         return found
 
     def _gaps(self, lengths_QB: Tensor) -> list[Proposal]:

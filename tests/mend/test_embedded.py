@@ -1,0 +1,73 @@
+"""The embedded model of repairs: it is there, it is small, and what it repairs is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato.checkpoints.registry import ASSETS
+from sfumato.errors import CheckpointError
+
+CLAMP = """def clamp(x, low, high):
+    # keep this comment
+    if x < low:
+        return low
+    if x > high:
+        return low
+    return x
+"""
+
+
+@pytest.fixture(scope="module")
+def mender() -> sfumato.Mender:
+    return sfumato.load("mend")
+
+
+def test_it_fits_in_the_wheel() -> None:
+    assert sum(path.stat().st_size for path in (ASSETS / "mend").iterdir()) <= 12e6
+    assert (ASSETS / "mend" / "README.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("broken", "right"),
+    [
+        ("def f(x:\n    return x\n", "def f(x):\n    return x\n"),
+        ("if x > 1\n    print(x)\n", "if x > 1:\n    print(x)\n"),
+        ("x = [1, 2, 3\ny = 4\nprint(x, y)\n", "x = [1, 2, 3]\ny = 4\nprint(x, y)\n"),
+    ],
+)
+def test_syntax(mender: sfumato.Mender, broken: str, right: str) -> None:
+    mended = mender.mend(broken)
+    assert (mended.text, mended.verified_by) == (right, "parser")
+
+
+def test_a_bug_that_a_judge_finds(mender: sfumato.Mender) -> None:
+    def verify(text: str) -> bool:
+        scope: dict[str, Callable[[int, int, int], int]] = {}
+        exec(text, scope)  # type: ignore[arg-type]
+        try:
+            return [scope["clamp"](x, 0, 3) for x in (5, -1, 2)] == [3, 0, 2]
+        except (AttributeError, TypeError, NameError):
+            return False
+
+    mended = mender.mend(CLAMP, verify)
+    assert mended.verified_by == "caller"
+    assert verify(mended.text)
+    assert "# keep this comment" in mended.text
+
+
+def test_what_is_right_stays(mender: sfumato.Mender) -> None:
+    mended = mender.mend(CLAMP)
+    assert (mended.text, mended.verified_by, mended.num_edits) == (CLAMP, None, 0)
+
+
+def test_it_writes_no_text(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="repairs Python and writes no text; allowed: sfumato mend"):
+        sfumato.load(ASSETS / "mend")
+    with pytest.raises(CheckpointError, match="repairs Python and writes no text"):
+        sfumato.load("mend", quantize="w8a8")  # type: ignore[call-overload]
+    with pytest.raises(CheckpointError, match="does not read lexemes of Python; allowed: mend"):
+        sfumato.load_mender("tiny")
