@@ -69,7 +69,7 @@ def trace_sampler_step() -> dict[str, list[str]]:
 
     process = MaskProcess(50, 49)
     config = SamplerConfig.of({"steps": 8})
-    batch = CanvasBatch.from_noise(process, [16, 16], seeds=[0, 1], config=config)
+    batch = CanvasBatch.from_tokens(process, [[0] * 16] * 2, seeds=[0, 1], config=config)
     batch = step(batch, Table(), process).batch  # type: ignore[arg-type]
     return trace_files(lambda: step(batch, Table(), process))  # type: ignore[arg-type]
 

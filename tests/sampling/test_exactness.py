@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from denoising import denoise
 from settings import sampler_config
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
-from sfumato.sampling import CanvasBatch, denoise, step
+from sfumato.sampling import CanvasBatch, step
 
 # R rows, L canvas, K vocabulary, S states (all canvases of ordinary tokens)
 

@@ -12,10 +12,10 @@ from torch import Tensor
 from settings import sampler_config
 from sfumato.diffusion.process import MaskProcess, Process
 from sfumato.sampling.canvas import RowSettings
-from sfumato.sampling.random import uniform
-from sfumato.sampling.reading import Statistics
+from sfumato.sampling.logits import Statistics
+from sfumato.sampling.rng import uniform
 from sfumato.sampling.samplers import ReMDM, Turn
-from sfumato.sampling.samplers.base import Reading, even_share, pick_highest
+from sfumato.sampling.samplers.base import StepLogits, even_share, pick_highest
 from sfumato.sampling.samplers.entropy import accept_by_entropy
 from sfumato.sampling.samplers.ranking import even_budget, truncated_budget
 from sfumato.sampling.samplers.reverse import draw_ancestral
@@ -85,7 +85,7 @@ def turn(candidates_RL: Tensor, step: int = 0, steps: int = 1, **changes: Any) -
         "t_R": torch.ones(num_rows),
         "s_R": torch.zeros(num_rows),
         "uniforms": lambda stream: zeros_RL,
-        "reading": Reading(
+        "logits": StepLogits(
             logits_NV=zeros_RL, index_N=zeros_RL.long(), tokens_RL=zeros_RL.long(), draw=lambda logits, stream: logits
         ),
     }

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from denoising import denoise
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Request
 from sfumato.models.attention import AttentionSpec
-from sfumato.sampling import Automaton, CanvasBatch, Constraint, denoise
+from sfumato.sampling import Automaton, CanvasBatch, Constraint
 from sfumato.sampling.constraint import backward
 
 # R rows (one), L canvas, N positions asked for, D model, V vocabulary

@@ -26,7 +26,7 @@ from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.random import Stream, uniform
+from sfumato.sampling.rng import Stream, uniform
 from sfumato.sampling.samplers import Sampler
 
 T = TypeVar("T")
@@ -168,21 +168,6 @@ class CanvasBatch:
     all rows."""
 
     @classmethod
-    def from_noise(
-        cls,
-        process: Process,
-        lengths: Sequence[int],
-        *,
-        seeds: Sequence[int],
-        config: SamplerConfig | Sequence[SamplerConfig],
-        canvas: int | Sequence[int] = 0,
-        device: torch.device | str | None = None,
-    ) -> CanvasBatch:
-        """Canvases of pure noise, one per length; see ``from_tokens``."""
-        blank = [[0] * length for length in lengths]
-        return cls.from_tokens(process, blank, seeds=seeds, config=config, canvas=canvas, device=device)
-
-    @classmethod
     def from_tokens(
         cls,
         process: Process,
@@ -197,6 +182,8 @@ class CanvasBatch:
         device: torch.device | str | None = None,
     ) -> CanvasBatch:
         """Canvases that start from given tokens: frozen ones stay, the others are put to a noise level.
+
+        What a request may ask for is checked when the request is made, not here.
 
         Args:
             process: the noise the denoiser was trained on.
@@ -215,30 +202,14 @@ class CanvasBatch:
             The batch; rows without a free position are done.
 
         Raises:
-            RequestError: naming the argument, the value and what is allowed.
+            RequestError: if an argument has not one entry per row.
         """
         num_rows = len(tokens)
         configs = _per_row("config", config, num_rows)
         levels = _per_row("noise_level", noise_level, num_rows)
         indices = _per_row("canvas", canvas, num_rows)
         seeds = _per_row("seeds", seeds, num_rows)
-        for one in set(configs):
-            one.check(process)
-        for level in levels:
-            if not 0.0 < level <= 1.0:
-                raise RequestError(f"noise_level is {level}; allowed: more than 0, at most 1")
-        for seed in seeds:
-            if not 0 <= seed < 2**63:
-                raise RequestError(f"seed is {seed}; allowed: 0 to 2^63 - 1")
         frozen = [[False] * len(row) for row in tokens] if frozen is None else _per_row("frozen", frozen, num_rows)
-        for row, (row_tokens, row_frozen) in enumerate(zip(tokens, frozen, strict=True)):
-            if not row_tokens:
-                raise RequestError(f"canvas {row} has length 0; allowed: 1 or more")
-            if len(row_frozen) != len(row_tokens):
-                raise RequestError(f"frozen has {len(row_frozen)} entries for the {len(row_tokens)} of canvas {row}")
-            if min(row_tokens) < 0 or max(row_tokens) >= process.vocab_size:
-                worst = min(row_tokens) if min(row_tokens) < 0 else max(row_tokens)
-                raise RequestError(f"canvas {row} holds token {worst}; allowed: 0 to {process.vocab_size - 1}")
         longest = max(map(len, tokens), default=0)
         given_RL = torch.tensor([[*row, *[0] * (longest - len(row))] for row in tokens], dtype=torch.int64)
         frozen_RL = torch.tensor([[*row, *[False] * (longest - len(row))] for row in frozen], dtype=torch.bool)
@@ -365,11 +336,6 @@ class CanvasBatch:
         """Of all that is kept of the canvases from step to step, soft embeddings included."""
         parts = (*self._fields().values(), *vars(self.settings).values(), self.host_free_RL, self.host_length_R)
         return sum(part.nbytes for part in parts if isinstance(part, Tensor | np.ndarray))
-
-    def split_done(self) -> tuple[list[int], list[int]]:
-        """Indices of the rows still to be denoised, and of those done. Waits for the device."""
-        done = self.done_R.tolist()
-        return [i for i, d in enumerate(done) if not d], [i for i, d in enumerate(done) if d]
 
     @staticmethod
     def concatenate(batches: Sequence[CanvasBatch]) -> CanvasBatch:

@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from sfumato.sampling.automaton import Automaton, Floats, Numbers, Truths
-from sfumato.sampling.reading import COLD, NEVER, Tied, nucleus
+from sfumato.sampling.logits import COLD, NEVER, ConstrainedRow, nucleus
 
 # What is less probable than this, next to the best that is possible at a position, counts as this probable.
 _LEAST = 1e-30
@@ -158,7 +158,7 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     )
 
 
-def tie(
+def constrain(
     constraint: Constraint,
     row: int,
     *,
@@ -169,8 +169,8 @@ def tie(
     temperature: float,
     cut: tuple[float, int],
     u_3L: Tensor,
-) -> Tied | None:
-    """Tie the positions of a row together.
+) -> ConstrainedRow | None:
+    """Constrain the open positions of a row to the strings of a language.
 
     Args:
         constraint: what its text must be.
@@ -217,7 +217,7 @@ def tie(
     bias_NC, confidence_N = _loops().share(
         found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER, constraint.weighs_behind
     )
-    return Tied(
+    return ConstrainedRow(
         row=row,
         place_N=torch.from_numpy(place).to(device),
         host_place=place.tolist(),

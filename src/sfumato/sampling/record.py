@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sfumato.sampling.canvas import CanvasBatch
-from sfumato.sampling.reading import Statistics
+from sfumato.sampling.logits import Statistics
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ LARGEST_FLOAT8 = 448.0
 # Columns of a row that are read at once, and of elementwise kernels.
 _TILE = 4096
 _COLUMNS = 1024
-# Stands for minus infinity, for which 0 times it is 0; see `sampling.reading.NEVER`.
+# Stands for minus infinity, for which 0 times it is 0; see `sampling.logits.NEVER`.
 _NEVER = tl.constexpr(-1e30)
 _TINY = tl.constexpr(1.1754943508222875e-38)
 

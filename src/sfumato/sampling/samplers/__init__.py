@@ -1,6 +1,6 @@
 """Samplers, one class each: a new one is a new class and, to be known by name, one line here."""
 
-from sfumato.sampling.samplers.base import Decision, Reading, Sampler, Turn, find_sampler, register, samplers
+from sfumato.sampling.samplers.base import Decision, Sampler, StepLogits, Turn, find_sampler, register, samplers
 from sfumato.sampling.samplers.entropy import Entropy
 from sfumato.sampling.samplers.ranking import Certainty, Confidence, Margin, Random
 from sfumato.sampling.samplers.reverse import Ancestral, PredictorCorrector, ReMDM
@@ -17,8 +17,8 @@ __all__ = [
     "PredictorCorrector",
     "Random",
     "ReMDM",
-    "Reading",
     "Sampler",
+    "StepLogits",
     "Threshold",
     "Turn",
     "find_sampler",

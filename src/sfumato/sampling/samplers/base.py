@@ -23,8 +23,8 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
-from sfumato.sampling.random import Stream
-from sfumato.sampling.reading import Statistics
+from sfumato.sampling.logits import Statistics
+from sfumato.sampling.rng import Stream
 
 
 class Decision(NamedTuple):
@@ -37,8 +37,8 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The logits of a step, of all rows of the batch, for samplers that want more than their statistics."""
+class StepLogits:
+    """The logits of a step, of all rows of the batch, for samplers that need more than their statistics."""
 
     logits_NV: Tensor
     """At the positions in question."""
@@ -76,8 +76,8 @@ class Turn:
     """float32; noise level of what the next step reads."""
     uniforms: Callable[[Stream], Tensor]
     """This step's uniforms [R, L] on a stream, for all rows of the batch."""
-    reading: Reading
-    """The logits, of all rows of the batch."""
+    logits: StepLogits
+    """Of all rows of the batch."""
     rows: Tensor | None = None
     """int64; which rows of the batch these are; None for all."""
 

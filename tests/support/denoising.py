@@ -1,4 +1,4 @@
-"""The plain loop around ``step``, without cache and engine: what the engine is tested against."""
+"""The plain loop around `sampling.step`, without cache and engine: what the engine is tested against."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.sampling.canvas import CanvasBatch
-from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.record import StepRecord, StepResult
-from sfumato.sampling.step import Denoiser, step
-from sfumato.sampling.stopping import StopHead
+from sfumato.sampling import (
+    CanvasBatch,
+    Constraint,
+    Denoiser,
+    SamplerConfig,
+    StepRecord,
+    StepResult,
+    StopHead,
+    step,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +32,17 @@ class Denoised:
     of each."""
     trace: dict[int, list[StepRecord]]
     """The steps of the rows that were to be traced."""
+
+
+def noise_canvases(
+    process: Process,
+    lengths: Sequence[int],
+    *,
+    seeds: Sequence[int],
+    config: SamplerConfig | Sequence[SamplerConfig],
+) -> CanvasBatch:
+    """Canvases of pure noise, one per length."""
+    return CanvasBatch.from_tokens(process, [[0] * length for length in lengths], seeds=seeds, config=config)
 
 
 def denoise(
@@ -61,7 +77,8 @@ def denoise(
     finished: list[CanvasBatch] = []
     order: list[int] = []
     while True:
-        left, done = active.split_done()
+        is_done = active.done_R.tolist()
+        left, done = ([i for i, ended in enumerate(is_done) if ended == which] for which in (False, True))
         if done or not rows:
             finished.append(dataclasses.replace(active.select(done), soft_RLD=None))
             order.extend(rows[i] for i in done)
