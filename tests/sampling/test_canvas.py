@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from denoising import noise_canvases
+from enumeration import marginal
 from settings import sampler_config
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
@@ -46,7 +47,7 @@ def test_editing_keeps_alpha_of_the_text_and_all_that_is_frozen(process: Process
     )
     frozen_L, kept_L = torch.tensor(frozen), batch.tokens_RL[0] == 5
     assert kept_L[frozen_L].all()
-    share = process.marginal(torch.eye(process.vocab_size)[5], torch.tensor(level))[5].item()
+    share = marginal(process, torch.eye(process.vocab_size)[5], torch.tensor(level))[5].item()
     num_free = int((~frozen_L).sum())
     deviation = (share * (1 - share) / num_free) ** 0.5
     assert abs(kept_L[~frozen_L].float().mean().item() - share) < 4.5 * deviation

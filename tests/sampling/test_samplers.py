@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from enumeration import marginal, posterior
 from settings import sampler_config
 from sfumato.diffusion.process import MaskProcess, Process
 from sfumato.sampling.canvas import RowSettings
@@ -174,7 +175,7 @@ def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s
     s_R, t_R = torch.tensor([s]), torch.tensor([t])
     u_RL = uniforms(num_draws, 0)
     noise_RL = process.noise(uniforms(num_draws, 1), s_R)
-    reachable_K = process.marginal(torch.eye(process.vocab_size), t_R)
+    reachable_K = marginal(process, torch.eye(process.vocab_size), t_R)
     for x0 in (0, 3):
         for xt in range(process.vocab_size):
             if reachable_K[x0, xt] == 0:
@@ -182,7 +183,7 @@ def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s
             xt_RL, x0_RL = torch.full((1, num_draws), xt), torch.full((1, num_draws), x0)
             xs_RL = draw_ancestral(process, xt_RL, x0_RL, s_R, t_R, u_RL, noise_RL)
             one_hot = torch.eye(process.vocab_size)[x0]
-            expected_K = process.posterior(torch.tensor([xt]), one_hot[None], s_R, t_R)[0]
+            expected_K = posterior(process, torch.tensor([xt]), one_hot[None], s_R, t_R)[0]
             frequency_K = torch.bincount(xs_RL[0], minlength=process.vocab_size) / num_draws
             deviation_K = (expected_K * (1 - expected_K) / num_draws).sqrt()
             assert ((frequency_K - expected_K).abs() <= 4.5 * deviation_K + 1e-6).all(), (x0, xt)

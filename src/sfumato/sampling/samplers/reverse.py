@@ -156,9 +156,9 @@ def draw_ancestral(
     """Draw x_s from q(x_s | x_t, x_0) for a drawn x_0.
 
     With x_0 ~ p(x_0 | x_t) this samples the mixture of exact posteriors, the right one for a denoiser that
-    has seen x_t (``Process.posterior`` explains the difference to plugging p in). The posterior of a known
-    x_0 is a choice of three, x_0, x_t or noise, so that it takes three weights per position and no vector
-    over the vocabulary.
+    has seen x_t; plugging p in for x_0 would count that observation twice. The posterior of a known x_0 is a
+    choice of three, x_0, x_t or noise, so that it takes three weights per position and no vector over the
+    vocabulary.
 
     Args:
         process: noise process.
