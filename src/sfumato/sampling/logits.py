@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import TORCH, Backend, LogitRows
 
 # What a CPU works on at once, with as much again for exponentials.
 _TILE_BYTES = 2**23
@@ -175,14 +175,10 @@ class LogitsReader:
         ban_N = None
         if self.banned is not None:
             ban_N = torch.zeros_like(rows_N) if self.banned.ndim == 1 else rows_N
-        reading, weights = self.operations.read(
-            *(logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N]),
-            banned_RV=None if self.banned is None else self.banned.view(-1, logits_NV.shape[1]),
-            ban_N=ban_N,
-            mask_id=self.mask_id,
-            weigh=weigh,
-        )
-        return Statistics(*reading[:-1]), reading.total_N, weights
+        banned_RV = None if self.banned is None else self.banned.view(-1, logits_NV.shape[1])
+        given = (logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N], banned_RV, ban_N)
+        stats, weights = self.operations.read(LogitRows(*given, self.mask_id), weigh=weigh)
+        return Statistics(*stats[:-1]), stats.total_N, weights
 
     def _tiles(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
         """The same in torch, some positions at a time."""
