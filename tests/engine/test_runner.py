@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from plain import Uncached
-from sfumato.engine.events import EventQueue
 from sfumato.engine.kvcache import KVCache
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Request
+from sfumato.engine.request import EventQueue, Request
 from sfumato.engine.runner import Runner
 from sfumato.engine.sequence import Sequence
 from sfumato.spec import GenerationSpec

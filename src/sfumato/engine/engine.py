@@ -17,11 +17,10 @@ from typing import Protocol
 import torch
 
 from sfumato.engine.bundle import ModelBundle
-from sfumato.engine.events import EventQueue
 from sfumato.engine.kvcache import KVCache, num_affordable
-from sfumato.engine.request import Event, FinishReason, Request
+from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, StepForward
-from sfumato.engine.scheduler import ScheduledSequence, WaitingQueue, schedule
+from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
 from sfumato.engine.sequence import Sequence
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
@@ -95,9 +94,9 @@ class Engine:
         self.cache = KVCache(pool, page_size, reuse=self.config.reuse_prefixes and not layout.full)
         pool.replays = self.config.replay
         on_gpu = pool.device.type == "cuda"
-        self.runner = Runner(weights, pool, layout, Replayer(record_cuda if pool.replays and on_gpu else None))
+        self.runner = Runner(weights, pool, layout, Replayer(record_cuda) if pool.replays and on_gpu else None)
         self._lock = threading.RLock()
-        self._waiting = WaitingQueue()
+        self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
         # The canvases in work, and whose they are; each sequence knows its row.
         self._batch: CanvasBatch | None = None
@@ -108,12 +107,6 @@ class Engine:
         self._seconds_each = 0.0
 
     # What callers do.
-
-    @property
-    def state_bytes(self) -> int:
-        """Bytes that the canvases in work hold from step to step, besides weights and cache."""
-        with self._lock:
-            return 0 if self._batch is None else self._batch.nbytes
 
     def submit(self, request: Request, *, drafts: bool = False, latest_only: bool = False) -> int:
         """Queue a request.
@@ -144,7 +137,7 @@ class Engine:
             self._num_requests += 1
             self._events[request_id] = events
             for sequence in sequences:
-                self._waiting.push(sequence)
+                enqueue(self._waiting, sequence)
             return request_id
 
     def check_request(self, request: Request) -> None:
@@ -237,17 +230,6 @@ class Engine:
                 self.cancel(request_id)
                 self.take(request_id)
 
-    def check(self) -> None:
-        """Hold the books of the cache against the sequences in work; an AssertionError names what is wrong."""
-        with self._lock:
-            texts = [sequence.cached for sequence in self._running if sequence.cached is not None]
-            assert len(texts) == len(self._running)
-            self.cache.check(texts)
-            assert all(sequence.cached is None for sequence in self._waiting)
-            assert all(sequence in self._running for sequence in self._rows)
-            assert [sequence.row for sequence in self._rows] == list(range(len(self._rows)))
-            assert len(self._rows) == (0 if self._batch is None else len(self._batch))
-
     # What a step is made of.
 
     def _expire(self) -> None:
@@ -274,7 +256,8 @@ class Engine:
                 sequence.usage.cached_tokens = cached.num_reused
             admitted.append(sequence)
         self._running += admitted
-        self._waiting.remove(admitted)
+        left = set(admitted)
+        self._waiting = [sequence for sequence in self._waiting if sequence not in left]
 
     def _open_canvases(self, sequences: list[Sequence]) -> None:
         """Give a row of the batch to those that have none."""
@@ -385,7 +368,7 @@ class Engine:
             self.cache.close(sequence.cached)
             sequence.cached = None
             self._running.remove(sequence)
-            self._waiting.push(sequence, first=True)
+            enqueue(self._waiting, sequence, first=True)
         elif self.runner.layout.keeps_canvas:
             written = sequence.text[start : start + len(canvas.tokens)]
             self.cache.commit(sequence.cached, written, exact=len(written) == 1)
@@ -411,7 +394,7 @@ class Engine:
 
     def _release(self) -> None:
         """Free what belongs to finished sequences."""
-        self._waiting.remove([sequence for sequence in self._waiting if sequence.finish_reason is not None])
+        self._waiting = [sequence for sequence in self._waiting if sequence.finish_reason is None]
         gone = [sequence for sequence in self._running if sequence.finish_reason is not None]
         for sequence in gone:
             # Of late answers, the later the more.

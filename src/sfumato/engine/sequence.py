@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sfumato.engine.bundle import ModelBundle, possible_states
-from sfumato.engine.events import EventQueue
 from sfumato.engine.kvcache import CachedText
 from sfumato.engine.request import (
     CanvasChanged,
     Committed,
+    EventQueue,
     Finished,
     FinishReason,
     Reopened,

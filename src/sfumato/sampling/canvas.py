@@ -331,12 +331,6 @@ class CanvasBatch:
                 changed[name] = mine.index_copy(0, index_R, value)
         return dataclasses.replace(self, **changed)
 
-    @property
-    def nbytes(self) -> int:
-        """Of all that is kept of the canvases from step to step, soft embeddings included."""
-        parts = (*self._fields().values(), *vars(self.settings).values(), self.host_free_RL, self.host_length_R)
-        return sum(part.nbytes for part in parts if isinstance(part, Tensor | np.ndarray))
-
     @staticmethod
     def concatenate(batches: Sequence[CanvasBatch]) -> CanvasBatch:
         """Put batches on one device together, padding to the longest canvas; rows are numbered anew."""
