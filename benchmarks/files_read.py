@@ -64,7 +64,7 @@ def trace_sampler_step() -> dict[str, list[str]]:
     class Table:
         """The same logits whatever is read."""
 
-        def __call__(self, tokens_RL: Any, soft_RLD: Any, rows_R: Any, valid_RL: Any, index_N: Any, active: Any) -> Any:
+        def __call__(self, tokens_RL: Any, soft_RLD: Any, valid_RL: Any, index_N: Any, active: Any) -> Any:
             return torch.randn(len(index_N), 50, generator=torch.Generator().manual_seed(0))
 
     process = MaskProcess(50, 49)

@@ -226,7 +226,7 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
             generator = torch.Generator().manual_seed(steps)
 
             def __call__(self, tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
-                index_N = rest[3]
+                index_N = rest[2]
                 assert isinstance(index_N, torch.Tensor)
                 return torch.randn(len(index_N), len(TOKENS) + 1, generator=self.generator) * 3
 

@@ -49,7 +49,7 @@ class ExactDenoiser:
         self.calls = 0
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         t = torch.tensor(1.0 - self.calls / self.steps, dtype=torch.float64)
         self.calls += 1

@@ -21,14 +21,14 @@ LOGITS_RLV = 3 * torch.randn(3, 5, 11, generator=torch.Generator().manual_seed(0
 
 
 class _Own:
-    operations: Backend = TORCH
+    backend: Backend = TORCH
     num_draws = 4096
 
 
 @pytest.fixture(params=["torch", "loops", "kernels"], autouse=True)
 def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {"torch": lambda: TORCH, "loops": CompiledBackend, "kernels": lambda: TritonBackend(torch.float32)}
-    monkeypatch.setattr(_Own, "operations", made[request.param]())
+    monkeypatch.setattr(_Own, "backend", made[request.param]())
     if request.param == "kernels":
         # Interpreted, row by row.
         monkeypatch.setattr(_Own, "num_draws", 256)
@@ -45,7 +45,7 @@ def read(logits_RLV: Tensor, u_RL: Tensor | None = None, soft: Any = None, **cha
         "cut": None,
         "mask_id": None,
         "banned": None,
-        "operations": _Own.operations,
+        "backend": _Own.backend,
     }
     fields |= changes
     reader = LogitsReader(index_N=fields["open_RL"].flatten().nonzero().squeeze(-1), **fields)

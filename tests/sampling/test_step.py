@@ -77,7 +77,7 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
 
     class Random:
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             return 4 * torch.randn(len(index_N), process.vocab_size, generator=generator)
 
@@ -87,12 +87,12 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
         def embedding(self, tokens_RL: Tensor) -> Tensor:
             return torch.eye(process.vocab_size)[tokens_RL][..., :2]
 
-    before = batch
+    before, rows_before = batch, list(range(len(batch)))
 
-    def check(result: StepResult) -> None:
-        nonlocal before
+    def check(result: StepResult, rows: list[int]) -> None:
+        nonlocal before, rows_before
         after = result.batch
-        begun = before.select([before.row_R.tolist().index(row) for row in after.row_R.tolist()])
+        begun = before.select([rows_before.index(row) for row in rows])
         for old, new in ((begun.tokens_RL, after.tokens_RL), (begun.draft_RL, after.draft_RL)):
             assert torch.equal(old[~begun.free_RL], new[~begun.free_RL])
         assert not (after.accepted_RL & ~begun.free_RL).any()
@@ -104,7 +104,7 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
             ]
             visible_RL = begun.free_RL & (begun.tokens_RL != process.mask_id) & torch.tensor(keeps)[:, None]
             assert torch.equal(begun.tokens_RL[visible_RL], after.tokens_RL[visible_RL])
-        before = after
+        before, rows_before = after, rows
 
     finished = denoise(batch, Random(), process, self_conditioning=True, on_step=check).batch
     assert finished.done_R.all()
@@ -387,7 +387,7 @@ def test_the_greedy_tail_takes_the_argmax(process: Process, hashing: Callable[..
     batch = noise_canvases(process, [12], seeds=[5], config=config)
     drawn = []
 
-    def watch(result: StepResult) -> None:
+    def watch(result: StepResult, rows: list[int]) -> None:
         drawn.append(torch.equal(result.statistics.sampled_RL, result.statistics.argmax_RL))
 
     denoise(batch, hashing(process.vocab_size, 1.0), process, on_step=watch)
@@ -435,12 +435,12 @@ def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[
         calls = 0
 
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
-            logits_NV = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
+            logits_NV = super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
             self.calls += 1
             if self.calls == 3:
-                logits_NV[rows_R[index_N // tokens_RL.shape[1]].tolist().index(1), 0] = math.nan
+                logits_NV[(index_N // tokens_RL.shape[1]).tolist().index(1), 0] = math.nan
             return logits_NV
 
     seen = []
@@ -449,7 +449,7 @@ def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[
         Breaking(process.vocab_size),
         process,
         self_conditioning=True,
-        on_step=lambda result: seen.append(result.batch.tokens_RL[1] if len(result.batch) == 3 else None),
+        on_step=lambda result, rows: seen.append(result.batch.tokens_RL[1] if len(result.batch) == 3 else None),
     ).batch
     whole = denoise(batch, clean, process, self_conditioning=True).batch
     assert broken.failed_R.tolist() == [False, True, False]
@@ -465,23 +465,20 @@ def test_the_denoiser_sees_the_rows_that_are_left_and_results_keep_their_order(
     configs = [sampler_config(steps=steps, adaptive=False) for steps in (3, 1, 2)]
     batch = noise_canvases(uniform_process, [2, 3, 4], seeds=[0, 1, 2], config=configs)
     clean = hashing(6)
-    seen: list[tuple[list[int], list[int]]] = []
+    seen: list[list[int]] = []
 
     class Watching(type(clean)):  # type: ignore[misc]
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
-            seen.append((rows_R.tolist(), valid_RL.sum(-1).tolist()))
-            return super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
+            seen.append(valid_RL.sum(-1).tolist())
+            return super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
 
-    drafts = []
-    result = denoise(
-        batch, Watching(6), uniform_process, trace=[2], on_step=lambda r: drafts.append(r.batch.row_R.tolist())
-    )
-    assert seen == [([0, 1, 2], [2, 3, 4]), ([0, 2], [2, 4]), ([0], [2])]
-    assert drafts == [[0, 1, 2], [0, 2], [0]]
+    left = []
+    result = denoise(batch, Watching(6), uniform_process, trace=[2], on_step=lambda _, rows: left.append(rows))
+    assert seen == [[2, 3, 4], [2, 4], [2]]
+    assert left == [[0, 1, 2], [0, 2], [0]]
     assert result.batch.length_R.tolist() == [2, 3, 4]
-    assert result.batch.row_R.tolist() == [0, 1, 2]
     assert list(result.trace) == [2]
     assert [record.step for record in result.trace[2]] == [0, 1]
     assert torch.equal(result.trace[2][-1].draft_L, result.batch.tokens_RL[2])
@@ -495,10 +492,10 @@ def test_self_conditioning_starts_without_and_then_carries_the_last_prediction(
 
     class Watching(type(clean)):  # type: ignore[misc]
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             seen.append(soft)
-            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
+            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
             return self.logits_NV
 
     config = sampler_config(steps=2, adaptive=False, temperature_start=0.5, temperature_end=0.5)

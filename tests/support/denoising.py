@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import Backend
 from sfumato.sampling import (
     CanvasBatch,
     Constraint,
@@ -54,17 +53,17 @@ def denoise(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
-    operations: Backend = TORCH,
-    on_step: Callable[[StepResult], None] | None = None,
+    backend: Backend | None = None,
+    on_step: Callable[[StepResult, list[int]], None] | None = None,
     trace: Collection[int] | bool = False,
 ) -> Denoised:
     """Step until every row is done; a finished row leaves at once.
 
     Args:
-        batch: the canvases; their rows are numbered from 0 for ``rows_R``.
-        denoiser, process, self_conditioning, stop_head, operations: see ``step``.
+        batch: the canvases.
+        denoiser, process, self_conditioning, stop_head, backend: see ``step``.
         banned, constraints: see ``step``; rows as in ``batch``.
-        on_step: called after each step; ``row_R`` of its batch tells which rows are left.
+        on_step: called after each step, with the rows of `batch` that took it.
         trace: rows to record step by step; True for all.
 
     Returns:
@@ -72,8 +71,7 @@ def denoise(
     """
     traced = set(range(len(batch))) if trace is True else set(trace or ())
     records: dict[int, list[StepRecord]] = {row: [] for row in sorted(traced)}
-    active = dataclasses.replace(batch, row_R=torch.arange(len(batch), device=batch.row_R.device))
-    rows = list(range(len(batch)))
+    active, rows = batch, list(range(len(batch)))
     finished: list[CanvasBatch] = []
     order: list[int] = []
     while True:
@@ -90,19 +88,16 @@ def denoise(
             denoiser,
             process,
             self_conditioning=self_conditioning,
-            banned=banned[active.row_R] if banned is not None and banned.ndim == 2 else banned,
+            banned=banned[rows] if banned is not None and banned.ndim == 2 else banned,
             constraints=None if constraints is None else [constraints[row] for row in rows],
             stop_head=stop_head,
-            operations=operations,
+            backend=backend,
         )
         for i, row in enumerate(rows):
             if row in traced:
                 records[row].append(result.record(i))
         if on_step is not None:
-            on_step(result)
+            on_step(result, rows)
         active = result.batch
     places = sorted(range(len(order)), key=order.__getitem__)
-    whole = CanvasBatch.concatenate(finished).select(places)
-    return Denoised(
-        batch=dataclasses.replace(whole, row_R=torch.arange(len(whole), device=batch.row_R.device)), trace=records
-    )
+    return Denoised(batch=CanvasBatch.concatenate(finished).select(places), trace=records)

@@ -21,10 +21,10 @@ from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, StepForward
 from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
-from sfumato.engine.sequence import Sequence
+from sfumato.engine.sequence import FinishedCanvas, Sequence
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
-from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
+from sfumato.sampling import CanvasBatch, StepResult, step
 
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is admitted before the first.
@@ -322,7 +322,7 @@ class Engine:
                 banned=bundle.banned_for([sequence.may_end for sequence in sequences]),
                 constraints=constraints if any(constraints) else None,
                 stop_head=bundle.stop_head,
-                operations=bundle.model.backend,
+                backend=bundle.model.backend,
             )
         for i, work in enumerate(writing):
             if work.sequence.wants_length and work.num_written == work.sequence.num_unwritten:
@@ -349,7 +349,7 @@ class Engine:
         assert self._batch is not None
         every = len(sequences) == len(self._batch)
         self._batch = result.batch if every else self._batch.put([one.row for one in sequences], result.batch)
-        finished = result.finished()
+        finished = finished_canvases(result)
         for i, sequence in enumerate(sequences):
             try:
                 sequence.show(result.batch, i, result)
@@ -421,3 +421,24 @@ class Engine:
             return "Try again in a while"
         wait_s = self._seconds_each * len(self._waiting) / max(1, len(self._running))
         return f"Try again in about {max(1, round(wait_s))} s"
+
+
+def finished_canvases(result: StepResult) -> dict[int, FinishedCanvas]:
+    """The canvases of a step that are done, by row. Waits for the device."""
+    batch = result.batch
+    rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
+    if not rows:
+        return {}
+    # Read at once: a device takes as long to be asked for a number as for all of them.
+    numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
+    confidence_RL = result.statistics.confidence_RL.nan_to_num()
+    tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
+    return {
+        row: FinishedCanvas(
+            tokens[row][: batch.host_length_R[row]],
+            confidence[row],
+            batch.host_free_RL[row].nonzero()[0].tolist(),
+            *(column[row] for column in numbers),
+        )
+        for row in rows
+    }

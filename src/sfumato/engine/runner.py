@@ -269,7 +269,6 @@ class StepForward:
         self,
         tokens_RL: Tensor,
         soft_RLD: Tensor | None,
-        rows_R: Tensor,
         valid_RL: Tensor,
         index_N: Tensor,
         active: Active | None,

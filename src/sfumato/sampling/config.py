@@ -118,21 +118,6 @@ class SamplerConfig:
         return self.reuse == "block"
 
     @property
-    def reverse(self) -> bool:
-        """True for samplers that follow the reverse process."""
-        return self.sampler.reverse
-
-    @property
-    def by_schedule(self) -> bool:
-        """True for samplers whose last step is the end as it should be."""
-        return self.sampler.by_schedule
-
-    @property
-    def reads_decided(self) -> bool:
-        """True for samplers that want to know what the denoiser makes of tokens that stand."""
-        return self.sampler.reads_decided
-
-    @property
     def every(self) -> int:
         """One step in so many computes everything."""
         return 1 if self.reuse == "none" else self.refresh or MAX_STEPS + 1

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, Backend, LogitRows
+from sfumato.kernels.base import Backend, LogitRows
 
 # What a CPU works on at once, with as much again for exponentials.
 _TILE_BYTES = 2**23
@@ -101,8 +101,8 @@ class LogitsReader:
     banned: Tensor | None
     constrained: Sequence[ConstrainedRow] = ()
     """Rows whose text must belong to a language."""
-    operations: Backend = TORCH
-    """Read logits in one loop, if they can, of rows where nothing but tempering and bans comes before the softmax."""
+    backend: Backend | None = None
+    """Reads logits in one loop, if it can, of rows where nothing but tempering and bans comes before the softmax."""
 
     def read(
         self, logits_NV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
@@ -122,7 +122,7 @@ class LogitsReader:
             The statistics, and what soft_embedding made of the distributions [N, D], or None without it.
         """
         row_N, u_N = self.index_N // self.open_RL.shape[1], u_RL.flatten()[self.index_N]
-        chunk = max(1, self.operations.rows_at_once(logits_NV.shape[1]))
+        chunk = max(1, len(row_N) if self.backend is None else self.backend.rows_at_once(logits_NV.shape[1]))
         readings: list[Statistics] = []
         softs: list[Tensor] = []
         for start, stop, in_loop in self._stretches(logits_NV, row_N):
@@ -155,7 +155,7 @@ class LogitsReader:
         One loop reads rows that leave no token out and are not constrained, whoever else is in the batch: so a row
         reads the same, to the last bit, alone.
         """
-        if not self.operations.reads(logits_NV):
+        if self.backend is None or not self.backend.reads(logits_NV):
             return [(0, len(row_N), False)]
         if self.cut is None and not self.constrained:
             return [(0, len(row_N), True)]
@@ -177,7 +177,8 @@ class LogitsReader:
             ban_N = torch.zeros_like(rows_N) if self.banned.ndim == 1 else rows_N
         banned_RV = None if self.banned is None else self.banned.view(-1, logits_NV.shape[1])
         given = (logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N], banned_RV, ban_N)
-        stats, weights = self.operations.read(LogitRows(*given, self.mask_id), weigh=weigh)
+        assert self.backend is not None
+        stats, weights = self.backend.read(LogitRows(*given, self.mask_id), weigh=weigh)
         return Statistics(*stats[:-1]), stats.total_N, weights
 
     def _tiles(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import Backend
 from sfumato.sampling.canvas import CanvasBatch, RowSettings
 from sfumato.sampling.constraint import Constraint, constrain
 from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics
@@ -42,7 +42,6 @@ class Denoiser(Protocol):
         self,
         tokens_RL: Tensor,
         soft_RLD: Tensor | None,
-        rows_R: Tensor,
         valid_RL: Tensor,
         index_N: Tensor,
         active: Active | None,
@@ -52,9 +51,6 @@ class Denoiser(Protocol):
         Args:
             tokens_RL: int64; what stands on each canvas.
             soft_RLD: soft embedding of the row's last prediction; zero stands for none yet, as does None.
-            rows_R: int64; which row of the batch given to ``denoise`` each of these is. Rows leave as they
-                finish, and whatever the denoiser keeps for a row, such as the KV of its prefix, is looked up
-                by this.
             valid_RL: bool; False for padding, which no valid position may read.
             index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
             active: what has to be computed anew: where the rest is read, what was computed of it last will do. None is
@@ -86,7 +82,7 @@ def step(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
-    operations: Backend = TORCH,
+    backend: Backend | None = None,
 ) -> StepResult:
     """Take one step of every row: one forward, then accept, renoise and test for the end.
 
@@ -108,7 +104,7 @@ def step(
         constraints: what the text of each row must be, None where it may be anything. Then what the row is committed
             with is a string of its language, whatever the sampler; tokens that an edit could change stay.
         stop_head: a learned stop rule.
-        operations: read the logits, where they can.
+        backend: reads the logits, where it can; torch does elsewhere.
 
     Returns:
         The batch after the step, with what was decided.
@@ -127,7 +123,7 @@ def step(
     if awake_RL is not None:
         open_RL = open_RL & awake_RL
     index_N = _positions_to_read(batch, open_RL)
-    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, active)
+    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.valid_RL, index_N, active)
     assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
     temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
     constrained: list[ConstrainedRow] = []
@@ -143,7 +139,7 @@ def step(
         mask_id=process.mask_id,
         banned=banned,
         constrained=constrained,
-        operations=operations,
+        backend=backend,
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)

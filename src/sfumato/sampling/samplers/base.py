@@ -1,4 +1,4 @@
-"""What a sampler is: a rule that says, of one step, what is accepted and what the next step reads.
+"""What a sampler is: a rule that says, of one step, what is accepted and what the next step reads; and the default.
 
 A rule chooses among the *candidates* of a row: the free positions that can still be decided. Under noise with a uniform
 share those are all free positions, at every step, so nothing is final before the commit; under mask noise they are the
@@ -227,3 +227,38 @@ def find_sampler(name: str) -> type[Sampler]:
     if not (isinstance(found, type) and issubclass(found, Sampler)):
         raise RequestError(f"sampler {name!r} is no subclass of sfumato.Sampler")
     return found
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Entropy(Sampler):
+    """Accept each row's lowest-entropy candidates while (cumulative entropy - own) <= bound, and renoise the rest.
+
+    The left side bounds the mutual information of the accepted tokens, given that they are drawn independently.
+
+    Source: Ben-Hamu et al. 2025, arXiv 2505.24857, section 4; DiffusionGemma's sampler.
+    """
+
+    name = "entropy"
+    entropy_bound: float = 0.1
+    """Budget per step in nats, >= 0; infinity accepts everything. 0.1 is DiffusionGemma's."""
+
+    def __post_init__(self) -> None:
+        check_number("entropy_bound", self.entropy_bound, 0, math.inf)
+
+    def accept(self, turn: Turn) -> Tensor:
+        return accept_by_entropy(turn.statistics.entropy_RL, turn.candidates_RL, self.entropy_bound)
+
+
+def accept_by_entropy(entropy_RL: Tensor, candidates_RL: Tensor, bound: float) -> Tensor:
+    """accepted_RL: bool; at least one True in every row with a candidate, for nothing precedes the first.
+
+    Args:
+        entropy_RL: float32 nats, >= 0.
+        candidates_RL: bool.
+        bound: nats, >= 0.
+    """
+    sorted_RL, order_RL = entropy_RL.masked_fill(~candidates_RL, torch.inf).sort(dim=-1, stable=True)
+    spent_RL = sorted_RL.masked_fill(sorted_RL == torch.inf, 0.0).cumsum(-1) - sorted_RL
+    within_RL = torch.zeros_like(candidates_RL).scatter(-1, order_RL, spent_RL <= bound)
+    return within_RL & candidates_RL
