@@ -40,7 +40,7 @@ class ModelBundle:
     tokenizer: Tokenizer
     """Its text."""
     banned: torch.Tensor | None = None
-    """bool_V; tokens never to be written."""
+    """bool_V; tokens that no answer may hold: special ones that do not end it, and rows that are no token."""
     stop_head: StopHead | None = None
     """Learned stop rule."""
 
@@ -157,11 +157,3 @@ def possible_states(automaton: Automaton, start: Start) -> Truths:
     pairs = zip(start.tokens[:num], start.frozen[:num], strict=True)
     fixed = [int(automaton.class_V[token]) if kept else -1 for token, kept in pairs]
     return backward(automaton, fixed, may_end=start.blanks)
-
-
-def banned_tokens(tokenizer: Tokenizer, vocab_size: int) -> torch.Tensor:
-    """bool_V; tokens that no answer may hold: special ones that do not end it, and rows that are no token."""
-    banned_V = torch.zeros(vocab_size, dtype=torch.bool)
-    banned_V[tokenizer.vocab_size :] = True
-    banned_V[[id_ for id_ in tokenizer.special_ids if id_ not in tokenizer.eos_ids]] = True
-    return banned_V
