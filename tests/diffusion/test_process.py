@@ -55,9 +55,8 @@ def test_flow_is_the_derivative_of_noise_over_alpha(process: Process) -> None:
         assert (flow >= 0).all()
 
 
-@pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
-def test_uniform_share_of_hybrid_noise_peaks_halfway(gamma: float) -> None:
-    process = HybridProcess(5, 4, p_uniform=0.2, gamma=gamma)
+def test_uniform_share_of_hybrid_noise_peaks_halfway() -> None:
+    process = HybridProcess(5, 4, p_uniform=0.2)
     shares = process.mixture(torch.linspace(0, 1, 101, dtype=torch.float64)).uniform
     assert shares.argmax() == 50
     torch.testing.assert_close(shares[50], level(0.2))
@@ -247,7 +246,7 @@ def test_make_process_builds_each_noise() -> None:
     assert isinstance(make_process("uniform", 4), UniformProcess)
     hybrid = make_process("hybrid", 4, 3)
     assert isinstance(hybrid, HybridProcess)
-    assert (hybrid.schedule.p_uniform, hybrid.schedule.gamma) == (0.2, 1.0)
+    assert hybrid.schedule.p_uniform == 0.2
 
 
 @pytest.mark.parametrize(

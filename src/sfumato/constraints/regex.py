@@ -18,16 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.constraints.characters import (
-    Branch,
-    Encoding,
-    Ranges,
-    category,
-    complement,
-    ignore_case,
-    intersect,
-    join,
-)
+from sfumato.constraints.characters import Branch, Encoding, Ranges, category, complement, ignore_case, intersect, join
 from sfumato.constraints.dfa import DEAD, Budget, Language, Row, merge_states
 from sfumato.constraints.syntax import ALLOWED, BEGINNINGS, ENDS, REFUSED, find_refused, parse
 from sfumato.errors import RequestError

@@ -22,7 +22,6 @@ loss.py. How many tokens a sampler accepts or puts back to noise is not decided 
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -65,38 +64,32 @@ class LogLinear:
 class HybridSchedule:
     """alpha(t) = (1 - t) / C_t: log-linear, less the room that uniform noise takes in the middle of the way.
 
-    With c_t = B t^(gamma/2) (1-t)^(gamma/2) and C_t = 1 + c_t, a share c_t / C_t of all tokens is uniform
-    noise. It peaks at t = 1/2, where B = 2^gamma p_uniform / (1 - p_uniform) makes it p_uniform.
+    With c_t = B sqrt(t (1 - t)) and C_t = 1 + c_t, a share c_t / C_t of all tokens is uniform noise. It peaks at
+    t = 1/2, where B = 2 p_uniform / (1 - p_uniform) makes it p_uniform.
 
-    Source: GIDD, von Rütte et al. 2025, arXiv 2503.04482, section 4.
+    Source: GIDD, von Rütte et al. 2025, arXiv 2503.04482, section 4, with gamma = 1.
     """
 
     p_uniform: float
     """Share of all tokens that are uniform noise at t = 1/2, in [0, 1)."""
-    gamma: float = 1.0
-    """Sharpness of that peak, in (0, 2]."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.p_uniform < 1.0:
             raise ConfigError(f"p_uniform is {self.p_uniform}; allowed: 0 <= p_uniform < 1")
-        # Past 2, uniform noise would have to vanish near t = 1 faster than tokens can jump: a negative rate.
-        if not 0.0 < self.gamma <= 2.0:
-            raise ConfigError(f"gamma is {self.gamma}; allowed: 0 < gamma <= 2")
 
     def uniform_ratio(self, t: Tensor) -> Tensor:
         """c_t: uniform noise against everything else, >= 0; the shape of t."""
-        scale = math.pow(2.0, self.gamma) * self.p_uniform / (1.0 - self.p_uniform)
-        return scale * (t * (1.0 - t)).pow(self.gamma / 2)
+        return 2.0 * self.p_uniform / (1.0 - self.p_uniform) * (t * (1.0 - t)).sqrt()
 
     def alpha(self, t: Tensor) -> Tensor:
         """(1 - t) / (1 + c_t)."""
         return (1.0 - t) / (1.0 + self.uniform_ratio(t))
 
     def alpha_prime(self, t: Tensor) -> Tensor:
-        """Derivative of alpha; for gamma < 2 it diverges at t = 0, so t must be positive."""
+        """Derivative of alpha; it diverges at t = 0, so t must be positive."""
         c = self.uniform_ratio(t)
-        # (1-t) c'_t = c_t gamma (1-2t) / 2t
-        return -(1.0 + c * self.gamma * (1.0 - 2.0 * t) / (2.0 * t * (1.0 + c))) / (1.0 + c)
+        # (1-t) c'_t = c_t (1-2t) / 2t
+        return -(1.0 + c * (1.0 - 2.0 * t) / (2.0 * t * (1.0 + c))) / (1.0 + c)
 
 
 def sample_t(n: int, generator: torch.Generator | None = None, t_min: float = 1e-3, t_max: float = 1.0) -> Tensor:
@@ -306,7 +299,6 @@ class HybridProcess(Process):
         vocab_size: K, the mask included.
         mask_id: token id of the mask.
         p_uniform: share of all tokens that are uniform noise at t = 1/2, in [0, 1); 0 is mask noise.
-        gamma: sharpness of that peak, in (0, 2].
 
     Source: GIDD, arXiv 2503.04482, section 4.
     """
@@ -314,8 +306,8 @@ class HybridProcess(Process):
     mask_id: int
     schedule: HybridSchedule
 
-    def __init__(self, vocab_size: int, mask_id: int, p_uniform: float, gamma: float = 1.0) -> None:
-        super().__init__(vocab_size, mask_id, HybridSchedule(p_uniform, gamma), has_uniform=p_uniform > 0.0)
+    def __init__(self, vocab_size: int, mask_id: int, p_uniform: float) -> None:
+        super().__init__(vocab_size, mask_id, HybridSchedule(p_uniform), has_uniform=p_uniform > 0.0)
 
     def mixture(self, t: Tensor) -> Mixture:
         c = self.schedule.uniform_ratio(t)
@@ -325,9 +317,8 @@ class HybridProcess(Process):
     def flow(self, t: Tensor) -> Flow:
         # noise / alpha is t/(1-t) for the mask and c/(1-t) for uniform noise.
         c = self.schedule.uniform_ratio(t)
-        gamma = self.schedule.gamma
         total_squared = (1.0 + c).square()
-        return Flow(1.0 / total_squared, c * (1.0 - gamma + gamma / (2.0 * t)) / total_squared)
+        return Flow(1.0 / total_squared, c * (1.0 / (2.0 * t)) / total_squared)
 
     def noise(self, u: Tensor, t: Tensor) -> Tensor:
         tiny = torch.finfo(t.dtype).tiny

@@ -15,7 +15,7 @@ from sfumato.engine.languages import Schema
 from sfumato.engine.prompts import Prompt
 from sfumato.errors import RequestError
 from sfumato.sampling.config import Reuse
-from sfumato.sampling.samplers import Sampler
+from sfumato.sampling.samplers.base import Sampler
 from sfumato.sampling.samplers.ranking import Budget
 from sfumato.sampling.samplers.reverse import RemaskSchedule
 

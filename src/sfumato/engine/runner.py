@@ -266,12 +266,7 @@ class StepForward:
         self._output = self._runner.forward(self._texts)
 
     def __call__(
-        self,
-        tokens_RL: Tensor,
-        soft_RLD: Tensor | None,
-        valid_RL: Tensor,
-        index_N: Tensor,
-        active: Active | None,
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, active: Active | None
     ) -> Tensor:
         batch = self._batch
         assert batch is not None

@@ -7,7 +7,7 @@ from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.logits import Statistics
 from sfumato.sampling.record import CanvasRecord, StepRecord, StepResult
-from sfumato.sampling.samplers import Decision, Sampler, Turn, register, samplers
+from sfumato.sampling.samplers.base import Decision, Sampler, Turn, register, samplers
 from sfumato.sampling.step import Active, Denoiser, step
 from sfumato.sampling.stopping import StopHead
 

@@ -28,7 +28,7 @@ from sfumato.errors import RequestError
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.rng import Stream, uniform
-from sfumato.sampling.samplers import Sampler
+from sfumato.sampling.samplers.base import Sampler
 
 T = TypeVar("T")
 

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
-from sfumato.sampling.samplers import Entropy, Sampler, find_sampler, samplers
-from sfumato.sampling.samplers.base import check_choice, check_number
+from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, check_number, find_sampler, samplers
 
 Reuse = Literal["none", "settled", "block"]
 

@@ -22,7 +22,7 @@ from sfumato.sampling.constraint import Constraint, constrain
 from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics
 from sfumato.sampling.record import StepResult
 from sfumato.sampling.rng import Stream
-from sfumato.sampling.samplers import Decision, StepLogits, Turn
+from sfumato.sampling.samplers.base import Decision, StepLogits, Turn
 from sfumato.sampling.stopping import StopHead
 
 
@@ -39,12 +39,7 @@ class Denoiser(Protocol):
     """A model with its prefixes, as the sampler sees it."""
 
     def __call__(
-        self,
-        tokens_RL: Tensor,
-        soft_RLD: Tensor | None,
-        valid_RL: Tensor,
-        index_N: Tensor,
-        active: Active | None,
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, active: Active | None
     ) -> Tensor:
         """Predict the clean canvas where it is in question.
 
@@ -286,11 +281,7 @@ def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL:
 
 
 def _turn(
-    batch: CanvasBatch,
-    process: Process,
-    statistics: Statistics,
-    logits: StepLogits,
-    awake_RL: Tensor | None,
+    batch: CanvasBatch, process: Process, statistics: Statistics, logits: StepLogits, awake_RL: Tensor | None
 ) -> Turn:
     """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
     free_RL = batch.free_RL
