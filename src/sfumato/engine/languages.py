@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sfumato.constraints import dfa
-from sfumato.constraints.custom import of_constraint
-from sfumato.constraints.dfa import Budget, Language
+from sfumato.constraints.dfa import Budget, Language, of_constraint
 from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import of_regex
 from sfumato.errors import RequestError, as_list

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict, cast
 
-from sfumato.constraints.custom import TextConstraint
+from sfumato.constraints.dfa import TextConstraint
 from sfumato.constraints.json_schema import Order
 from sfumato.engine.editing import Span
 from sfumato.engine.languages import Schema

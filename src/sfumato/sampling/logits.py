@@ -171,11 +171,8 @@ class LogitsReader:
 
     def _loop(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
         """Read a part of the positions as if no token were known."""
-        rows_N = row_N[part]
-        ban_N = None
-        if self.banned is not None:
-            ban_N = torch.zeros_like(rows_N) if self.banned.ndim == 1 else rows_N
-        banned_RV = None if self.banned is None else self.banned.view(-1, logits_NV.shape[1])
+        rows_N, banned_RV = row_N[part], None if self.banned is None else self.banned.view(-1, logits_NV.shape[1])
+        ban_N = None if banned_RV is None else rows_N % len(banned_RV)
         given = (logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N], banned_RV, ban_N)
         assert self.backend is not None
         stats, weights = self.backend.read(LogitRows(*given, self.mask_id), weigh=weigh)
