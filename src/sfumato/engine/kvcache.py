@@ -229,15 +229,13 @@ class KVCache:
             page, _ = self._idle.popitem(last=False)
             del self._page_of[self._key_of.pop(page)], self._serial_of[page]
             bisect.insort(self._free, page)
-        first = next((i for i in range(len(self._free) - count + 1) if self._neighbours(i, count)), 0)
+        firsts = range(len(self._free) - count + 1) if count else ()
+        first = next((i for i in firsts if self._free[i + count - 1] - self._free[i] == count - 1), 0)
         taken = self._free[first : first + count]
         del self._free[first : first + count]
         for page in taken:
             self._users[page] = 1
         return taken
-
-    def _neighbours(self, first: int, count: int) -> bool:
-        return count > 0 and self._free[first + count - 1] - self._free[first] == count - 1
 
 
 def num_affordable(model: Model) -> int:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from sfumato.constraints import dfa
 from sfumato.constraints.dfa import Budget, Language, of_constraint
 from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import of_regex
+from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
 from sfumato.sampling import Automaton
 from sfumato.sampling.automaton import over_tokens
 from sfumato.text.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from sfumato.engine.options import GenerateOptions
-
 _REMEMBERED = 32
-Schema = Mapping[str, object] | bool | str | type
-"""A JSON Schema, as an object or as JSON; or a pydantic model."""
 
 
 class Languages:

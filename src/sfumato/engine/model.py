@@ -31,8 +31,6 @@ MAX_TOKENS = 128
 _NO_SETTINGS = {"sampler", "steps", "temperature"} | GenerateOptions.__optional_keys__ - (
     SamplerOptions.__optional_keys__ | {"budget"}
 )
-# Those that a request takes as they are.
-_OF_REQUESTS = {"seed", "trace", "record", "priority", "deadline_ms", "min_steps"}
 
 
 def _check_number_of_answers(n: int) -> None:
@@ -303,13 +301,18 @@ class TextModel:
             max_tokens=self._max_tokens(options.get("max_tokens"), tokens, start),
             canvas_length=length,
             auto_length=auto_length,
+            seed=options.get("seed", 0),
             n=n,
+            trace=options.get("trace", False),
+            record=options.get("record", False),
+            priority=options.get("priority", 0),
+            deadline_ms=options.get("deadline_ms"),
+            min_steps=options.get("min_steps"),
             start=start,
             stop=tuple(stop),
             automaton=self.languages.asked(options, pin=pinned),
             revisit=revisit,
             revisit_level=1.0 if strength is None else strength,
-            **{name: value for name, value in options.items() if name in _OF_REQUESTS},  # type: ignore[arg-type]
         )
         self.bundle.check(request)
         return request

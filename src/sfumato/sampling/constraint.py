@@ -93,18 +93,11 @@ class Constraint:
         Args:
             fixed_L: int64; the class of the token of each position, -1 where it is open.
         """
-        key = fixed_L.tobytes()
+        key, own = fixed_L.tobytes(), self.automaton
         if self._ways is None or self._ways[0] != key:
-            self._ways = key, self._find(fixed_L)
+            arcs = (own.from_A, own.to_A, own.set_A, own.member_KC, own.num_states)
+            self._ways = key, Ways(*_loops().find(*arcs, self.state, self.allowed_S, fixed_L))
         return self._ways[1]
-
-    def _find(self, fixed_L: Numbers) -> Ways:
-        own = self.automaton
-        return Ways(
-            *_loops().find(
-                own.from_A, own.to_A, own.set_A, own.member_KC, own.num_states, self.state, self.allowed_S, fixed_L
-            )
-        )
 
 
 @dataclass(frozen=True, eq=False)
