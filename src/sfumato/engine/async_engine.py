@@ -6,14 +6,10 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from sfumato.engine.bundle import ModelBundle
-from sfumato.engine.engine import Engine
+from sfumato.engine.engine import Engine, HasBundle
 from sfumato.engine.request import Event, Finished, Request, Result
-
-if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
 
 
 class AsyncEngine:
@@ -29,7 +25,7 @@ class AsyncEngine:
         engine: an engine, which nobody else may step meanwhile and which is closed with this; or what `Engine` takes.
     """
 
-    def __init__(self, engine: Engine | TextModel | ModelBundle) -> None:
+    def __init__(self, engine: Engine | HasBundle | ModelBundle) -> None:
         self.engine = engine if isinstance(engine, Engine) else Engine(engine)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

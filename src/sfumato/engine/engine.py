@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 
@@ -26,14 +26,18 @@ from sfumato.errors import CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, StepResult, step
 
-if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
-
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is admitted before the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
 _GPU_POSITIONS, _LONE_POSITIONS, _SHARED_POSITIONS = 2048, 512, 128
+
+
+class HasBundle(Protocol):
+    """What `sfumato.load` gives."""
+
+    @property
+    def bundle(self) -> ModelBundle: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +82,7 @@ class Engine:
         config: how much to take on.
     """
 
-    def __init__(self, model: TextModel | ModelBundle, config: EngineConfig | None = None) -> None:
+    def __init__(self, model: HasBundle | ModelBundle, config: EngineConfig | None = None) -> None:
         self.bundle = model if isinstance(model, ModelBundle) else model.bundle
         self.config = config or EngineConfig()
         layout, weights = self.bundle.layout, self.bundle.model
