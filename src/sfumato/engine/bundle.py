@@ -70,17 +70,6 @@ class ModelBundle:
             return "has no length head"
         return self.layout.no_length_head
 
-    def length_shares(self, prompt: Sequence[int]) -> torch.Tensor:
-        """What the length head says behind a prompt: probabilities [B + 1], without any cache.
-
-        Raises:
-            RequestError: if no length head reads the prompt, or it has no token to be read.
-        """
-        if self.no_lengths:
-            raise RequestError(f"{self.name} {self.no_lengths}")
-        with torch.inference_mode():
-            return self.model.length_logits(self.last_state(prompt)[None]).softmax(-1)[0]
-
     @torch.inference_mode()
     def last_state(self, prompt: Sequence[int]) -> torch.Tensor:
         """The state that a length head reads behind a prompt: float [D], without any cache.

@@ -269,9 +269,13 @@ class TextModel:
         than all.
 
         Raises:
-            RequestError: if the model has no length head.
+            RequestError: if the model has no length head, or the prompt no token for it to read.
         """
-        shares = self.bundle.length_shares(encode_prompt(self.tokenizer, prompt)).tolist()
+        if self.bundle.no_lengths:
+            raise RequestError(f"{self.name} {self.bundle.no_lengths}")
+        state_D = self.bundle.last_state(encode_prompt(self.tokenizer, prompt))
+        with torch.inference_mode():
+            shares = self.decoder.length_logits(state_D[None]).softmax(-1)[0].tolist()
         return dict(zip((*self.decoder.length_buckets, None), shares, strict=True))
 
     def request(self, prompt: Prompt, *, n: int = 1, **options: Unpack[GenerateOptions]) -> Request:
