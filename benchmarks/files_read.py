@@ -64,12 +64,12 @@ def trace_sampler_step() -> dict[str, list[str]]:
     class Table:
         """The same logits whatever is read."""
 
-        def __call__(self, tokens_RL: Any, soft_RLD: Any, rows_R: Any, valid_RL: Any, index_N: Any, active: Any) -> Any:
+        def __call__(self, tokens_RL: Any, soft_RLD: Any, valid_RL: Any, index_N: Any, active: Any) -> Any:
             return torch.randn(len(index_N), 50, generator=torch.Generator().manual_seed(0))
 
     process = MaskProcess(50, 49)
     config = SamplerConfig.of({"steps": 8})
-    batch = CanvasBatch.from_noise(process, [16, 16], seeds=[0, 1], config=config)
+    batch = CanvasBatch.from_tokens(process, [[0] * 16] * 2, seeds=[0, 1], config=config)
     batch = step(batch, Table(), process).batch  # type: ignore[arg-type]
     return trace_files(lambda: step(batch, Table(), process))  # type: ignore[arg-type]
 

@@ -137,7 +137,7 @@ def time_case(tokenizer: Tokenizer, setting: str, value: Any) -> tuple[float, fl
     languages, reason = Languages(tokenizer, tokenizer.vocab_size), None
     start, worked = time.perf_counter(), time.process_time()
     try:
-        languages.asked(**{setting: value})
+        languages.asked({setting: value})  # type: ignore[misc]
     except RequestError as error:
         reason = str(error)
     return time.perf_counter() - start, time.process_time() - worked, reason

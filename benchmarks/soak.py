@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.integrity import check_engine
 from benchmarks.model import BenchModel
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.request import Finished
@@ -94,7 +95,7 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
                 assert open_[number] >= 0, "an answer has ended twice"
                 if not open_[number]:
                     del open_[number]
-        engine.check()
+        check_engine(engine)
         steps += 1
         if time.perf_counter() - reported >= report_every_s:
             reported = time.perf_counter()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from torch import Tensor
+
 from benchmarks.model import BenchModel
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.request import Finished
@@ -42,7 +45,7 @@ def canvas_state(bench_model: BenchModel, *, num_canvases: int, canvas: int) -> 
     while not ended:
         engine.step()
         ended = any(isinstance(event, Finished) for _, event in engine.take_all())
-        most = max(most, engine.state_bytes)
+        most = max(most, _state_bytes(engine))
     engine.close()
     model = bench_model.model.bundle.model
     return State(
@@ -52,3 +55,10 @@ def canvas_state(bench_model: BenchModel, *, num_canvases: int, canvas: int) -> 
         width=model.embedding_VD.shape[1],
         bytes_each=most / num_canvases,
     )
+
+
+def _state_bytes(engine: Engine) -> int:
+    """Of all that an engine keeps of its canvases from step to step, soft embeddings included."""
+    batch = engine._batch
+    kept = () if batch is None else (*vars(batch).values(), *vars(batch.settings).values())
+    return sum(one.nbytes for one in kept if isinstance(one, Tensor | np.ndarray))

@@ -14,7 +14,7 @@ from mypy import api as mypy
 import sfumato
 from sfumato import api
 from sfumato.sampling.config import setting_names
-from sfumato.sampling.samplers import samplers
+from sfumato.sampling.samplers.base import samplers
 
 SCRIPT = """
 from collections.abc import Iterator

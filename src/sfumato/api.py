@@ -19,7 +19,7 @@ import torch
 
 from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint
 from sfumato.checkpoints.registry import ASSETS, find
-from sfumato.constraints.custom import TextConstraint
+from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.languages import Languages

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.constraints.custom import TextConstraint, of_constraint
-from sfumato.constraints.dfa import Budget
+from sfumato.constraints.dfa import Budget, TextConstraint, of_constraint
 from sfumato.errors import RequestError
 
 

@@ -28,7 +28,7 @@ PROCESSES = {
     "uniform": UniformProcess(3),
     "uniform-cosine": UniformProcess(3, Cosine()),
     "hybrid": HybridProcess(4, 2, p_uniform=0.3),
-    "hybrid-sharp": HybridProcess(4, 2, p_uniform=0.6, gamma=2.0),
+    "hybrid-more": HybridProcess(4, 2, p_uniform=0.5),
 }
 
 

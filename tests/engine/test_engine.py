@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from benchmarks.integrity import check_engine
 
 import plain
 from settings import sampler_config
@@ -31,7 +32,7 @@ def drain(engine: Engine) -> list[tuple[int, Event]]:
     events = engine.take_all()
     while engine.has_work:
         engine.step()
-        engine.check()
+        check_engine(engine)
         events += engine.take_all()
     return events
 
@@ -140,12 +141,12 @@ def test_mixes_of_requests_are_as_each_is_alone(
             wanted[engine.submit(pool[index])] = index
             for _ in range(random_.randint(0, 4)):
                 engine.step()
-                engine.check()
+                check_engine(engine)
             if random_.random() < 0.2:
                 gone = random_.choice(list(wanted))
                 cancelled.add(gone)
                 engine.cancel(gone)
-                engine.check()
+                check_engine(engine)
         events += drain(engine)
         found = results(events)
         assert set(found) == set(wanted)
@@ -377,7 +378,7 @@ def test_a_large_request_is_passed_over_for_a_while_and_not_for_ever(make_model:
     for _ in range(400):
         engine.submit(small)
         done += results(step(engine))
-        engine.check()
+        check_engine(engine)
         if large in done:
             break
     assert large in done
@@ -487,7 +488,7 @@ def test_callers_in_several_threads_share_the_engine(make_model: Make):
     for thread in threads:
         thread.join()
     assert found == expected
-    model.engine.check()
+    check_engine(model.engine)
 
 
 def test_a_chat_finds_its_earlier_turns_written(make_model: Make):

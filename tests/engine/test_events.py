@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.engine.events import EventQueue
-from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Result, Usage
+from sfumato.engine.request import CanvasChanged, Committed, Event, EventQueue, Finished, Result, Usage
 
 
 def draft(step: int, canvas: int = 0, variation: int = 0) -> CanvasChanged:

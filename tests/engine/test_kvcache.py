@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from benchmarks.integrity import check_cache
 
 from sfumato.engine.kvcache import CachedText, KVCache
 from sfumato.errors import CapacityError
@@ -62,7 +63,7 @@ def test_texts_that_begin_alike_share_full_pages():
     assert (second.pages[:2], second.num_reused, second.length) == (first.pages[:2], 8, 8)
     assert (third.pages[0], third.num_reused) == (first.pages[0], 4)
     assert cache.num_used == 3 + 1 + 2
-    cache.check([first, second, third])
+    check_cache(cache, [first, second, third])
 
 
 def test_alike_is_from_the_start():
@@ -72,7 +73,7 @@ def test_alike_is_from_the_start():
     other = cache.open([0, 0, 0, 0, 5, 6, 7, 8], 8)
     assert other is not None
     assert other.num_reused == 0
-    cache.check([text, other])
+    check_cache(cache, [text, other])
 
 
 def test_who_begins_alike_waits_until_it_is_written():
@@ -118,7 +119,7 @@ def test_what_is_not_exact_is_of_no_use_to_others():
     again = cache.open(list(range(1, 13)), 16)
     assert again is not None
     assert again.num_reused == 4
-    cache.check([text, again])
+    check_cache(cache, [text, again])
 
 
 def test_nobody_waits_for_what_will_not_be_exact():
@@ -160,7 +161,7 @@ def test_pages_taken_over_do_not_make_room():
     assert cache.open([*range(8), 99], 20) is None
     text = cache.open([*range(8), 99], 16)
     assert text is not None
-    cache.check([text])
+    check_cache(cache, [text])
 
 
 def test_without_reuse_nothing_is_kept():
@@ -168,7 +169,7 @@ def test_without_reuse_nothing_is_kept():
     text = written(cache, list(range(8)), 8)
     other = written(cache, list(range(8)), 8)
     assert other.num_reused == 0
-    cache.check([text, other])
+    check_cache(cache, [text, other])
     cache.close(text)
     cache.close(other)
     assert (cache.num_free, cache.num_idle) == (4, 0)
@@ -202,10 +203,10 @@ def test_the_books_are_right_whatever_happens(seed: int):
         elif texts:
             text, _ = texts.pop(random_.randrange(len(texts)))
             cache.close(text)
-        cache.check([text for text, _ in texts])
+        check_cache(cache, [text for text, _ in texts])
     assert reused > 0
     assert refused > 0
     for text, _ in texts:
         cache.close(text)
-    cache.check([])
+    check_cache(cache, [])
     assert cache.num_used == 0

@@ -101,6 +101,7 @@ def test_recorded_steps_give_the_tokens_of_computed_ones(
     ]
     assert tokens[0] == tokens[1]
     if not model.spec.autoregressive:
+        assert recorded.runner.replayer is not None
         assert recorded.runner.replayer.num_replays > 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from benchmarks.integrity import check_engine
 
 import plain
 import sfumato
@@ -135,7 +136,7 @@ def test_who_ends_it_meanwhile_gets_the_answer_as_it_was(
         events: list[tuple[int, Event]] = []
         while not any(isinstance(event, Reopened) for _, event in events):
             engine.step()
-            engine.check()
+            check_engine(engine)
             events += engine.take_all()
         engine.step()
         if end == "cancelled":

@@ -34,11 +34,11 @@ def record(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
 
 def answers(model: TextModel, requests: list[Request], recorder: Record | None) -> tuple[list[Result], int]:
     engine = Engine(model, EngineConfig(max_positions=512))
-    engine.runner.replayer = replayer = Replayer(recorder)
+    engine.runner.replayer = replayer = None if recorder is None else Replayer(recorder)
     done = {
         (index, event.variation): event.result for index, event in engine.run(requests) if isinstance(event, Finished)
     }
-    return [done[key] for key in sorted(done)], replayer.num_replays
+    return [done[key] for key in sorted(done)], 0 if replayer is None else replayer.num_replays
 
 
 def requests_of(model: TextModel) -> list[Request]:

@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from plain import Uncached
-from sfumato.engine.events import EventQueue
 from sfumato.engine.kvcache import KVCache
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Request
+from sfumato.engine.request import EventQueue, Request
 from sfumato.engine.runner import Runner
 from sfumato.engine.sequence import Sequence
 from sfumato.spec import GenerationSpec
@@ -88,7 +87,7 @@ def test_a_packed_forward_is_that_of_each_text(make_model: Make, specs: dict[str
         alone = Uncached(model.bundle, sequence.text, [False] * len(canvas))
         soft_1LD = None if soft_RLD is None else soft_RLD[row : row + 1, : len(canvas)]
         index_N = torch.arange(len(canvas))
-        expected_LV = alone(torch.tensor([canvas]), soft_1LD, torch.zeros(1), torch.ones(1), index_N)
+        expected_LV = alone(torch.tensor([canvas]), soft_1LD, torch.ones(1), index_N)
         torch.testing.assert_close(found[row], expected_LV, rtol=1e-4, atol=1e-4)
     assert texts.runner.num_positions < 3 * 64
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from sfumato.engine.events import EventQueue
 from sfumato.engine.kvcache import KVCache
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Request
-from sfumato.engine.scheduler import WaitingQueue, schedule
+from sfumato.engine.request import EventQueue, Request
+from sfumato.engine.scheduler import enqueue, schedule
 from sfumato.engine.sequence import Sequence
 from sfumato.spec import GenerationSpec
 
@@ -40,17 +39,14 @@ def make_sequence(make_model: Make) -> Callable[..., Sequence]:
 
 
 def test_those_that_wait_go_by_priority_and_then_in_turn(make_sequence: Callable[..., Sequence]):
-    queue = WaitingQueue()
+    queue: list[Sequence] = []
     low, other, high = make_sequence(3), make_sequence(3), make_sequence(3, priority=2)
     for sequence in (low, other, high):
-        queue.push(sequence)
-    assert list(queue) == [high, low, other]
+        enqueue(queue, sequence)
+    assert queue == [high, low, other]
     again = make_sequence(3)
-    queue.push(again, first=True)
-    assert list(queue) == [high, again, low, other], "first of its priority, and not of all"
-    queue.remove([low, high])
-    assert list(queue) == [again, other]
-    assert len(queue) == 2
+    enqueue(queue, again, first=True)
+    assert queue == [high, again, low, other], "first of its priority, and not of all"
 
 
 def test_the_least_served_of_the_highest_priority_goes_first(make_sequence: Callable[..., Sequence]):

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, TokenStats, set_backend
+from sfumato.kernels.base import TORCH, LogitRows, TokenStats, set_backend
 from sfumato.kernels.cpu import vocabulary
 from sfumato.kernels.gpu.backend import TritonBackend
 from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment
@@ -97,12 +97,12 @@ def test_reading_is_that_of_loops(size: int, banned: bool):
         asked["banned_RV"][1] = True
         asked["ban_N"] = torch.tensor([0, 0, 0, 0, 0, 0, 0, 1])
     rows = (torch.full((8,), 0.8), u_N, torch.arange(8) == 2)
-    expected = TokenStats(*(x for part in vocabulary.read(logits_NV.cpu(), *rows, **asked)[:2] for x in part))
+    expected, _ = vocabulary.read(LogitRows(logits_NV.cpu(), *rows, **asked))
     weights = ((logits_NV.cpu() - logits_NV.cpu().amax(-1, keepdim=True)) / 0.8).exp()
     asked = {name: value.to(DEVICE) if isinstance(value, Tensor) else value for name, value in asked.items()}
     on_device = (row.to(DEVICE) for row in rows)
-    tokens, found_numbers, found_weights = kernels.read(logits_NV, *on_device, **asked, weights_dtype=torch.float32)
-    found = TokenStats(*tokens.cpu(), *found_numbers.cpu())
+    found, found_weights = kernels.read(LogitRows(logits_NV, *on_device, **asked), weights_dtype=torch.float32)
+    found = TokenStats(*(x.cpu() for x in found))
     whole = 7 if banned else 8
     for name, one, other in zip(TokenStats._fields, found, expected, strict=True):
         torch.testing.assert_close(one[:whole], other[:whole], rtol=2e-5, atol=2e-5, msg=name)
@@ -120,9 +120,9 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3, device=DEVICE)
-    tokens, found, _ = kernels.read(logits, torch.ones_like(zeros), zeros, zeros.bool())
-    assert found[2].isnan().tolist() == [False, True, False]
-    assert bool(((tokens >= 0) & (tokens < 512)).all())
+    found, _ = kernels.read(LogitRows(logits, torch.ones_like(zeros), zeros, zeros.bool()))
+    assert found.margin_N.isnan().tolist() == [False, True, False]
+    assert all(bool(((tokens >= 0) & (tokens < 512)).all()) for tokens in (found.best_N, found.drawn_N))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -130,10 +130,10 @@ def test_draws_have_the_shares_of_the_distribution(dtype: torch.dtype):
     logits_V, count = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=dtype, device=DEVICE), 64
     u_N = (torch.arange(count, device=DEVICE) + 0.5) / count
     rows = (torch.full((count,), 2.0, device=DEVICE), u_N, torch.zeros(count, dtype=torch.bool, device=DEVICE))
-    (_, drawn_N), _, weights = kernels.read(logits_V.expand(count, 4), *rows, weights_dtype=dtype)
+    stats, weights = kernels.read(LogitRows(logits_V.expand(count, 4), *rows), weights_dtype=dtype)
     assert weights is not None
     assert weights.dtype == dtype
-    shares = torch.bincount(drawn_N, minlength=4) / count
+    shares = torch.bincount(stats.drawn_N, minlength=4) / count
     torch.testing.assert_close(shares, (logits_V.float() / 2).softmax(-1), rtol=0, atol=1 / count)
 
 

@@ -24,7 +24,7 @@ from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.sampling import RowSettings
-from sfumato.sampling.random import Stream, uniform
+from sfumato.sampling.rng import Stream, uniform
 from sfumato.text.tokenizer import Tokenizer
 
 # L canvas, V vocabulary, N positions of all rows together

@@ -30,7 +30,7 @@ class HashDenoiser:
         self.scale = scale
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         position_L = torch.arange(tokens_RL.shape[1])
         context_R = ((tokens_RL + 1) * valid_RL * (position_L * 7919 + 31)).sum(-1)
@@ -58,7 +58,7 @@ class ScriptedDenoiser:
         self.calls = 0
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         answer_L = torch.tensor(self.script[min(self.calls, len(self.script) - 1)])
         self.calls += 1
@@ -79,7 +79,7 @@ class FixedDenoiser:
         self.logits_V = logits_V
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         return self.logits_V.expand(len(index_N), -1)
 

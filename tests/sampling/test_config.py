@@ -10,7 +10,8 @@ from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, Unifo
 from sfumato.errors import RequestError
 from sfumato.sampling.canvas import RowSettings
 from sfumato.sampling.config import SamplerConfig
-from sfumato.sampling.samplers import Entropy, Margin
+from sfumato.sampling.samplers.base import Entropy
+from sfumato.sampling.samplers.ranking import Margin
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from denoising import noise_canvases
 from settings import sampler_config
 from sfumato.constraints.dfa import Language, of_choices, without
 from sfumato.constraints.regex import of_regex
 from sfumato.diffusion.process import make_process
-from sfumato.sampling import Automaton, CanvasBatch, Constraint, step
+from sfumato.sampling import Automaton, Constraint, step
 from sfumato.sampling.automaton import over_tokens
 from sfumato.sampling.constraint import _Classed, backward, solve
 
@@ -215,7 +216,7 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
     assert automaton is not None
     for steps in (1, 2, 5):
         config = sampler_config(name=sampler, steps=steps, threshold=0.3, adaptive=steps != 2)  # type: ignore[arg-type]
-        batch = CanvasBatch.from_noise(process, [9, 6, 9], seeds=[1, 2, steps], config=config)
+        batch = noise_canvases(process, [9, 6, 9], seeds=[1, 2, steps], config=config)
         constraints = [
             Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=length)
             for length in (9, 6)
@@ -225,7 +226,7 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
             generator = torch.Generator().manual_seed(steps)
 
             def __call__(self, tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
-                index_N = rest[3]
+                index_N = rest[2]
                 assert isinstance(index_N, torch.Tensor)
                 return torch.randn(len(index_N), len(TOKENS) + 1, generator=self.generator) * 3
 
@@ -257,7 +258,7 @@ def test_confidence_is_that_of_the_model_without_the_language(sure_of: int, conf
     process = make_process("uniform", len(TOKENS), None)
     automaton = automaton_of(of_regex("cccc"))
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=4)
-    batch = CanvasBatch.from_noise(process, [4], seeds=[0], config=sampler_config(steps=1))
+    batch = noise_canvases(process, [4], seeds=[0], config=sampler_config(steps=1))
 
     def denoiser(tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
         logits = torch.zeros(4, len(TOKENS))
@@ -276,7 +277,7 @@ def test_what_is_cut_off_is_taken_where_nothing_else_is_left():
     language = of_regex("cccc")
     automaton = automaton_of(language)
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=6)
-    batch = CanvasBatch.from_noise(process, [6], seeds=[0], config=sampler_config(steps=1, top_k=1))
+    batch = noise_canvases(process, [6], seeds=[0], config=sampler_config(steps=1, top_k=1))
 
     def sure_of_a(tokens_RL: torch.Tensor, *rest: object) -> torch.Tensor:
         logits = torch.zeros(6, len(TOKENS))

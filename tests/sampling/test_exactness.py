@@ -9,9 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from denoising import denoise
+from enumeration import marginal
 from settings import sampler_config
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
-from sfumato.sampling import CanvasBatch, denoise, step
+from sfumato.sampling import CanvasBatch, step
 
 # R rows, L canvas, K vocabulary, S states (all canvases of ordinary tokens)
 
@@ -47,12 +49,12 @@ class ExactDenoiser:
         self.calls = 0
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         t = torch.tensor(1.0 - self.calls / self.steps, dtype=torch.float64)
         self.calls += 1
         size = self.process.vocab_size
-        noised_KK = self.process.marginal(torch.eye(size, dtype=torch.float64), t)
+        noised_KK = marginal(self.process, torch.eye(size, dtype=torch.float64), t)
         joint_RS = self.probs_S.expand(len(tokens_RL), -1)
         for position in range(self.num_free):
             joint_RS = joint_RS * noised_KK[self.states_SL[:, position]][:, tokens_RL[:, position]].T
@@ -145,7 +147,7 @@ def test_a_corrected_token_does_not_depend_on_what_stood_there() -> None:
     denoiser = ExactDenoiser(process, states_SL, SINGLE, 1, steps)
     before = step(batch, denoiser, process).batch
     after = step(before, denoiser, process).batch
-    expected_K = process.marginal(SINGLE, torch.tensor(0.5))
+    expected_K = marginal(process, SINGLE, torch.tensor(0.5))
     for token in range(3):
         drawn = after.tokens_RL[before.tokens_RL[:, 0] == token, 0]
         assert chi_square(torch.bincount(drawn, minlength=3) / len(drawn), expected_K, len(drawn)) < LIMIT_2

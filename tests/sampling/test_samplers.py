@@ -9,16 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from enumeration import marginal, posterior
 from settings import sampler_config
 from sfumato.diffusion.process import MaskProcess, Process
-from sfumato.sampling.canvas import RowSettings
-from sfumato.sampling.random import uniform
-from sfumato.sampling.reading import Statistics
-from sfumato.sampling.samplers import ReMDM, Turn
-from sfumato.sampling.samplers.base import Reading, even_share, pick_highest
-from sfumato.sampling.samplers.entropy import accept_by_entropy
+from sfumato.sampling.canvas import RowSettings, uniform
+from sfumato.sampling.logits import Statistics
+from sfumato.sampling.samplers.base import StepLogits, Turn, accept_by_entropy, even_share, pick_highest
 from sfumato.sampling.samplers.ranking import even_budget, truncated_budget
-from sfumato.sampling.samplers.reverse import draw_ancestral
+from sfumato.sampling.samplers.reverse import ReMDM, draw_ancestral
 from sfumato.sampling.samplers.threshold import accept_by_threshold, accept_edits
 from sfumato.sampling.step import stop
 
@@ -85,7 +83,7 @@ def turn(candidates_RL: Tensor, step: int = 0, steps: int = 1, **changes: Any) -
         "t_R": torch.ones(num_rows),
         "s_R": torch.zeros(num_rows),
         "uniforms": lambda stream: zeros_RL,
-        "reading": Reading(
+        "logits": StepLogits(
             logits_NV=zeros_RL, index_N=zeros_RL.long(), tokens_RL=zeros_RL.long(), draw=lambda logits, stream: logits
         ),
     }
@@ -174,7 +172,7 @@ def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s
     s_R, t_R = torch.tensor([s]), torch.tensor([t])
     u_RL = uniforms(num_draws, 0)
     noise_RL = process.noise(uniforms(num_draws, 1), s_R)
-    reachable_K = process.marginal(torch.eye(process.vocab_size), t_R)
+    reachable_K = marginal(process, torch.eye(process.vocab_size), t_R)
     for x0 in (0, 3):
         for xt in range(process.vocab_size):
             if reachable_K[x0, xt] == 0:
@@ -182,7 +180,7 @@ def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s
             xt_RL, x0_RL = torch.full((1, num_draws), xt), torch.full((1, num_draws), x0)
             xs_RL = draw_ancestral(process, xt_RL, x0_RL, s_R, t_R, u_RL, noise_RL)
             one_hot = torch.eye(process.vocab_size)[x0]
-            expected_K = process.posterior(torch.tensor([xt]), one_hot[None], s_R, t_R)[0]
+            expected_K = posterior(process, torch.tensor([xt]), one_hot[None], s_R, t_R)[0]
             frequency_K = torch.bincount(xs_RL[0], minlength=process.vocab_size) / num_draws
             deviation_K = (expected_K * (1 - expected_K) / num_draws).sqrt()
             assert ((frequency_K - expected_K).abs() <= 4.5 * deviation_K + 1e-6).all(), (x0, xt)

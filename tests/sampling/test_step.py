@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from denoising import denoise, noise_canvases
 from settings import SAMPLERS, sampler_config
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling import CanvasBatch, Statistics, StepResult, denoise, step
+from sfumato.sampling import CanvasBatch, Statistics, StepResult, step
 
 # R rows, L canvas, V vocab, D model
 
@@ -76,7 +77,7 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
 
     class Random:
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             return 4 * torch.randn(len(index_N), process.vocab_size, generator=generator)
 
@@ -86,12 +87,12 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
         def embedding(self, tokens_RL: Tensor) -> Tensor:
             return torch.eye(process.vocab_size)[tokens_RL][..., :2]
 
-    before = batch
+    before, rows_before = batch, list(range(len(batch)))
 
-    def check(result: StepResult) -> None:
-        nonlocal before
+    def check(result: StepResult, rows: list[int]) -> None:
+        nonlocal before, rows_before
         after = result.batch
-        begun = before.select([before.row_R.tolist().index(row) for row in after.row_R.tolist()])
+        begun = before.select([rows_before.index(row) for row in rows])
         for old, new in ((begun.tokens_RL, after.tokens_RL), (begun.draft_RL, after.draft_RL)):
             assert torch.equal(old[~begun.free_RL], new[~begun.free_RL])
         assert not (after.accepted_RL & ~begun.free_RL).any()
@@ -103,7 +104,7 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
             ]
             visible_RL = begun.free_RL & (begun.tokens_RL != process.mask_id) & torch.tensor(keeps)[:, None]
             assert torch.equal(begun.tokens_RL[visible_RL], after.tokens_RL[visible_RL])
-        before = after
+        before, rows_before = after, rows
 
     finished = denoise(batch, Random(), process, self_conditioning=True, on_step=check).batch
     assert finished.done_R.all()
@@ -170,8 +171,8 @@ def test_a_row_gives_the_same_tokens_alone_and_among_eight_others(
 def test_rows_at_different_steps_share_a_batch(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     denoiser = hashing(6)
     config = sampler_config(steps=6, entropy_bound=1.0, adaptive=False)
-    first = CanvasBatch.from_noise(uniform_process, [5], seeds=[1], config=config)
-    second = CanvasBatch.from_noise(uniform_process, [3], seeds=[2], config=config)
+    first = noise_canvases(uniform_process, [5], seeds=[1], config=config)
+    second = noise_canvases(uniform_process, [3], seeds=[2], config=config)
     apart = [denoise(batch, denoiser, uniform_process, self_conditioning=True).batch for batch in (first, second)]
     for _ in range(2):
         first = step(first, denoiser, uniform_process, self_conditioning=True).batch
@@ -185,7 +186,7 @@ def test_rows_at_different_steps_share_a_batch(uniform_process: Process, hashing
 
 def test_a_step_leaves_done_rows_alone(process: Process, hashing: Callable[..., Any]) -> None:
     denoiser = hashing(process.vocab_size)
-    batch = CanvasBatch.from_noise(process, [4, 4], seeds=[1, 2], config=sampler_config(steps=2))
+    batch = noise_canvases(process, [4, 4], seeds=[1, 2], config=sampler_config(steps=2))
     batch = dataclasses.replace(batch, done_R=torch.tensor([True, False]))
     result = step(batch, denoiser, process, self_conditioning=True)
     for name in ("tokens_RL", "draft_RL", "step_R", "stable_R", "revisions_R", "accepted_RL"):
@@ -202,7 +203,7 @@ def test_mask_noise_keeps_accepted_tokens_and_uniform_noise_keeps_none(
     # A budget of zero accepts one position a step: six steps for six positions under mask noise.
     config = sampler_config(entropy_bound=0.0, steps=6, adaptive=False)
     for process in (mask_process, uniform_process):
-        batch = CanvasBatch.from_noise(process, [6], seeds=[3], config=config)
+        batch = noise_canvases(process, [6], seeds=[3], config=config)
         trace = denoise(batch, hashing(process.vocab_size), process, trace=[0]).trace[0]
         accepted = torch.stack([record.accepted_L for record in trace])
         assert accepted.sum(1).tolist() == [1] * 6
@@ -222,7 +223,7 @@ def test_a_mask_canvas_ends_when_nothing_is_masked_unless_steps_are_forced(
 ) -> None:
     for adaptive, steps in ((True, 1), (False, 9)):
         config = sampler_config(entropy_bound=math.inf, steps=9, adaptive=adaptive)
-        batch = CanvasBatch.from_noise(mask_process, [5], seeds=[0], config=config)
+        batch = noise_canvases(mask_process, [5], seeds=[0], config=config)
         assert denoise(batch, hashing(7), mask_process).batch.step_R.tolist() == [steps]
 
 
@@ -232,7 +233,7 @@ def test_margin_follows_its_budget(
     config = sampler_config(name="margin", steps=4, adaptive=False)
     counts = {}
     for name, process in (("uniform", uniform_process), ("mask", mask_process)):
-        batch = CanvasBatch.from_noise(process, [10], seeds=[4], config=config)
+        batch = noise_canvases(process, [10], seeds=[4], config=config)
         trace = denoise(batch, hashing(process.vocab_size), process, trace=True).trace[0]
         counts[name] = [int(record.accepted_L.sum()) for record in trace]
     assert counts == {"uniform": [3, 6, 8, 10], "mask": [3, 3, 2, 2]}
@@ -243,7 +244,7 @@ def test_the_argmax_is_committed_even_where_another_token_was_sampled(
 ) -> None:
     logits_V = torch.tensor([0.0, 0.0, 0.5, 0.0, 0.0, 0.0])
     config = sampler_config(entropy_bound=math.inf, steps=2, adaptive=False)
-    batch = CanvasBatch.from_noise(uniform_process, [40], seeds=[1], config=config)
+    batch = noise_canvases(uniform_process, [40], seeds=[1], config=config)
     result = denoise(batch, fixed(logits_V), uniform_process, trace=True)
     assert (result.batch.tokens_RL == 2).all()
     assert (result.trace[0][-1].sampled_L != 2).any()
@@ -256,7 +257,7 @@ def test_a_canvas_of_one_position_commits_its_sample_in_one_step(process: Proces
         configs = [
             sampler_config(name=names[row % len(names)], steps=20, temperature_start=temperature) for row in range(100)
         ]
-        batch = CanvasBatch.from_noise(process, [1] * 100, seeds=range(100), config=configs)
+        batch = noise_canvases(process, [1] * 100, seeds=range(100), config=configs)
         finished = denoise(batch, fixed(logits_V), process).batch
         assert (finished.step_R == 1).all()
         assert finished.accepted_RL.all()
@@ -285,7 +286,7 @@ def test_a_draft_that_changes_before_it_is_accepted_is_no_revision(
 ) -> None:
     # A threshold of 1 accepts the best position only, which the script makes position 0 by the order of equals.
     config = sampler_config(name="threshold", threshold=1.0, steps=3, adaptive=False)
-    batch = CanvasBatch.from_noise(uniform_process, [3], seeds=[0], config=config)
+    batch = noise_canvases(uniform_process, [3], seeds=[0], config=config)
     result = denoise(batch, scripted(6, [[1, 1, 1], [1, 2, 2], [1, 3, 3]], 3.0), uniform_process, trace=True)
     accepted = torch.stack([record.accepted_L for record in result.trace[0]]).any(0)
     changed = torch.tensor([0, 2, 2])
@@ -303,7 +304,7 @@ def test_a_stable_and_confident_canvas_stops(
 ) -> None:
     script = [[0, 0], [0, 1], [2, 1], [2, 1]]
     config = sampler_config(steps=8, stable_steps=stable_steps)
-    batch = CanvasBatch.from_noise(uniform_process, [2], seeds=[0], config=config)
+    batch = noise_canvases(uniform_process, [2], seeds=[0], config=config)
     finished = denoise(batch, scripted(6, script), uniform_process).batch
     assert finished.step_R.tolist() == [steps_taken]
     assert finished.tokens_RL.tolist() == [script[min(steps_taken, 4) - 1]]
@@ -325,7 +326,7 @@ def test_neither_an_unsure_canvas_nor_a_forced_one_stops(
     uniform_process: Process, scripted: Callable[..., Any], adaptive: bool, certainty: float
 ) -> None:
     config = sampler_config(steps=5, adaptive=adaptive)
-    batch = CanvasBatch.from_noise(uniform_process, [3], seeds=[0], config=config)
+    batch = noise_canvases(uniform_process, [3], seeds=[0], config=config)
     finished = denoise(batch, scripted(6, [[1, 2, 3]], certainty), uniform_process).batch
     assert finished.step_R.tolist() == [5]
 
@@ -349,7 +350,7 @@ def test_a_canvas_that_ends_at_the_cap_before_its_stop_rule_is_met_has_not_settl
     uniform_process: Process, scripted: Callable[..., Any], settings: dict[str, Any], certainty: float, unsettled: bool
 ) -> None:
     config = sampler_config(**{"steps": 5} | settings)
-    batch = CanvasBatch.from_noise(uniform_process, [3, 1], seeds=[0, 1], config=config)
+    batch = noise_canvases(uniform_process, [3, 1], seeds=[0, 1], config=config)
     finished = denoise(batch, scripted(6, [[1, 2, 3]], certainty), uniform_process).batch
     # A single position has nothing to agree with.
     assert finished.unsettled_R.tolist() == [unsettled, False]
@@ -362,14 +363,14 @@ def test_a_mask_canvas_has_settled_when_no_mask_is_left(
     mask_process: Process, scripted: Callable[..., Any], name: Any, steps: int, unsettled: bool
 ) -> None:
     config = sampler_config(name=name, steps=steps, entropy_bound=0.0, stop_entropy=0.0)
-    batch = CanvasBatch.from_noise(mask_process, [5], seeds=[0], config=config)
+    batch = noise_canvases(mask_process, [5], seeds=[0], config=config)
     finished = denoise(batch, scripted(7, [[1, 3, 1, 3, 1]], 1.0), mask_process).batch
     assert finished.unsettled_R.tolist() == [unsettled]
 
 
 def test_a_stop_head_ends_the_rows_it_is_sure_of(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     config = sampler_config(steps=5, stop_entropy=0.0)
-    batch = CanvasBatch.from_noise(uniform_process, [3, 4], seeds=[0, 1], config=config)
+    batch = noise_canvases(uniform_process, [3, 4], seeds=[0, 1], config=config)
     calls = 0
 
     def head(statistics: Statistics, free_RL: Tensor, stable_R: Tensor) -> Tensor:
@@ -383,10 +384,10 @@ def test_a_stop_head_ends_the_rows_it_is_sure_of(uniform_process: Process, hashi
 
 def test_the_greedy_tail_takes_the_argmax(process: Process, hashing: Callable[..., Any]) -> None:
     config = sampler_config(name="ancestral", steps=6, greedy_tail=2, adaptive=False, temperature_start=3.0)
-    batch = CanvasBatch.from_noise(process, [12], seeds=[5], config=config)
+    batch = noise_canvases(process, [12], seeds=[5], config=config)
     drawn = []
 
-    def watch(result: StepResult) -> None:
+    def watch(result: StepResult, rows: list[int]) -> None:
         drawn.append(torch.equal(result.statistics.sampled_RL, result.statistics.argmax_RL))
 
     denoise(batch, hashing(process.vocab_size, 1.0), process, on_step=watch)
@@ -398,9 +399,7 @@ def test_remasking_with_zero_strength_is_the_ancestral_sampler(
     mask_process: Process, hashing: Callable[..., Any]
 ) -> None:
     finished = [
-        denoise(
-            CanvasBatch.from_noise(mask_process, [30] * 8, seeds=range(8), config=config), hashing(7), mask_process
-        ).batch
+        denoise(noise_canvases(mask_process, [30] * 8, seeds=range(8), config=config), hashing(7), mask_process).batch
         for config in (
             sampler_config(name="remdm", remask=0.0, steps=10, adaptive=False),
             sampler_config(name="ancestral", steps=10, adaptive=False),
@@ -429,19 +428,19 @@ def test_a_canvas_that_may_be_remasked_is_not_finished_when_no_mask_is_left(
 
 def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[..., Any]) -> None:
     config = sampler_config(steps=4, entropy_bound=1.0, adaptive=False)
-    batch = CanvasBatch.from_noise(process, [4, 5, 3], seeds=[1, 2, 3], config=config)
+    batch = noise_canvases(process, [4, 5, 3], seeds=[1, 2, 3], config=config)
     clean = hashing(process.vocab_size)
 
     class Breaking(type(clean)):  # type: ignore[misc]
         calls = 0
 
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
-            logits_NV = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
+            logits_NV = super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
             self.calls += 1
             if self.calls == 3:
-                logits_NV[rows_R[index_N // tokens_RL.shape[1]].tolist().index(1), 0] = math.nan
+                logits_NV[(index_N // tokens_RL.shape[1]).tolist().index(1), 0] = math.nan
             return logits_NV
 
     seen = []
@@ -450,7 +449,7 @@ def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[
         Breaking(process.vocab_size),
         process,
         self_conditioning=True,
-        on_step=lambda result: seen.append(result.batch.tokens_RL[1] if len(result.batch) == 3 else None),
+        on_step=lambda result, rows: seen.append(result.batch.tokens_RL[1] if len(result.batch) == 3 else None),
     ).batch
     whole = denoise(batch, clean, process, self_conditioning=True).batch
     assert broken.failed_R.tolist() == [False, True, False]
@@ -464,25 +463,22 @@ def test_the_denoiser_sees_the_rows_that_are_left_and_results_keep_their_order(
     uniform_process: Process, hashing: Callable[..., Any]
 ) -> None:
     configs = [sampler_config(steps=steps, adaptive=False) for steps in (3, 1, 2)]
-    batch = CanvasBatch.from_noise(uniform_process, [2, 3, 4], seeds=[0, 1, 2], config=configs)
+    batch = noise_canvases(uniform_process, [2, 3, 4], seeds=[0, 1, 2], config=configs)
     clean = hashing(6)
-    seen: list[tuple[list[int], list[int]]] = []
+    seen: list[list[int]] = []
 
     class Watching(type(clean)):  # type: ignore[misc]
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
-            seen.append((rows_R.tolist(), valid_RL.sum(-1).tolist()))
-            return super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
+            seen.append(valid_RL.sum(-1).tolist())
+            return super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
 
-    drafts = []
-    result = denoise(
-        batch, Watching(6), uniform_process, trace=[2], on_step=lambda r: drafts.append(r.batch.row_R.tolist())
-    )
-    assert seen == [([0, 1, 2], [2, 3, 4]), ([0, 2], [2, 4]), ([0], [2])]
-    assert drafts == [[0, 1, 2], [0, 2], [0]]
+    left = []
+    result = denoise(batch, Watching(6), uniform_process, trace=[2], on_step=lambda _, rows: left.append(rows))
+    assert seen == [[2, 3, 4], [2, 4], [2]]
+    assert left == [[0, 1, 2], [0, 2], [0]]
     assert result.batch.length_R.tolist() == [2, 3, 4]
-    assert result.batch.row_R.tolist() == [0, 1, 2]
     assert list(result.trace) == [2]
     assert [record.step for record in result.trace[2]] == [0, 1]
     assert torch.equal(result.trace[2][-1].draft_L, result.batch.tokens_RL[2])
@@ -496,14 +492,14 @@ def test_self_conditioning_starts_without_and_then_carries_the_last_prediction(
 
     class Watching(type(clean)):  # type: ignore[misc]
         def __call__(
-            self, tokens_RL: Tensor, soft: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+            self, tokens_RL: Tensor, soft: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
         ) -> Tensor:
             seen.append(soft)
-            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, rows_R, valid_RL, index_N, *rest)
+            self.logits_NV: Tensor = super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
             return self.logits_NV
 
     config = sampler_config(steps=2, adaptive=False, temperature_start=0.5, temperature_end=0.5)
-    batch = CanvasBatch.from_noise(uniform_process, [3], seeds=[0], config=config)
+    batch = noise_canvases(uniform_process, [3], seeds=[0], config=config)
     denoiser = Watching(6)
     after = step(batch, denoiser, uniform_process, self_conditioning=True).batch
     expected_RLD = (denoiser.logits_NV / 0.5).softmax(-1)[None, :, :2]
@@ -529,7 +525,7 @@ def test_banned_tokens_never_appear(process: Process, hashing: Callable[..., Any
 
 
 def test_all_tokens_banned_fails_the_row(uniform_process: Process, hashing: Callable[..., Any]) -> None:
-    batch = CanvasBatch.from_noise(uniform_process, [3], seeds=[0], config=sampler_config())
+    batch = noise_canvases(uniform_process, [3], seeds=[0], config=sampler_config())
     finished = denoise(batch, hashing(6), uniform_process, banned=torch.ones(6, dtype=torch.bool)).batch
     assert finished.failed_R.tolist() == [True]
 
@@ -549,9 +545,7 @@ def test_a_step_never_waits_for_the_device(
     """On a device that is slow to answer; what it then reads more than the open positions changes nothing."""
     names = samplers(process)
     configs = [sampler_config(name=name, top_p=0.9) for name in names]
-    batch = CanvasBatch.from_noise(
-        process, [1 + row for row in range(len(names))], seeds=range(len(names)), config=configs
-    )
+    batch = noise_canvases(process, [1 + row for row in range(len(names))], seeds=range(len(names)), config=configs)
     banned_RV = torch.zeros(len(names), process.vocab_size, dtype=torch.bool)
     with pytest.raises(AssertionError, match="_local_scalar_dense"), NoSync():
         bool(batch.done_R.all())
@@ -580,7 +574,7 @@ def test_a_step_never_waits_for_the_device(
 
 
 def test_an_empty_batch_is_finished(uniform_process: Process, hashing: Callable[..., Any]) -> None:
-    batch = CanvasBatch.from_noise(uniform_process, [], seeds=[], config=sampler_config())
+    batch = noise_canvases(uniform_process, [], seeds=[], config=sampler_config())
     assert len(denoise(batch, hashing(6), uniform_process).batch) == 0
 
 
@@ -592,7 +586,7 @@ def test_draws_that_decide_are_as_likely_as_draws_are(process: Process, fixed: C
         pytest.skip("not with this noise")
     logits_V = torch.tensor([0.0, 1.0, 2.0, 0.5, -1.0, 0.2, 0.0][: process.vocab_size])
     config = sampler_config(name=name, steps=4, threshold=0.5, entropy_bound=4.0, adaptive=False)
-    batch = CanvasBatch.from_noise(process, [8] * 400, seeds=range(400), config=config)
+    batch = noise_canvases(process, [8] * 400, seeds=range(400), config=config)
     result = step(batch, fixed(logits_V), process)
     records = [result.record(row) for row in range(400)]
     entropy = float(result.statistics.entropy_RL[0, 0])

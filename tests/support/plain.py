@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from denoising import denoise
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Request
 from sfumato.models.attention import AttentionSpec
-from sfumato.sampling import Automaton, CanvasBatch, Constraint, denoise
+from sfumato.sampling import Automaton, CanvasBatch, Constraint
 from sfumato.sampling.constraint import backward
 
 # R rows (one), L canvas, N positions asked for, D model, V vocabulary
@@ -27,7 +28,7 @@ class Uncached:
         self.bundle, self.prefix, self.frozen = bundle, list(prefix), list(frozen)
 
     def __call__(
-        self, tokens_RL: Tensor, soft_RLD: Tensor | None, rows_R: Tensor, valid_RL: Tensor, index_N: Tensor, *rest: Any
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
         spec, model = self.bundle.spec, self.bundle.model
         full = spec.prefix_attention == "full"
@@ -139,7 +140,7 @@ def denoised(
         self_conditioning=bundle.spec.self_conditioning,
         banned=bundle.banned_for([may_end]),
         constraints=[constraint],
-        operations=bundle.model.backend,
+        backend=bundle.model.backend,
     ).batch
     return done.tokens_RL[0].tolist(), int(done.step_R[0])
 

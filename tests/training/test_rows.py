@@ -176,7 +176,7 @@ def test_the_loss_is_that_of_canvases_as_generation_reads_them(
             generator: Any = SimpleNamespace(spec=spec, model=model)
             denoiser = Uncached(generator, text.tolist(), given.tolist())
             index, noisy = torch.arange(len(places)), noisy_BT[row, places]
-            whole = (torch.zeros(1), torch.ones(1, len(places), dtype=torch.bool), index)
+            whole = (torch.ones(1, len(places), dtype=torch.bool), index)
             logits = denoiser(noisy[None], None, *whole)
             if self_conditioning:
                 soft = model.soft_embedding(logits.softmax(-1)[None])

@@ -151,7 +151,7 @@ def sampler_settings(settings: Sequence[str] | None, sampler: str | None = None)
     """
     from sfumato.config import parse_settings
     from sfumato.sampling.config import check_settings
-    from sfumato.sampling.samplers import find_sampler
+    from sfumato.sampling.samplers.base import find_sampler
 
     given = parse_settings(settings or ())
     check_settings(given, find_sampler(sampler or "entropy"))

@@ -21,8 +21,7 @@ from sfumato.interrupts import Signals
 
 if TYPE_CHECKING:
     from sfumato.engine.engine import Engine
-    from sfumato.engine.languages import Schema
-    from sfumato.engine.options import GenerateOptions
+    from sfumato.engine.options import GenerateOptions, Schema
     from sfumato.engine.request import Event, Result
 
 # Written to a terminal, these would move the cursor or worse; a model may give any byte.

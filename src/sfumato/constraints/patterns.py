@@ -18,7 +18,7 @@ from re import _constants as sre  # type: ignore[attr-defined]
 from typing import Any
 
 from sfumato.constraints.characters import Ranges, category, complement, intersect, join
-from sfumato.constraints.syntax import BEGINNINGS, ENDS, REFUSED, parse
+from sfumato.constraints.regex import BEGINNINGS, ENDS, REFUSED, parse
 from sfumato.errors import RequestError
 
 CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\bfnrt])'

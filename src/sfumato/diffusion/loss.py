@@ -7,7 +7,7 @@ are zero here: the prior term, since at t = 1 no trace of x_0 is left, and the r
 1 - t_min, and take t_min so small that what is left out does not reach the digits reported, or the number is
 no bound.
 
-The logits play the part of x_0 in ``process.posterior``, so they stand for what is believed of a token
+The logits are plugged in for x_0 in q(x_s | x_t, x_0), so they stand for what is believed of a token
 without its own noisy observation. Minimising a bound trains such a leave-one-out prediction; minimising
 cross-entropy trains a denoiser, which does look. Under uniform noise the two differ, and
 ``loo_from_denoiser`` converts (LOO, arXiv 2605.22765): without the conversion, the bound of a model trained
@@ -41,7 +41,7 @@ def nelbo(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -
 
     Source: GIDD, arXiv 2503.04482, section 3.
     """
-    return (nelbo_hybrid if process.has_uniform else nelbo_mask)(process, logits, x0, xt, t)
+    return (_nelbo_hybrid if process.has_uniform else _nelbo_mask)(process, logits, x0, xt, t)
 
 
 def nelbo_of_denoiser(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
@@ -55,21 +55,15 @@ def nelbo_of_denoiser(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, 
     return nelbo(process, logits, x0, xt, t)
 
 
-def nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
-    """Weighted cross-entropy of the masked tokens: the limit of ``nelbo_hybrid`` as uniform noise vanishes.
+def _nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
+    """Weighted cross-entropy of the masked tokens: the limit of ``_nelbo_hybrid`` as uniform noise vanishes.
 
     Visible tokens are certain and cost nothing. The sum over the vocabulary drops out, which leaves
     -alpha' / (1 - alpha) = 1/t times the cross-entropy.
 
-    Arguments and result are those of ``nelbo``.
-
-    Raises:
-        ValueError: if the process has uniform noise.
-
     Source: MDLM, arXiv 2406.07524, the continuous-time bound; also LLaDA, arXiv 2502.09992, eq. 3.
     """
-    if process.mask_id is None or process.has_uniform:
-        raise ValueError(f"{type(process).__name__} has uniform noise; nelbo_mask allows mask noise only: use nelbo")
+    assert process.mask_id is not None
     t = _widen(align(t, x0))
     weight = process.flow(t).mask / _resolved(process.mixture(t).mask)
     log_p_x0 = _log_probs(process, logits).gather(-1, x0.unsqueeze(-1)).squeeze(-1)
@@ -77,7 +71,7 @@ def nelbo_mask(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tens
     return weight * -log_p_x0.masked_fill(xt != process.mask_id, 0.0)
 
 
-def nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
+def _nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -> Tensor:
     """The bound for any process with uniform noise, mask noise beside it or not.
 
     With z = x_t, q = q(x_t | x_0), q̂ = q(x_t | x̂) for the prediction x̂, and r = q(z) / q̂(z):
@@ -92,16 +86,9 @@ def nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Te
     const, which keeps relative precision where x̂ is tiny, and where rho is huge (t near 0) or tiny (t near
     1).
 
-    Arguments and result are those of ``nelbo``.
-
-    Raises:
-        ValueError: if the process has no uniform noise.
-
     Source: GIDD, arXiv 2503.04482, section 3; UDLM, arXiv 2412.10193; for chains in general, Campbell et al.
     2022, arXiv 2205.14987.
     """
-    if not process.has_uniform:
-        raise ValueError(f"{type(process).__name__} has no uniform noise, which nelbo_hybrid needs: use nelbo")
     t = _widen(align(t, x0))
     mixture = Mixture(*map(_resolved, process.mixture(t)))
     alpha = mixture.keep
@@ -121,10 +108,6 @@ def nelbo_hybrid(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Te
     return weight * (kl + torch.expm1(log_r) - log_r)
 
 
-# Uniform noise is the case without a mask.
-nelbo_uniform = nelbo_hybrid
-
-
 def loo_from_denoiser(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
     """Take a token's own observation out of a denoiser's prediction, under uniform noise.
 
@@ -142,11 +125,6 @@ def loo_from_denoiser(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
     Source: LOO, arXiv 2605.22765.
     """
     return _add_at(logits, xt, -_evidence(logits, xt, alpha))
-
-
-def denoiser_from_loo(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
-    """Put a token's own observation back: the inverse of ``loo_from_denoiser``, with the same arguments."""
-    return _add_at(logits, xt, _evidence(logits, xt, alpha))
 
 
 def _evidence(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:

@@ -6,8 +6,8 @@ Every process here interpolates between the data and a noise that is part mask, 
     q(x_t | x_0) = keep_t x_0 + mask_t m + uniform_t u,     keep_t + mask_t + uniform_t = 1,
 
 with m the one-hot mask and u uniform over the vocabulary without the mask. Three scalars per noise level are
-therefore all that a process defines; corruption, marginals, transitions and posteriors are written once, from
-these scalars, and no vector over the vocabulary is built except the result. The instances are
+therefore all that a process defines; corruption and transitions are written once, from these scalars, and no
+vector over the vocabulary is built. The instances are
 
     mask     keep = alpha, mask = 1 - alpha                  MDLM, arXiv 2406.07524
     uniform  keep = alpha, uniform = 1 - alpha, no mask id   UDLM, arXiv 2412.10193; Duo, arXiv 2506.10892
@@ -22,7 +22,6 @@ loss.py. How many tokens a sampler accepts or puts back to noise is not decided 
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -65,59 +64,43 @@ class LogLinear:
 class HybridSchedule:
     """alpha(t) = (1 - t) / C_t: log-linear, less the room that uniform noise takes in the middle of the way.
 
-    With c_t = B t^(gamma/2) (1-t)^(gamma/2) and C_t = 1 + c_t, a share c_t / C_t of all tokens is uniform
-    noise. It peaks at t = 1/2, where B = 2^gamma p_uniform / (1 - p_uniform) makes it p_uniform.
+    With c_t = B sqrt(t (1 - t)) and C_t = 1 + c_t, a share c_t / C_t of all tokens is uniform noise. It peaks at
+    t = 1/2, where B = 2 p_uniform / (1 - p_uniform) makes it p_uniform.
 
-    Source: GIDD, von Rütte et al. 2025, arXiv 2503.04482, section 4.
+    Source: GIDD, von Rütte et al. 2025, arXiv 2503.04482, section 4, with gamma = 1.
     """
 
     p_uniform: float
     """Share of all tokens that are uniform noise at t = 1/2, in [0, 1)."""
-    gamma: float = 1.0
-    """Sharpness of that peak, in (0, 2]."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.p_uniform < 1.0:
             raise ConfigError(f"p_uniform is {self.p_uniform}; allowed: 0 <= p_uniform < 1")
-        # Past 2, uniform noise would have to vanish near t = 1 faster than tokens can jump: a negative rate.
-        if not 0.0 < self.gamma <= 2.0:
-            raise ConfigError(f"gamma is {self.gamma}; allowed: 0 < gamma <= 2")
 
     def uniform_ratio(self, t: Tensor) -> Tensor:
         """c_t: uniform noise against everything else, >= 0; the shape of t."""
-        scale = math.pow(2.0, self.gamma) * self.p_uniform / (1.0 - self.p_uniform)
-        return scale * (t * (1.0 - t)).pow(self.gamma / 2)
+        return 2.0 * self.p_uniform / (1.0 - self.p_uniform) * (t * (1.0 - t)).sqrt()
 
     def alpha(self, t: Tensor) -> Tensor:
         """(1 - t) / (1 + c_t)."""
         return (1.0 - t) / (1.0 + self.uniform_ratio(t))
 
     def alpha_prime(self, t: Tensor) -> Tensor:
-        """Derivative of alpha; for gamma < 2 it diverges at t = 0, so t must be positive."""
+        """Derivative of alpha; it diverges at t = 0, so t must be positive."""
         c = self.uniform_ratio(t)
-        # (1-t) c'_t = c_t gamma (1-2t) / 2t
-        return -(1.0 + c * self.gamma * (1.0 - 2.0 * t) / (2.0 * t * (1.0 + c))) / (1.0 + c)
+        # (1-t) c'_t = c_t (1-2t) / 2t
+        return -(1.0 + c * (1.0 - 2.0 * t) / (2.0 * t * (1.0 + c))) / (1.0 + c)
 
 
-def sample_t(
-    n: int,
-    generator: torch.Generator | None = None,
-    t_min: float = 1e-3,
-    t_max: float = 1.0,
-    antithetic: bool = True,
-    device: torch.device | str | None = None,
-) -> Tensor:
-    """Draw n noise levels for one batch.
+def sample_t(n: int, generator: torch.Generator | None = None, t_min: float = 1e-3, t_max: float = 1.0) -> Tensor:
+    """Draw n noise levels for one batch, one in each of n equal strata, which lowers the variance of the batch mean of
+    a loss. The strata are shuffled, so each row alone still sees a uniform level.
 
     Args:
         n: number of levels, >= 1.
-        generator: source of randomness, on ``device``; None takes torch's default.
+        generator: source of randomness on the CPU; None takes torch's default.
         t_min: lowest level. Below it almost no token is noised while the weight of a bound grows like 1/t.
         t_max: highest level.
-        antithetic: draw one level in each of n equal strata instead of independently, which lowers the
-            variance of the batch mean of a loss. The strata are shuffled, so each row alone still sees a
-            uniform level.
-        device: where the result lives; None follows the generator.
 
     Returns:
         t_R: float32 in [t_min, t_max], uniform.
@@ -131,13 +114,9 @@ def sample_t(
         raise ValueError(f"n is {n}; allowed: 1 or more")
     if not 0.0 <= t_min < t_max <= 1.0:
         raise ValueError(f"t range is [{t_min}, {t_max}]; allowed: 0 <= t_min < t_max <= 1")
-    if device is None:
-        device = generator.device if generator is not None else torch.device("cpu")
-    u_R = torch.rand(n, generator=generator, device=device)
-    if antithetic:
-        stratum_R = torch.randperm(n, generator=generator, device=device)
-        u_R = (stratum_R + u_R) / n
-    return t_min + (t_max - t_min) * u_R
+    u_R = torch.rand(n, generator=generator)
+    stratum_R = torch.randperm(n, generator=generator)
+    return t_min + (t_max - t_min) * ((stratum_R + u_R) / n)
 
 
 class Mixture(NamedTuple):
@@ -239,18 +218,6 @@ class Process(ABC):
         u_RL = torch.rand(x0.shape, generator=generator, device=x0.device)
         return torch.where(kept_RL, x0, self.noise(u_RL, t))
 
-    def marginal(self, x0_probs: Tensor, t: Tensor) -> Tensor:
-        """q(x_t) for x_0 distributed as x0_probs.
-
-        Args:
-            x0_probs: probabilities over the last dimension, K; one-hot for a known token.
-            t: noise levels in [0, 1]; its dimensions are the leading ones of the tokens.
-
-        Returns:
-            Probabilities of the shape of x0_probs.
-        """
-        return self._blend(self.mixture(align(t, x0_probs[..., 0])), x0_probs)
-
     def transition(self, s: Tensor, t: Tensor) -> Mixture:
         """Weights of q(x_t | x_s) for s <= t: what composes with the mixture at s into the mixture at t.
 
@@ -270,56 +237,12 @@ class Process(ABC):
         uniform = (late.uniform - keep * early.uniform).clamp_min(0.0)
         return Mixture(keep, mask, uniform)
 
-    def posterior(self, xt: Tensor, x0_probs: Tensor, s: Tensor, t: Tensor) -> Tensor:
-        """q(x_s | x_t, x_0) with a distribution plugged in for x_0.
-
-        For one-hot x0_probs this is Bayes' rule. A soft x0_probs takes the place of the one-hot vector in
-        numerator and denominator, q(x_t | x_s) q(x_s | x0_probs) / q(x_t | x0_probs): the plug-in of UDLM and
-        GIDD, which the bounds of loss.py belong to. It reads x0_probs as what is believed of x_0 *before*
-        looking at x_t at this position. A denoiser trained by cross-entropy has looked, so under uniform
-        noise its output is to be converted first (``loss.loo_from_denoiser``); the result then equals D3PM's
-        mixture of exact posteriors, sum_k p(x_0 = k | x_t) q(x_s | x_t, x_0 = k). Under mask noise plug-in
-        and mixture are the same.
-
-        Args:
-            xt: int64 tokens at t.
-            x0_probs: float probabilities over K, one dimension more than xt; no mass on the mask.
-            s: noise levels to step to, >= 0 and < t; its dimensions are the leading ones of xt.
-            t: noise levels of xt, <= 1, likewise.
-
-        Returns:
-            Probabilities of x_s, of the shape of x0_probs. Where x0_probs rules xt out (under mask noise, a
-            visible token to which it gives no mass) the result is xt itself, MDLM's carry-over.
-
-        Source: D3PM, arXiv 2107.03006, eq. 3; UDLM, arXiv 2412.10193; GIDD, arXiv 2503.04482, section 3; for
-            the two readings of a soft x_0, LOO, arXiv 2605.22765.
-        """
-        s, t = align(s, xt), align(t, xt)
-        step = self.transition(s, t)
-        at_s_RLK = self._blend(self.mixture(s), x0_probs)
-        index_RL1 = xt.unsqueeze(-1)
-        # q(x_t | x_s = k) is the noise that lands on x_t, whatever k is, plus `keep` for k = x_t.
-        stayed_RL1 = step.keep.unsqueeze(-1) * at_s_RLK.gather(-1, index_RL1)
-        joint_RLK = self.noise_mass(step, xt).unsqueeze(-1) * at_s_RLK
-        joint_RLK = joint_RLK.scatter_add(-1, index_RL1, stayed_RL1)
-        total_RL1 = joint_RLK.sum(-1, keepdim=True)
-        impossible_RL1 = (total_RL1 == 0).to(total_RL1.dtype)
-        return joint_RLK.scatter_add(-1, index_RL1, impossible_RL1) / (total_RL1 + impossible_RL1)
-
     def noise_mass(self, mixture: Mixture | Flow, tokens: Tensor) -> Tensor:
         """The part of a mixture or flow that lands on each given token as noise; the shape of tokens."""
         ordinary = mixture.uniform / self.num_ordinary
         if self.mask_id is None:
             return ordinary.expand(tokens.shape)
         return torch.where(tokens == self.mask_id, mixture.mask, ordinary)
-
-    def _blend(self, mixture: Mixture, probs: Tensor) -> Tensor:
-        keep, mask, uniform = (weight.unsqueeze(-1) for weight in mixture)
-        ordinary = uniform / self.num_ordinary
-        blended = keep * probs + ordinary
-        if self.mask_id is not None:
-            blended[..., self.mask_id : self.mask_id + 1] += mask - ordinary
-        return blended
 
 
 class MaskProcess(Process):
@@ -376,7 +299,6 @@ class HybridProcess(Process):
         vocab_size: K, the mask included.
         mask_id: token id of the mask.
         p_uniform: share of all tokens that are uniform noise at t = 1/2, in [0, 1); 0 is mask noise.
-        gamma: sharpness of that peak, in (0, 2].
 
     Source: GIDD, arXiv 2503.04482, section 4.
     """
@@ -384,8 +306,8 @@ class HybridProcess(Process):
     mask_id: int
     schedule: HybridSchedule
 
-    def __init__(self, vocab_size: int, mask_id: int, p_uniform: float, gamma: float = 1.0) -> None:
-        super().__init__(vocab_size, mask_id, HybridSchedule(p_uniform, gamma), has_uniform=p_uniform > 0.0)
+    def __init__(self, vocab_size: int, mask_id: int, p_uniform: float) -> None:
+        super().__init__(vocab_size, mask_id, HybridSchedule(p_uniform), has_uniform=p_uniform > 0.0)
 
     def mixture(self, t: Tensor) -> Mixture:
         c = self.schedule.uniform_ratio(t)
@@ -395,9 +317,8 @@ class HybridProcess(Process):
     def flow(self, t: Tensor) -> Flow:
         # noise / alpha is t/(1-t) for the mask and c/(1-t) for uniform noise.
         c = self.schedule.uniform_ratio(t)
-        gamma = self.schedule.gamma
         total_squared = (1.0 + c).square()
-        return Flow(1.0 / total_squared, c * (1.0 - gamma + gamma / (2.0 * t)) / total_squared)
+        return Flow(1.0 / total_squared, c * (1.0 / (2.0 * t)) / total_squared)
 
     def noise(self, u: Tensor, t: Tensor) -> Tensor:
         tiny = torch.finfo(t.dtype).tiny

@@ -40,7 +40,7 @@ class ModelBundle:
     tokenizer: Tokenizer
     """Its text."""
     banned: torch.Tensor | None = None
-    """bool_V; tokens never to be written."""
+    """bool_V; tokens that no answer may hold: special ones that do not end it, and rows that are no token."""
     stop_head: StopHead | None = None
     """Learned stop rule."""
 
@@ -69,17 +69,6 @@ class ModelBundle:
         if not self.model.length_buckets:
             return "has no length head"
         return self.layout.no_length_head
-
-    def length_shares(self, prompt: Sequence[int]) -> torch.Tensor:
-        """What the length head says behind a prompt: probabilities [B + 1], without any cache.
-
-        Raises:
-            RequestError: if no length head reads the prompt, or it has no token to be read.
-        """
-        if self.no_lengths:
-            raise RequestError(f"{self.name} {self.no_lengths}")
-        with torch.inference_mode():
-            return self.model.length_logits(self.last_state(prompt)[None]).softmax(-1)[0]
 
     @torch.inference_mode()
     def last_state(self, prompt: Sequence[int]) -> torch.Tensor:
@@ -157,11 +146,3 @@ def possible_states(automaton: Automaton, start: Start) -> Truths:
     pairs = zip(start.tokens[:num], start.frozen[:num], strict=True)
     fixed = [int(automaton.class_V[token]) if kept else -1 for token, kept in pairs]
     return backward(automaton, fixed, may_end=start.blanks)
-
-
-def banned_tokens(tokenizer: Tokenizer, vocab_size: int) -> torch.Tensor:
-    """bool_V; tokens that no answer may hold: special ones that do not end it, and rows that are no token."""
-    banned_V = torch.zeros(vocab_size, dtype=torch.bool)
-    banned_V[tokenizer.vocab_size :] = True
-    banned_V[[id_ for id_ in tokenizer.special_ids if id_ not in tokenizer.eos_ids]] = True
-    return banned_V

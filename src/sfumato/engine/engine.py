@@ -17,15 +17,14 @@ from typing import Protocol
 import torch
 
 from sfumato.engine.bundle import ModelBundle
-from sfumato.engine.events import EventQueue
 from sfumato.engine.kvcache import KVCache, num_affordable
-from sfumato.engine.request import Event, FinishReason, Request
+from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, StepForward
-from sfumato.engine.scheduler import ScheduledSequence, WaitingQueue, schedule
-from sfumato.engine.sequence import Sequence
+from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
+from sfumato.engine.sequence import FinishedCanvas, Sequence
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
-from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
+from sfumato.sampling import CanvasBatch, StepResult, step
 
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is admitted before the first.
@@ -95,9 +94,9 @@ class Engine:
         self.cache = KVCache(pool, page_size, reuse=self.config.reuse_prefixes and not layout.full)
         pool.replays = self.config.replay
         on_gpu = pool.device.type == "cuda"
-        self.runner = Runner(weights, pool, layout, Replayer(record_cuda if pool.replays and on_gpu else None))
+        self.runner = Runner(weights, pool, layout, Replayer(record_cuda) if pool.replays and on_gpu else None)
         self._lock = threading.RLock()
-        self._waiting = WaitingQueue()
+        self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
         # The canvases in work, and whose they are; each sequence knows its row.
         self._batch: CanvasBatch | None = None
@@ -108,12 +107,6 @@ class Engine:
         self._seconds_each = 0.0
 
     # What callers do.
-
-    @property
-    def state_bytes(self) -> int:
-        """Bytes that the canvases in work hold from step to step, besides weights and cache."""
-        with self._lock:
-            return 0 if self._batch is None else self._batch.nbytes
 
     def submit(self, request: Request, *, drafts: bool = False, latest_only: bool = False) -> int:
         """Queue a request.
@@ -144,7 +137,7 @@ class Engine:
             self._num_requests += 1
             self._events[request_id] = events
             for sequence in sequences:
-                self._waiting.push(sequence)
+                enqueue(self._waiting, sequence)
             return request_id
 
     def check_request(self, request: Request) -> None:
@@ -237,17 +230,6 @@ class Engine:
                 self.cancel(request_id)
                 self.take(request_id)
 
-    def check(self) -> None:
-        """Hold the books of the cache against the sequences in work; an AssertionError names what is wrong."""
-        with self._lock:
-            texts = [sequence.cached for sequence in self._running if sequence.cached is not None]
-            assert len(texts) == len(self._running)
-            self.cache.check(texts)
-            assert all(sequence.cached is None for sequence in self._waiting)
-            assert all(sequence in self._running for sequence in self._rows)
-            assert [sequence.row for sequence in self._rows] == list(range(len(self._rows)))
-            assert len(self._rows) == (0 if self._batch is None else len(self._batch))
-
     # What a step is made of.
 
     def _expire(self) -> None:
@@ -274,7 +256,8 @@ class Engine:
                 sequence.usage.cached_tokens = cached.num_reused
             admitted.append(sequence)
         self._running += admitted
-        self._waiting.remove(admitted)
+        left = set(admitted)
+        self._waiting = [sequence for sequence in self._waiting if sequence not in left]
 
     def _open_canvases(self, sequences: list[Sequence]) -> None:
         """Give a row of the batch to those that have none."""
@@ -339,7 +322,7 @@ class Engine:
                 banned=bundle.banned_for([sequence.may_end for sequence in sequences]),
                 constraints=constraints if any(constraints) else None,
                 stop_head=bundle.stop_head,
-                operations=bundle.model.backend,
+                backend=bundle.model.backend,
             )
         for i, work in enumerate(writing):
             if work.sequence.wants_length and work.num_written == work.sequence.num_unwritten:
@@ -366,7 +349,7 @@ class Engine:
         assert self._batch is not None
         every = len(sequences) == len(self._batch)
         self._batch = result.batch if every else self._batch.put([one.row for one in sequences], result.batch)
-        finished = result.finished()
+        finished = finished_canvases(result)
         for i, sequence in enumerate(sequences):
             try:
                 sequence.show(result.batch, i, result)
@@ -385,7 +368,7 @@ class Engine:
             self.cache.close(sequence.cached)
             sequence.cached = None
             self._running.remove(sequence)
-            self._waiting.push(sequence, first=True)
+            enqueue(self._waiting, sequence, first=True)
         elif self.runner.layout.keeps_canvas:
             written = sequence.text[start : start + len(canvas.tokens)]
             self.cache.commit(sequence.cached, written, exact=len(written) == 1)
@@ -411,7 +394,7 @@ class Engine:
 
     def _release(self) -> None:
         """Free what belongs to finished sequences."""
-        self._waiting.remove([sequence for sequence in self._waiting if sequence.finish_reason is not None])
+        self._waiting = [sequence for sequence in self._waiting if sequence.finish_reason is None]
         gone = [sequence for sequence in self._running if sequence.finish_reason is not None]
         for sequence in gone:
             # Of late answers, the later the more.
@@ -438,3 +421,24 @@ class Engine:
             return "Try again in a while"
         wait_s = self._seconds_each * len(self._waiting) / max(1, len(self._running))
         return f"Try again in about {max(1, round(wait_s))} s"
+
+
+def finished_canvases(result: StepResult) -> dict[int, FinishedCanvas]:
+    """The canvases of a step that are done, by row. Waits for the device."""
+    batch = result.batch
+    rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
+    if not rows:
+        return {}
+    # Read at once: a device takes as long to be asked for a number as for all of them.
+    numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
+    confidence_RL = result.statistics.confidence_RL.nan_to_num()
+    tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
+    return {
+        row: FinishedCanvas(
+            tokens[row][: batch.host_length_R[row]],
+            confidence[row],
+            batch.host_free_RL[row].nonzero()[0].tolist(),
+            *(column[row] for column in numbers),
+        )
+        for row in rows
+    }

@@ -179,37 +179,6 @@ class KVCache:
                     bisect.insort(self._free, page)
         text.pages = []
 
-    def check(self, texts: Sequence[CachedText]) -> None:
-        """Hold the books against the texts that are open.
-
-        Raises:
-            AssertionError: at the first thing that is not as it should be.
-        """
-        users: dict[int, int] = {}
-        awaited: dict[Key, int] = {}
-        for text in texts:
-            assert len(set(text.pages)) == len(text.pages), "a text holds a page twice"
-            assert np.array_equal(text.slot_S, self._slots(text.pages))
-            assert text.length <= len(text.pages) * self.page_size
-            for page in text.pages:
-                users[page] = users.get(page, 0) + 1
-            if text.awaited is not None:
-                awaited[text.awaited] = awaited.get(text.awaited, 0) + 1
-            for page, serial in zip(text.pages, text.serials, strict=False):
-                own = self._serial_of.get(page)
-                assert own is None or own == serial, "a text's page was kept as another's"
-            for i, page in enumerate(text.pages):
-                full = text.tokens[i * self.page_size : (i + 1) * self.page_size]
-                assert users[page] == 1 or self._key_of[page][1] == tuple(full), "a shared page holds something else"
-        assert users == self._users, "pages are held by texts that are not open, or the other way round"
-        assert awaited == self._awaited
-        everything = [*self._free, *self._users, *self._idle]
-        assert sorted(everything) == list(range(1, self.num_pages + 1)), "a page is lost, or in two places"
-        assert self._free == sorted(self._free)
-        assert set(self._idle) <= set(self._key_of), "a page is kept that cannot be found"
-        assert {key: page for page, key in self._key_of.items()} == self._page_of
-        assert set(self._serial_of) == set(self._key_of)
-
     def _slots(self, pages: Sequence[int]) -> Numbers:
         page_P1 = np.array(pages, dtype=np.int64)[:, None]
         return (page_P1 * self.page_size + np.arange(self.page_size)).flatten()
@@ -260,15 +229,13 @@ class KVCache:
             page, _ = self._idle.popitem(last=False)
             del self._page_of[self._key_of.pop(page)], self._serial_of[page]
             bisect.insort(self._free, page)
-        first = next((i for i in range(len(self._free) - count + 1) if self._neighbours(i, count)), 0)
+        firsts = range(len(self._free) - count + 1) if count else ()
+        first = next((i for i in firsts if self._free[i + count - 1] - self._free[i] == count - 1), 0)
         taken = self._free[first : first + count]
         del self._free[first : first + count]
         for page in taken:
             self._users[page] = 1
         return taken
-
-    def _neighbours(self, first: int, count: int) -> bool:
-        return count > 0 and self._free[first + count - 1] - self._free[first] == count - 1
 
 
 def num_affordable(model: Model) -> int:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from sfumato.constraints import dfa
-from sfumato.constraints.custom import TextConstraint, of_constraint
-from sfumato.constraints.dfa import Budget, Language
-from sfumato.constraints.json_schema import Order, language_of_schema
+from sfumato.constraints.dfa import Budget, Language, of_constraint
+from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import of_regex
+from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
 from sfumato.sampling import Automaton
 from sfumato.sampling.automaton import over_tokens
 from sfumato.text.tokenizer import Tokenizer
 
 _REMEMBERED = 32
-Schema = Mapping[str, object] | bool | str | type
-"""A JSON Schema, as an object or as JSON; or a pydantic model."""
 
 
 class Languages:
@@ -34,35 +32,29 @@ class Languages:
         self._tokenizer, self._vocab_size = tokenizer, vocab_size
         self._automata: dict[Hashable, Automaton | None] = {}
 
-    def asked(
-        self,
-        *,
-        schema: Schema | None = None,
-        regex: str | None = None,
-        choices: Sequence[str] | None = None,
-        ban: Sequence[str] | None = None,
-        constraint: TextConstraint | None = None,
-        order: Order = "any",
-        pin: str | None = None,
-    ) -> Automaton | None:
-        """What is asked for, all of it at once; None if nothing is.
+    def asked(self, options: GenerateOptions, *, pin: str | None = None) -> Automaton | None:
+        """What options ask of an answer, all of it at once; None if they ask nothing.
+
+        Args:
+            options: of which schema, order, regex, choices, ban and constraint count.
+            pin: a regex of what a draft may become.
 
         Raises:
             RequestError: if it cannot be read, or there is no such text.
         """
         wanted: dict[str, tuple[object, Callable[[Budget], Language]]] = {}
-        if schema is not None:
-            read = _read_schema(schema)
+        if (schema := options.get("schema")) is not None:
+            read, order = _read_schema(schema), options.get("order", "any")
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
-        if regex is not None:
-            wanted["regex"] = regex, functools.partial(of_regex, regex)
-        if pin is not None:
-            wanted["pin"] = pin, functools.partial(of_regex, pin)
-        if choices is not None:
+        for name, regex in (("regex", options.get("regex")), ("pin", pin)):
+            if regex is not None:
+                wanted[name] = regex, functools.partial(of_regex, regex)
+        if (choices := options.get("choices")) is not None:
             texts = as_list("choices", choices, "text")
             wanted["choices"] = texts, functools.partial(dfa.of_choices, texts)
-        if ban is not None and (texts := as_list("ban", ban, "text")):
+        if (ban := options.get("ban")) is not None and (texts := as_list("ban", ban, "text")):
             wanted["ban"] = texts, functools.partial(dfa.without, texts)
+        constraint = options.get("constraint")
         if not wanted and constraint is None:
             return None
         try:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, Unpack, overload
 
+import torch
+
 from sfumato.checkpoints.load import Checkpoint
 from sfumato.data.kinds import check_kind, read_kinds
 from sfumato.diffusion.process import make_process
-from sfumato.engine.bundle import ModelBundle, banned_tokens
+from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
@@ -60,8 +62,6 @@ class TextModel:
             )
         self.name = name
         self.tokenizer = tokenizer
-        self.languages = Languages(tokenizer, config.vocab_size)
-        """What answers can be asked to be."""
         self.generation: dict[str, object] = dict(checkpoint.generation)
         """What generation_config.json holds."""
         self.tasks: list[str] = list(checkpoint.generation.get("tasks", ()))
@@ -83,13 +83,15 @@ class TextModel:
             """Of prompts that it was trained on; where it lists none, it takes any."""
         except (RequestError, ConfigError) as error:
             raise CheckpointError(f"generation_config.json of {name}: {error}") from None
+        banned_V = torch.arange(config.vocab_size, device=checkpoint.model.device) >= tokenizer.vocab_size
+        banned_V[[id_ for id_ in tokenizer.special_ids if id_ not in tokenizer.eos_ids]] = True
         self.bundle = ModelBundle(
             name=name,
             model=checkpoint.model,
             spec=checkpoint.spec,
             process=process,
             tokenizer=tokenizer,
-            banned=banned_tokens(tokenizer, config.vocab_size).to(checkpoint.model.device),
+            banned=banned_V,
             stop_head=stop_head,
         )
 
@@ -101,6 +103,11 @@ class TextModel:
     def __getstate__(self) -> dict[str, object]:
         # A copy answers with an engine of its own.
         return {name: value for name, value in vars(self).items() if name != "engine"}
+
+    @cached_property
+    def languages(self) -> Languages:
+        """What answers can be asked to be."""
+        return Languages(self.tokenizer, self.decoder.config.vocab_size)
 
     @cached_property
     def engine(self) -> Engine:
@@ -262,9 +269,13 @@ class TextModel:
         than all.
 
         Raises:
-            RequestError: if the model has no length head.
+            RequestError: if the model has no length head, or the prompt no token for it to read.
         """
-        shares = self.bundle.length_shares(encode_prompt(self.tokenizer, prompt)).tolist()
+        if self.bundle.no_lengths:
+            raise RequestError(f"{self.name} {self.bundle.no_lengths}")
+        state_D = self.bundle.last_state(encode_prompt(self.tokenizer, prompt))
+        with torch.inference_mode():
+            shares = self.decoder.length_logits(state_D[None]).softmax(-1)[0].tolist()
         return dict(zip((*self.decoder.length_buckets, None), shares, strict=True))
 
     def request(self, prompt: Prompt, *, n: int = 1, **options: Unpack[GenerateOptions]) -> Request:
@@ -303,15 +314,7 @@ class TextModel:
             min_steps=options.get("min_steps"),
             start=start,
             stop=tuple(stop),
-            automaton=self.languages.asked(
-                schema=options.get("schema"),
-                order=options.get("order", "any"),
-                regex=options.get("regex"),
-                choices=options.get("choices"),
-                ban=options.get("ban"),
-                constraint=options.get("constraint"),
-                pin=pinned,
-            ),
+            automaton=self.languages.asked(options, pin=pinned),
             revisit=revisit,
             revisit_level=1.0 if strength is None else strength,
         )

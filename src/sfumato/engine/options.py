@@ -5,19 +5,21 @@ Each may be left out; None takes the default of the model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict, cast
 
-from sfumato.constraints.custom import TextConstraint
+from sfumato.constraints.dfa import TextConstraint
 from sfumato.constraints.json_schema import Order
 from sfumato.engine.editing import Span
-from sfumato.engine.languages import Schema
 from sfumato.engine.prompts import Prompt
 from sfumato.errors import RequestError
 from sfumato.sampling.config import Reuse
-from sfumato.sampling.samplers import Sampler
+from sfumato.sampling.samplers.base import Sampler
 from sfumato.sampling.samplers.ranking import Budget
 from sfumato.sampling.samplers.reverse import RemaskSchedule
+
+Schema = Mapping[str, object] | bool | str | type
+"""A JSON Schema, as an object or as JSON; or a pydantic model."""
 
 
 class SamplerOptions(TypedDict, total=False):

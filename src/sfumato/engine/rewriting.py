@@ -309,12 +309,7 @@ class Rewriting:
         return done
 
     def _fill(
-        self,
-        pieces: Sequence[editing.Piece],
-        lengths: Sequence[int],
-        *,
-        judge: bool,
-        blanks: bool = False,
+        self, pieces: Sequence[editing.Piece], lengths: Sequence[int], *, judge: bool, blanks: bool = False
     ) -> dict[tuple[int, int], Result]:
         """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
         keys = [(one, seed) for seed in self.seeds for one in lengths]
@@ -344,12 +339,7 @@ class Rewriting:
     def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
         return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, slack=slack)
 
-    def _judged(
-        self,
-        before: editing.Piece,
-        results: Sequence[Result],
-        behind: editing.Piece,
-    ) -> list[Result]:
+    def _judged(self, before: editing.Piece, results: Sequence[Result], behind: editing.Piece) -> list[Result]:
         """Fillings of several lengths, held against what is around them: read again by a model that sees noise.
 
         For another one the first tokens behind a filling are hidden and read in one step, and each that the model does

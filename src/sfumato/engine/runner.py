@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -123,7 +124,7 @@ class Runner:
         self.layout, self._model, self._pool = layout, model, pool
         self._autoregressive = layout.spec.autoregressive
         self._last: _PackedChunks | None = None
-        self.replayer = replayer or Replayer(None)
+        self.replayer = replayer
         self.num_forwards = 0
         """Passes through the weights so far."""
         self.num_positions = 0
@@ -176,11 +177,8 @@ class Runner:
         if tokens_RL is None:
             tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=self._pool.device)
         packed = self._pack(chunks, (tokens_RL.shape[0], tokens_RL.shape[1]))
-
-        def compute(tokens_RL: Tensor, soft_RLD: Tensor | None, given_RL: Tensor | None) -> Tensor:
-            return self._compute(packed, tokens_RL, soft_RLD, given_RL)
-
-        hidden_ND = self.replayer(packed.key, compute, tokens_RL, soft_RLD, given_RL)
+        compute, inputs = functools.partial(self._compute, packed), (tokens_RL, soft_RLD, given_RL)
+        hidden_ND = compute(*inputs) if self.replayer is None else self.replayer(packed.key, compute, *inputs)
         self.num_forwards += 1
         self.num_positions += packed.total
         return ForwardOutput(hidden_ND, packed.index_RL, packed.last_C)
@@ -268,13 +266,7 @@ class StepForward:
         self._output = self._runner.forward(self._texts)
 
     def __call__(
-        self,
-        tokens_RL: Tensor,
-        soft_RLD: Tensor | None,
-        rows_R: Tensor,
-        valid_RL: Tensor,
-        index_N: Tensor,
-        active: Active | None,
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, active: Active | None
     ) -> Tensor:
         batch = self._batch
         assert batch is not None

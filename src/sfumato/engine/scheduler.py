@@ -7,7 +7,7 @@ a short request joins long ones without waiting for them; those that were left o
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sfumato.engine.sequence import Sequence
@@ -31,28 +31,10 @@ class ScheduledSequence:
         return self.num_written + (self.sequence.num_step if self.denoises else 0)
 
 
-class WaitingQueue:
-    """Sequences that wait to be admitted: the highest priority first, then in the order they came."""
-
-    def __init__(self) -> None:
-        self._entries: list[tuple[int, int, Sequence]] = []
-        self._count = 0
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[Sequence]:
-        return iter([sequence for _, _, sequence in self._entries])
-
-    def push(self, sequence: Sequence, *, first: bool = False) -> None:
-        """Add one: after those of its priority, or before them."""
-        self._count += 1
-        bisect.insort(self._entries, (-sequence.request.priority, -self._count if first else self._count, sequence))
-
-    def remove(self, gone: Iterable[Sequence]) -> None:
-        """Take some out."""
-        ids = {id(sequence) for sequence in gone}
-        self._entries = [entry for entry in self._entries if id(entry[2]) not in ids]
+def enqueue(waiting: list[Sequence], sequence: Sequence, *, first: bool = False) -> None:
+    """Put a sequence among those that wait, the highest priority first: after those of its own, or before them."""
+    insort = bisect.insort_left if first else bisect.insort_right
+    insort(waiting, sequence, key=lambda one: -one.request.priority)
 
 
 def schedule(running: Iterable[Sequence], *, max_positions: int, chunk: int) -> list[ScheduledSequence]:

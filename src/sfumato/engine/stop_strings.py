@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from sfumato.text.tokenizer import Detokenizer, Tokenizer
 
 
-class Scanned(NamedTuple):
-    """A text that was searched for stop strings."""
-
-    text: str
-    """All of it, or what stands before the stop string."""
-    num_held: int
-    """Characters at its end that may begin a stop string: not to be shown yet."""
-    stopped: bool
-    """Whether there was one."""
-
-
-def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> Scanned:
+def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> tuple[str, int, bool]:
     """Search a text for the stop string that is complete first; of several that end together, the longest.
 
     Args:
@@ -27,12 +15,16 @@ def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> Scanned:
         start: characters that were scanned before, less those held back.
         stop: strings that are not empty.
         last: whether nothing will follow.
+
+    Returns:
+        The text up to the stop string; how many characters at its end may begin one, not to be shown yet; and whether
+        there was one.
     """
     found = [(at + len(one), at) for one in stop if (at := text.find(one, start)) >= 0]
     if found:
-        return Scanned(text[: min(found)[1]], 0, True)
+        return text[: min(found)[1]], 0, True
     begun = [size for one in stop for size in range(1, len(one)) if not last and text.endswith(one[:size])]
-    return Scanned(text, max(begun, default=0), False)
+    return text, max(begun, default=0), False
 
 
 class TextStream:

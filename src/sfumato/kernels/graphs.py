@@ -46,11 +46,11 @@ class Replayer:
     """Computes, and replays what it computed last in the same way.
 
     Args:
-        record: makes recordings; None computes every time.
+        record: makes recordings.
     """
 
-    def __init__(self, record: Record | None) -> None:
-        self._record = record
+    def __init__(self, record: Record) -> None:
+        self._record: Record | None = record
         self._key: Hashable = None
         self._inputs: list[Tensor | None] = []
         self._replay: Callable[[], Tensor] | None = None

@@ -29,8 +29,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, Backend
-from sfumato.kernels.segments import WHOLE, KVPool, Numbers, Segment, attend, readable
+from sfumato.kernels.base import (
+    TORCH,
+    WHOLE,
+    Backend,
+    KVPool,
+    Numbers,
+    Segment,
+    attend,
+    readable,
+)
 
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask

@@ -5,10 +5,9 @@ from sfumato.sampling.automaton import Automaton
 from sfumato.sampling.canvas import CanvasBatch, RowSettings
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.loop import Denoised, denoise
-from sfumato.sampling.reading import Statistics
-from sfumato.sampling.record import CanvasRecord, FinishedCanvas, StepRecord, StepResult
-from sfumato.sampling.samplers import Decision, Sampler, Turn, register, samplers
+from sfumato.sampling.logits import Statistics
+from sfumato.sampling.record import CanvasRecord, StepRecord, StepResult
+from sfumato.sampling.samplers.base import Decision, Sampler, Turn, register, samplers
 from sfumato.sampling.step import Active, Denoiser, step
 from sfumato.sampling.stopping import StopHead
 
@@ -19,9 +18,7 @@ __all__ = [
     "CanvasRecord",
     "Constraint",
     "Decision",
-    "Denoised",
     "Denoiser",
-    "FinishedCanvas",
     "RowSettings",
     "Sampler",
     "SamplerConfig",
@@ -30,7 +27,6 @@ __all__ = [
     "StepResult",
     "StopHead",
     "Turn",
-    "denoise",
     "register",
     "samplers",
     "step",

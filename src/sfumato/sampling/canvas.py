@@ -13,6 +13,7 @@ at different steps and under different settings, and can be taken out or put tog
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,8 +27,8 @@ from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.random import Stream, uniform
-from sfumato.sampling.samplers import Sampler
+from sfumato.sampling.rng import Stream, uniform
+from sfumato.sampling.samplers.base import Sampler
 
 T = TypeVar("T")
 
@@ -63,9 +64,11 @@ class RowSettings:
         """Lay the configs of R rows out as tensors on a device."""
         columns = {}
         for name in _columns():
-            values = [getattr(config, name.removesuffix("_R")) for config in configs]
+            field = name.removesuffix("_R")
+            owners = configs if hasattr(SamplerConfig, field) else [config.sampler for config in configs]
             # A float field may hold a whole number; its column must not become integer.
-            dtype = torch.float32 if name.removesuffix("_R") in _FLOATS else None
+            dtype = torch.float32 if field in _FLOATS else None
+            values = [getattr(owner, field) for owner in owners]
             columns[name] = torch.tensor(values, dtype=dtype, device=device)
         return cls(configs=tuple(configs), **columns)
 
@@ -122,8 +125,7 @@ class CanvasBatch:
     settings: RowSettings
     """How each row is denoised."""
     tokens_RL: Tensor
-    """int64; what the denoiser reads next. A finished row holds its committed tokens, here and in the
-    draft."""
+    """int64; what the denoiser reads next. A finished row holds its committed tokens, here and in the draft."""
     frozen_RL: Tensor
     """bool; positions the caller fixed."""
     host_free_RL: np.ndarray[Any, np.dtype[np.bool_]]
@@ -140,8 +142,6 @@ class CanvasBatch:
     """bool; positions that a step may leave out, where ``reuse`` is "settled"."""
     length_R: Tensor
     """int64; positions of a row past its length are padding: never read into a statistic, never changed."""
-    row_R: Tensor
-    """int64; which row of the caller's batch this is; stays with the row as others leave."""
     seed_R: Tensor
     """int64; the request's seed."""
     canvas_R: Tensor
@@ -159,28 +159,11 @@ class CanvasBatch:
     done_R: Tensor
     """bool; a further step leaves the row as it is."""
     failed_R: Tensor
-    """bool; the denoiser gave a row NaN or infinite logits; it is done, and keeps what it held before that
-    step."""
+    """bool; the denoiser gave a row NaN or infinite logits; it is done, and keeps what it held before that step."""
     unsettled_R: Tensor
     """bool; it ended at its last step, before its stop rule was met (`Sampler.by_schedule`)."""
     soft_RLD: Tensor | None = None
-    """Soft embedding of the last prediction, zero before a row's first step; None before the first step of
-    all rows."""
-
-    @classmethod
-    def from_noise(
-        cls,
-        process: Process,
-        lengths: Sequence[int],
-        *,
-        seeds: Sequence[int],
-        config: SamplerConfig | Sequence[SamplerConfig],
-        canvas: int | Sequence[int] = 0,
-        device: torch.device | str | None = None,
-    ) -> CanvasBatch:
-        """Canvases of pure noise, one per length; see ``from_tokens``."""
-        blank = [[0] * length for length in lengths]
-        return cls.from_tokens(process, blank, seeds=seeds, config=config, canvas=canvas, device=device)
+    """Soft embedding of the last prediction, zero before a row's first step; None before the first step of all."""
 
     @classmethod
     def from_tokens(
@@ -198,10 +181,11 @@ class CanvasBatch:
     ) -> CanvasBatch:
         """Canvases that start from given tokens: frozen ones stay, the others are put to a noise level.
 
+        What a request may ask for is checked when the request is made, not here.
+
         Args:
             process: the noise the denoiser was trained on.
-            tokens: one canvas per row, of any lengths >= 1. What stands at free positions is lost at noise
-                level 1.
+            tokens: one canvas per row, of any lengths >= 1. What stands at free positions is lost at noise level 1.
             seeds: one per row, 0 to 2^63 - 1.
             config: one for all rows, or one per row.
             frozen: per row and position, True where the token must not change; None freezes nothing.
@@ -215,38 +199,23 @@ class CanvasBatch:
             The batch; rows without a free position are done.
 
         Raises:
-            RequestError: naming the argument, the value and what is allowed.
+            RequestError: if an argument has not one entry per row.
         """
         num_rows = len(tokens)
         configs = _per_row("config", config, num_rows)
         levels = _per_row("noise_level", noise_level, num_rows)
         indices = _per_row("canvas", canvas, num_rows)
         seeds = _per_row("seeds", seeds, num_rows)
-        for one in set(configs):
-            one.check(process)
-        for level in levels:
-            if not 0.0 < level <= 1.0:
-                raise RequestError(f"noise_level is {level}; allowed: more than 0, at most 1")
-        for seed in seeds:
-            if not 0 <= seed < 2**63:
-                raise RequestError(f"seed is {seed}; allowed: 0 to 2^63 - 1")
         frozen = [[False] * len(row) for row in tokens] if frozen is None else _per_row("frozen", frozen, num_rows)
-        for row, (row_tokens, row_frozen) in enumerate(zip(tokens, frozen, strict=True)):
-            if not row_tokens:
-                raise RequestError(f"canvas {row} has length 0; allowed: 1 or more")
-            if len(row_frozen) != len(row_tokens):
-                raise RequestError(f"frozen has {len(row_frozen)} entries for the {len(row_tokens)} of canvas {row}")
-            if min(row_tokens) < 0 or max(row_tokens) >= process.vocab_size:
-                worst = min(row_tokens) if min(row_tokens) < 0 else max(row_tokens)
-                raise RequestError(f"canvas {row} holds token {worst}; allowed: 0 to {process.vocab_size - 1}")
-        longest = max(map(len, tokens), default=0)
-        given_RL = torch.tensor([[*row, *[0] * (longest - len(row))] for row in tokens], dtype=torch.int64)
-        frozen_RL = torch.tensor([[*row, *[False] * (longest - len(row))] for row in frozen], dtype=torch.bool)
-        length_R = torch.tensor([len(row) for row in tokens], dtype=torch.int64)
-        host_free_RL = ~frozen_RL.view(num_rows, longest) & (torch.arange(longest) < length_R.unsqueeze(-1))
-        host_length_R, length_R = length_R.numpy(), length_R.to(device)
-        given_RL = given_RL.reshape(num_rows, longest).to(device)
-        frozen_RL = frozen_RL.reshape(num_rows, longest).to(device)
+        host_length_R = np.array([len(row) for row in tokens], dtype=np.int64)
+        longest = int(host_length_R.max(initial=0))
+        valid_RL = np.arange(longest) < host_length_R[:, None]
+        host_given_RL, host_frozen_RL = np.zeros(valid_RL.shape, np.int64), np.zeros(valid_RL.shape, np.bool_)
+        host_given_RL[valid_RL] = list(itertools.chain(*tokens))
+        host_frozen_RL[valid_RL] = list(itertools.chain(*frozen))
+        host_free_RL = valid_RL & ~host_frozen_RL
+        columns = (host_length_R, host_given_RL, host_frozen_RL, host_free_RL)
+        length_R, given_RL, frozen_RL, free_RL = (torch.tensor(column, device=device) for column in columns)
         seed_R = torch.tensor(seeds, dtype=torch.int64, device=device)
         canvas_R = torch.tensor(indices, dtype=torch.int64, device=device)
         t_start_R = torch.tensor(levels, dtype=torch.float32, device=device)
@@ -255,7 +224,6 @@ class CanvasBatch:
         zero_R = torch.zeros_like(length_R)
         u_keep_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_KEEP)
         u_noise_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_NOISE)
-        free_RL = ~frozen_RL & (position_L < length_R.unsqueeze(-1))
         noised_RL = free_RL & (u_keep_RL >= process.schedule.alpha(t_start_R).unsqueeze(-1))
         noise_RL = process.noise(u_noise_RL, t_start_R)
         tokens_RL = torch.where(noised_RL, noise_RL, given_RL)
@@ -269,14 +237,13 @@ class CanvasBatch:
             settings=RowSettings.from_configs(configs, device),
             tokens_RL=tokens_RL,
             frozen_RL=frozen_RL,
-            host_free_RL=host_free_RL.numpy(),
+            host_free_RL=host_free_RL,
             host_length_R=host_length_R,
             draft_RL=tokens_RL,
             accepted_RL=none_RL,
             ever_accepted_RL=none_RL,
             settled_RL=none_RL,
             length_R=length_R,
-            row_R=torch.arange(num_rows, device=device),
             seed_R=seed_R,
             canvas_R=canvas_R,
             step_R=zero_R,
@@ -306,8 +273,7 @@ class CanvasBatch:
 
     @property
     def steps_R(self) -> Tensor:
-        """int64; most steps each row may take. The noise of a single position tells nothing, so one step
-        decides it."""
+        """int64; most steps each row may take. The noise of a single position tells nothing: one step decides it."""
         return torch.where(self.length_R == 1, 1, self.settings.steps_R)
 
     @property
@@ -354,26 +320,15 @@ class CanvasBatch:
         index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
         changed: dict[str, Any] = {}
         for name, value in selected._fields().items():
-            if isinstance(value, Tensor) and name != "row_R":
+            if isinstance(value, Tensor):
                 mine = getattr(self, name)
                 mine = value.new_zeros(len(self), *value.shape[1:]) if mine is None else mine
                 changed[name] = mine.index_copy(0, index_R, value)
         return dataclasses.replace(self, **changed)
 
-    @property
-    def nbytes(self) -> int:
-        """Of all that is kept of the canvases from step to step, soft embeddings included."""
-        parts = (*self._fields().values(), *vars(self.settings).values(), self.host_free_RL, self.host_length_R)
-        return sum(part.nbytes for part in parts if isinstance(part, Tensor | np.ndarray))
-
-    def split_done(self) -> tuple[list[int], list[int]]:
-        """Indices of the rows still to be denoised, and of those done. Waits for the device."""
-        done = self.done_R.tolist()
-        return [i for i, d in enumerate(done) if not d], [i for i, d in enumerate(done) if d]
-
     @staticmethod
     def concatenate(batches: Sequence[CanvasBatch]) -> CanvasBatch:
-        """Put batches on one device together, padding to the longest canvas; rows are numbered anew."""
+        """Put batches on one device together, padding to the longest canvas."""
         longest = max(batch.tokens_RL.shape[1] for batch in batches)
         soft = next((batch.soft_RLD for batch in batches if batch.soft_RLD is not None), None)
         columns: dict[str, list[Tensor]] = {}
@@ -384,7 +339,6 @@ class CanvasBatch:
                 if isinstance(value, Tensor):
                     columns.setdefault(name, []).append(_pad(value, longest) if "_RL" in name else value)
         joined = {name: torch.cat(values) for name, values in columns.items()}
-        joined["row_R"] = torch.arange(sum(map(len, batches)), device=joined["row_R"].device)
         settings = RowSettings.concatenate([batch.settings for batch in batches])
         free = [np.pad(b.host_free_RL, ((0, 0), (0, longest - b.host_free_RL.shape[1]))) for b in batches]
         host_length_R = np.concatenate([batch.host_length_R for batch in batches])

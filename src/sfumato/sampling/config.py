@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
-from sfumato.sampling.samplers import Entropy, Sampler, find_sampler, samplers
-from sfumato.sampling.samplers.base import check_choice, check_number
+from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, check_number, find_sampler, samplers
 
 Reuse = Literal["none", "settled", "block"]
 
@@ -116,21 +115,6 @@ class SamplerConfig:
     def by_block(self) -> bool:
         """True if all but a block is left out."""
         return self.reuse == "block"
-
-    @property
-    def reverse(self) -> bool:
-        """True for samplers that follow the reverse process."""
-        return self.sampler.reverse
-
-    @property
-    def by_schedule(self) -> bool:
-        """True for samplers whose last step is the end as it should be."""
-        return self.sampler.by_schedule
-
-    @property
-    def reads_decided(self) -> bool:
-        """True for samplers that want to know what the denoiser makes of tokens that stand."""
-        return self.sampler.reads_decided
 
     @property
     def every(self) -> int:

@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from sfumato.sampling.automaton import Automaton, Floats, Numbers, Truths
-from sfumato.sampling.reading import COLD, NEVER, Tied, nucleus
+from sfumato.sampling.logits import COLD, NEVER, ConstrainedRow, nucleus
 
 # What is less probable than this, next to the best that is possible at a position, counts as this probable.
 _LEAST = 1e-30
@@ -93,18 +93,11 @@ class Constraint:
         Args:
             fixed_L: int64; the class of the token of each position, -1 where it is open.
         """
-        key = fixed_L.tobytes()
+        key, own = fixed_L.tobytes(), self.automaton
         if self._ways is None or self._ways[0] != key:
-            self._ways = key, self._find(fixed_L)
+            arcs = (own.from_A, own.to_A, own.set_A, own.member_KC, own.num_states)
+            self._ways = key, Ways(*_loops().find(*arcs, self.state, self.allowed_S, fixed_L))
         return self._ways[1]
-
-    def _find(self, fixed_L: Numbers) -> Ways:
-        own = self.automaton
-        return Ways(
-            *_loops().find(
-                own.from_A, own.to_A, own.set_A, own.member_KC, own.num_states, self.state, self.allowed_S, fixed_L
-            )
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +151,7 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     )
 
 
-def tie(
+def constrain(
     constraint: Constraint,
     row: int,
     *,
@@ -169,8 +162,8 @@ def tie(
     temperature: float,
     cut: tuple[float, int],
     u_3L: Tensor,
-) -> Tied | None:
-    """Tie the positions of a row together.
+) -> ConstrainedRow | None:
+    """Constrain the open positions of a row to the strings of a language.
 
     Args:
         constraint: what its text must be.
@@ -217,7 +210,7 @@ def tie(
     bias_NC, confidence_N = _loops().share(
         found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER, constraint.weighs_behind
     )
-    return Tied(
+    return ConstrainedRow(
         row=row,
         place_N=torch.from_numpy(place).to(device),
         host_place=place.tolist(),

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import Backend
 from sfumato.sampling.canvas import CanvasBatch, RowSettings
-from sfumato.sampling.constraint import Constraint, tie
-from sfumato.sampling.random import Stream
-from sfumato.sampling.reading import Reader, Statistics, Tied
+from sfumato.sampling.constraint import Constraint, constrain
+from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics
 from sfumato.sampling.record import StepResult
-from sfumato.sampling.samplers import Decision, Reading, Turn
+from sfumato.sampling.rng import Stream
+from sfumato.sampling.samplers.base import Decision, StepLogits, Turn
 from sfumato.sampling.stopping import StopHead
 
 
@@ -39,22 +39,13 @@ class Denoiser(Protocol):
     """A model with its prefixes, as the sampler sees it."""
 
     def __call__(
-        self,
-        tokens_RL: Tensor,
-        soft_RLD: Tensor | None,
-        rows_R: Tensor,
-        valid_RL: Tensor,
-        index_N: Tensor,
-        active: Active | None,
+        self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, active: Active | None
     ) -> Tensor:
         """Predict the clean canvas where it is in question.
 
         Args:
             tokens_RL: int64; what stands on each canvas.
             soft_RLD: soft embedding of the row's last prediction; zero stands for none yet, as does None.
-            rows_R: int64; which row of the batch given to ``denoise`` each of these is. Rows leave as they
-                finish, and whatever the denoiser keeps for a row, such as the KV of its prefix, is looked up
-                by this.
             valid_RL: bool; False for padding, which no valid position may read.
             index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
             active: what has to be computed anew: where the rest is read, what was computed of it last will do. None is
@@ -86,7 +77,7 @@ def step(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
-    operations: Backend = TORCH,
+    backend: Backend | None = None,
 ) -> StepResult:
     """Take one step of every row: one forward, then accept, renoise and test for the end.
 
@@ -108,7 +99,7 @@ def step(
         constraints: what the text of each row must be, None where it may be anything. Then what the row is committed
             with is a string of its language, whatever the sampler; tokens that an edit could change stay.
         stop_head: a learned stop rule.
-        operations: read the logits, where they can.
+        backend: reads the logits, where it can; torch does elsewhere.
 
     Returns:
         The batch after the step, with what was decided.
@@ -126,12 +117,14 @@ def step(
         open_RL = torch.where(edited_R.unsqueeze(-1), free_RL, open_RL)
     if awake_RL is not None:
         open_RL = open_RL & awake_RL
-    index_N = _reading(batch, open_RL)
-    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.row_R, batch.valid_RL, index_N, active)
+    index_N = _positions_to_read(batch, open_RL)
+    logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.valid_RL, index_N, active)
     assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
     temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
-    tied = _tie(batch, constraints, open_RL, index_N, logits_NV, temperature_R) if constraints else []
-    reader = Reader(
+    constrained: list[ConstrainedRow] = []
+    if constraints:
+        constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV, temperature_R)
+    reader = LogitsReader(
         index_N=index_N,
         open_RL=open_RL,
         tokens_RL=tokens_RL,
@@ -140,29 +133,29 @@ def step(
         cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
         mask_id=process.mask_id,
         banned=banned,
-        tied=tied,
-        operations=operations,
+        constrained=constrained,
+        backend=backend,
     )
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
     if awake_RL is not None:
         # What is left out reads as it did.
         statistics = statistics._replace(argmax_RL=torch.where(awake_RL, statistics.argmax_RL, batch.draft_RL))
-    reading = Reading(
+    step_logits = StepLogits(
         logits_NV=logits_NV,
         index_N=index_N,
         tokens_RL=tokens_RL,
         draw=lambda logits_NV, stream: reader.read(logits_NV, batch.uniforms(stream))[0].sampled_RL,
     )
-    (accepted_RL, next_RL), finished_R = _decide(batch, _turn(batch, process, statistics, reading, awake_RL))
+    (accepted_RL, next_RL), finished_R = _decide(batch, _turn(batch, process, statistics, step_logits, awake_RL))
     if awake_RL is not None:
         accepted_RL = torch.where(awake_RL, accepted_RL, batch.accepted_RL)
-    if tied and not process.has_uniform:
+    if constrained and not process.has_uniform:
         # What is accepted belongs to the string that was drawn, and so does what is filled in beside it.
-        tied_R = torch.zeros_like(batch.done_R)
-        tied_R[[one.row for one in tied]] = True
-        tied_RL = torch.where(tied_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
-        statistics = statistics._replace(argmax_RL=tied_RL)
+        constrained_R = torch.zeros_like(batch.done_R)
+        constrained_R[[one.row for one in constrained]] = True
+        argmax_RL = torch.where(constrained_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
+        statistics = statistics._replace(argmax_RL=argmax_RL)
     stop_R, met_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, finished_R, stop_head)
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
@@ -203,20 +196,19 @@ def step(
     return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL, before=batch, drawn_RL=open_RL)
 
 
-def _tie(
+def _constrain_rows(
     batch: CanvasBatch,
     constraints: Sequence[Constraint | None],
     open_RL: Tensor,
     index_N: Tensor,
     logits_NV: Tensor,
     temperature_R: Tensor,
-) -> list[Tied]:
-    """Tie together the positions of rows that are constrained."""
+) -> list[ConstrainedRow]:
     u_R3L = batch.uniforms((Stream.PATH, Stream.CLASS, Stream.SAMPLE))
-    tied = []
+    constrained = []
     for row, constraint in enumerate(constraints):
         if constraint is not None and not batch.done_R[row]:
-            one = tie(
+            one = constrain(
                 constraint,
                 row,
                 tokens_L=batch.tokens_RL[row],
@@ -227,8 +219,8 @@ def _tie(
                 cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
                 u_3L=u_R3L[row],
             )
-            tied += [] if one is None else [one]
-    return tied
+            constrained += [] if one is None else [one]
+    return constrained
 
 
 def _waits_for_nothing(device: torch.device) -> bool:
@@ -236,7 +228,7 @@ def _waits_for_nothing(device: torch.device) -> bool:
     return device.type == "cpu"
 
 
-def _reading(batch: CanvasBatch, open_RL: Tensor) -> Tensor:
+def _positions_to_read(batch: CanvasBatch, open_RL: Tensor) -> Tensor:
     """index_N, the positions to read: the open ones, or where that would wait for the device, all that ever were."""
     if _waits_for_nothing(open_RL.device):
         return open_RL.flatten().nonzero().squeeze(-1)
@@ -289,11 +281,7 @@ def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL:
 
 
 def _turn(
-    batch: CanvasBatch,
-    process: Process,
-    statistics: Statistics,
-    reading: Reading,
-    awake_RL: Tensor | None,
+    batch: CanvasBatch, process: Process, statistics: Statistics, logits: StepLogits, awake_RL: Tensor | None
 ) -> Turn:
     """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
     free_RL = batch.free_RL
@@ -317,7 +305,7 @@ def _turn(
         t_R=batch.noise_level(batch.step_R),
         s_R=batch.noise_level(batch.step_R + 1),
         uniforms=batch.uniforms,
-        reading=reading,
+        logits=logits,
     )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import CheckpointError
-from sfumato.sampling.reading import Statistics
+from sfumato.sampling.logits import Statistics
 from sfumato.storage import write_atomically
 
 StopHead = Callable[[Statistics, Tensor, Tensor], Tensor]

@@ -185,7 +185,4 @@ def length_scores(model: Decoder, dataset: HeadDataset) -> dict[str, float]:
     bucket_N = torch.bucketize(dataset.lengths_N, torch.tensor(model.length_buckets))
     shares_NB = model.length_logits(dataset.states_ND).softmax(-1)
     best = shares_NB.max(-1)
-    return {
-        "bucket_right": float((best.indices == bucket_N).float().mean()),
-        "confidence": float(best.values.mean()),
-    }
+    return {"bucket_right": float((best.indices == bucket_N).float().mean()), "confidence": float(best.values.mean())}

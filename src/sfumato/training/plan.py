@@ -74,12 +74,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "num_key_value_heads": 8,
         "head_dim": 256,
         "qk_norm": True,
-        "moe": {
-            "num_experts": 128,
-            "num_experts_per_tok": 8,
-            "moe_intermediate_size": 704,
-            "num_shared_experts": 3,
-        },
+        "moe": {"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 704, "num_shared_experts": 3},
         **_MODES,
     },
 }

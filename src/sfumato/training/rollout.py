@@ -31,7 +31,7 @@ from sfumato.layout import PrefixLayout
 from sfumato.models.attention import AttentionSpec, BehindText, readable
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
-from sfumato.sampling.reading import COLD, NEVER
+from sfumato.sampling.logits import COLD, NEVER
 from sfumato.spec import GenerationSpec
 
 # What a float32 softmax can still tell from 0.

@@ -7,7 +7,6 @@ import dataclasses
 import random
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -33,12 +32,9 @@ from sfumato.text.training import train_tokenizer
 from sfumato.training.code import CodeBatches
 from sfumato.training.distributed import World, is_of_memory
 from sfumato.training.plan import count_parameters, plan
+from sfumato.training.recipe import AdaptConfig, DataConfig, Recipe, check_recipe, write_recipe
 from sfumato.training.state import Record
 from sfumato.training.trainer import Trainer
-
-if TYPE_CHECKING:
-    pass
-from sfumato.training.recipe import AdaptConfig, DataConfig, Recipe, check_recipe, write_recipe
 
 
 class Run:
@@ -192,11 +188,7 @@ class Run:
         weights = self.trainer.averaged()
         if self.world.leads:
             save_checkpoint(
-                self.checkpoint_directory,
-                self.trainer.model,
-                self.spec,
-                generation=self.generation,
-                tensors=weights,
+                self.checkpoint_directory, self.trainer.model, self.spec, generation=self.generation, tensors=weights
             )
             if self._text_tokenizer is not None:
                 self._text_tokenizer.save(self.checkpoint_directory)

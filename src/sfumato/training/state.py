@@ -129,12 +129,7 @@ def save_state(
     _remove(path, but=path)
 
 
-def load_state(
-    path: Path,
-    model: Decoder,
-    average: dict[str, Tensor],
-    optimizers: Optimizers,
-) -> Progress:
+def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizers: Optimizers) -> Progress:
     """Read the newest state, of however many processes, into a model, its average and its optimizers, all built from
     the same recipe.
 

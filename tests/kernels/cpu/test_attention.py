@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.kernels.base import TORCH
+from sfumato.kernels.base import TORCH, GatheredSegments
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.kernels.segments import GatheredSegments
 from sfumato.models.attention import KVPool, PackedAttention, Segment
 
 LOOPS = CompiledBackend()

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import SECOND_DIGIT, TORCH, QuantizedActivation, Rounding
+from sfumato.kernels.base import SECOND_DIGIT, TORCH, LogitRows, QuantizedActivation, Rounding
 from sfumato.kernels.cpu import compiling, rows, vocabulary
 
 # N rows, I inputs, V vocabulary
@@ -116,8 +116,8 @@ def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: in
     logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
     share = torch.rand(size, generator=torch.Generator().manual_seed(2))
     asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
-    *reading, weights = vocabulary.read(logits, **asked, weigh=True)
-    *also, digits = vocabulary.read(logits, **asked, weigh=True, factor_V=share)
+    reading, weights = vocabulary.read(LogitRows(logits, **asked), weigh=True)
+    also, digits = vocabulary.read(LogitRows(logits, **asked), weigh=True, factor_V=share)
     assert weights is not None
     assert digits is not None
     assert all(torch.equal(*pair) for pair in zip(reading, also, strict=True))
@@ -131,8 +131,8 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3)
-    _, numbers_4N, _ = vocabulary.read(logits, torch.ones(3), zeros, zeros.bool())
-    assert numbers_4N[2].isnan().tolist() == [False, True, False]
+    stats, _ = vocabulary.read(LogitRows(logits, torch.ones(3), zeros, zeros.bool()))
+    assert stats.margin_N.isnan().tolist() == [False, True, False]
 
 
 def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):

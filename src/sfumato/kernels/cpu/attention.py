@@ -23,6 +23,7 @@ from numba.core import cgutils
 from numba.np.numpy_support import carray
 from torch import Tensor
 
+from sfumato.kernels.base import Segment, SegmentReader
 from sfumato.kernels.cpu.compiling import (
     FEATURES,
     NEVER,
@@ -40,7 +41,6 @@ from sfumato.kernels.cpu.compiling import (
     pointer,
 )
 from sfumato.kernels.cpu.memory import empty
-from sfumato.kernels.segments import Segment, SegmentReader
 
 _ROWS = 32
 _BLOCK = 128

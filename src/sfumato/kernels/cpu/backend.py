@@ -9,10 +9,18 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import Backend, QuantizedActivation, Rounding, TokenStats
+from sfumato.kernels.base import (
+    Backend,
+    KVPool,
+    LogitRows,
+    QuantizedActivation,
+    Rounding,
+    Segment,
+    SegmentReader,
+    TokenStats,
+)
 from sfumato.kernels.cpu import memory, rows, vocabulary
 from sfumato.kernels.cpu.attention import CompiledSegments
-from sfumato.kernels.segments import KVPool, Segment, SegmentReader
 
 # Of digits; they are in memory that stays.
 _KEPT_BYTES = 64 * 2**20
@@ -84,24 +92,5 @@ class CompiledBackend(Backend):
     def reads(self, logits_NV: Tensor) -> bool:
         return logits_NV.device.type == "cpu" and not torch.is_grad_enabled()
 
-    def read(
-        self,
-        logits_NV: Tensor,
-        scale_N: Tensor,
-        u_N: Tensor,
-        greedy_N: Tensor,
-        *,
-        banned_RV: Tensor | None,
-        ban_N: Tensor | None,
-        mask_id: int | None,
-        weigh: bool,
-    ) -> tuple[TokenStats, Tensor | None]:
-        tokens_2N, numbers_4N, weights = vocabulary.read(
-            *(logits_NV.float(), scale_N, u_N, greedy_N),
-            banned_RV=banned_RV,
-            ban_N=ban_N,
-            mask_id=mask_id,
-            weigh=weigh,
-            factor_V=self._share_V,
-        )
-        return TokenStats(*tokens_2N, *numbers_4N), weights
+    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[TokenStats, Tensor | None]:
+        return vocabulary.read(rows, weigh=weigh, factor_V=self._share_V)

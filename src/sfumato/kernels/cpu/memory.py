@@ -133,14 +133,7 @@ class Graphs:
         inputs: Sequence[Tensor],
         constants: Callable[[], Iterable[Tensor]],
     ) -> Tensor:
-        """What a computation gives, by a graph of it; the next one may overwrite it.
-
-        Args:
-            key: equal for computations that differ in the values of their inputs alone.
-            compute: of the inputs; recorded if it is of loops alone.
-            inputs: what changes.
-            constants: gives what `Graph` asks for.
-        """
+        """See `Backend.replay`: by a graph of the computation, if it is of loops alone."""
         key = (key, torch.get_num_threads(), *((one.shape, one.dtype) for one in inputs))
         if key in self._graphs:
             graph = self._graphs[key] = self._graphs.pop(key)

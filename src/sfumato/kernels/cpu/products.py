@@ -24,17 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT, QuantizedActivation
-from sfumato.kernels.cpu.compiling import (
-    Array,
-    F,
-    Loop,
-    Z,
-    at,
-    claim_seat,
-    float_of,
-    parts,
-    place_of,
-)
+from sfumato.kernels.cpu.compiling import Array, F, Loop, Z, at, claim_seat, float_of, parts, place_of
 from sfumato.kernels.cpu.instructions import (
     AMX,
     LINE,

@@ -13,7 +13,7 @@ from numba import njit
 from numba.np.numpy_support import carray
 from torch import Tensor
 
-from sfumato.kernels.base import DIGIT
+from sfumato.kernels.base import DIGIT, LogitRows, TokenStats
 from sfumato.kernels.cpu.compiling import (
     FAINT,
     NEVER,
@@ -209,54 +209,20 @@ def _read(job: Any) -> None:
 def refine(
     logits_NV: Tensor, x_ND: Tensor, weight_VD: Tensor, scales_V: Tensor, *, error: float, cap: float | None
 ) -> None:
-    """Compute logits anew, in floats, that may be the highest of their row; then cap all of them.
-
-    Args:
-        logits_NV: contiguous; changed in place.
-        x_ND: what they were made of.
-        weight_VD: with what, exactly; contiguous.
-        scales_V: a logit is unsure by error times its scale times the length of x.
-        error: see scales_V.
-        cap: c in c tanh(logit / c); None leaves them.
-    """
+    """See `Backend.refine`; logits and weights are contiguous."""
     num_rows, size = logits_NV.shape
     tensors = (logits_NV, x_ND, weight_VD, scales_V)
     numbers = (size, x_ND.shape[1], float(error), 0.0 if cap is None else float(cap))
     _refine(num_rows, 4 * logits_NV.numel(), *numbers, *tensors)
 
 
-def read(
-    logits_NV: Tensor,
-    scale_N: Tensor,
-    u_N: Tensor,
-    greedy_N: Tensor,
-    *,
-    banned_RV: Tensor | None = None,
-    ban_N: Tensor | None = None,
-    mask_id: int | None = None,
-    weigh: bool = False,
-    factor_V: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Read rows of logits: one draw each, by inverting the distribution function, and what is known of them.
-
-    Args:
-        logits_NV: as many as the room for weights has rows.
-        scale_N: what they are divided by, more than 0.
-        u_N: uniforms in [0, 1).
-        greedy_N: bool; rows of which the best token is drawn.
-        banned_RV: bool; sets of tokens that are never drawn.
-        ban_N: int64; the set of each row, -1 for none.
-        mask_id: a token that is never drawn.
-        weigh: whether the weights exp((logit - highest) / scale) are wanted.
-        factor_V: have them times these, from 0 to 1, in two digits, see `digits`.
+def read(rows: LogitRows, *, weigh: bool = False, factor_V: Tensor | None = None) -> tuple[TokenStats, Tensor | None]:
+    """See `Backend.read`; with factors from 0 to 1, the weights times these come in two digits, see `Backend.digits`.
 
     Returns:
-        tokens_2N: int64; the most probable token of each row, and the one that was drawn.
-        numbers_4N: the probability of that; the entropy in nats; the probability of the best token less that of the
-            next, NaN if the logits are broken; the sum of the weights.
-        weights: float32 [N, V] or int8 [2 N, V]; None if they are not wanted.
+        The statistics, and the weights, float32 [N, V] or int8 [2 N, V]; None if they are not wanted.
     """
-    logits_NV = logits_NV.contiguous()
+    logits_NV, scale_N, u_N, greedy_N, banned_RV, ban_N, mask_id = rows
     num_rows, size = logits_NV.shape
     if banned_RV is None or ban_N is None:
         banned_RV, ban_N = torch.zeros(1, 1, dtype=torch.bool), torch.full((num_rows,), -1)
@@ -268,9 +234,7 @@ def read(
     elif weigh:
         kind, weights = _DIGIT_PAIRS, empty(2 * num_rows, size, dtype=torch.int8)
     sizes = (size, len(banned_RV), -1 if mask_id is None else mask_id, kind)
-    tensors = tuple(
-        x.contiguous() for x in (logits_NV, scale_N, banned_RV, ban_N, u_N, greedy_N, tokens_2N, numbers_4N)
-    )
+    given = (x.contiguous() for x in (logits_NV.float(), scale_N, banned_RV, ban_N, u_N, greedy_N))
     more = (tokens_2N if weights is None else weights, scale_N if factor_V is None else factor_V)
-    _read(num_rows, 8 * logits_NV.numel(), *sizes, *tensors, *more)
-    return tokens_2N, numbers_4N, weights
+    _read(num_rows, 8 * logits_NV.numel(), *sizes, *given, tokens_2N, numbers_4N, *more)
+    return TokenStats(*tokens_2N, *numbers_4N), weights

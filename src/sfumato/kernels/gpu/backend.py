@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import Backend, TokenStats
+from sfumato.kernels.base import Backend, KVPool, LogitRows, Segment, SegmentReader, TokenStats
 from sfumato.kernels.gpu import kernels
-from sfumato.kernels.segments import KVPool, Segment, SegmentReader
 
 # Of weights that soft embeddings are made of: those of 2,048 positions of DiffusionGemma's 262,144 tokens.
 _HELD_BYTES = 2**30
@@ -55,26 +54,8 @@ class TritonBackend(Backend):
     def reads(self, logits_NV: Tensor) -> bool:
         return kernels.takes(logits_NV)
 
-    def read(
-        self,
-        logits_NV: Tensor,
-        scale_N: Tensor,
-        u_N: Tensor,
-        greedy_N: Tensor,
-        *,
-        banned_RV: Tensor | None,
-        ban_N: Tensor | None,
-        mask_id: int | None,
-        weigh: bool,
-    ) -> tuple[TokenStats, Tensor | None]:
-        tokens_2N, numbers_4N, weights_NV = kernels.read(
-            *(logits_NV, scale_N, u_N, greedy_N),
-            banned_RV=banned_RV,
-            ban_N=ban_N,
-            mask_id=mask_id,
-            weights_dtype=self._dtype if weigh else None,
-        )
-        return TokenStats(*tokens_2N, *numbers_4N), weights_NV
+    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[TokenStats, Tensor | None]:
+        return kernels.read(rows, weights_dtype=self._dtype if weigh else None)
 
 
 class TiledSegments(SegmentReader):

@@ -19,19 +19,19 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from sfumato.kernels.base import LARGEST_FLOAT8, LogitRows, TokenStats
+
 INTERPRETED = bool(triton.knobs.runtime.interpret)
 """Whether kernels run on a CPU."""
 DEVICE = "cpu" if INTERPRETED else "cuda"
 """Where kernels run."""
 GATES: tuple[str, ...] = ("silu", "gelu_pytorch_tanh")
 """Activations that `gate` knows."""
-LARGEST_FLOAT8 = 448.0
-"""Of the kind with three bits of mantissa, float8_e4m3fn."""
 
 # Columns of a row that are read at once, and of elementwise kernels.
 _TILE = 4096
 _COLUMNS = 1024
-# Stands for minus infinity, for which 0 times it is 0; see `sampling.reading.NEVER`.
+# Stands for minus infinity, for which 0 times it is 0; see `sampling.logits.NEVER`.
 _NEVER = tl.constexpr(-1e30)
 _TINY = tl.constexpr(1.1754943508222875e-38)
 
@@ -326,35 +326,9 @@ def round_rows(x_NI: Tensor) -> tuple[Tensor, Tensor]:
     return levels_NI, scale_N
 
 
-def read(
-    logits_NV: Tensor,
-    scale_N: Tensor,
-    u_N: Tensor,
-    greedy_N: Tensor,
-    *,
-    banned_RV: Tensor | None = None,
-    ban_N: Tensor | None = None,
-    mask_id: int | None = None,
-    weights_dtype: torch.dtype | None = None,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Read rows of logits: one draw each, by inverting the distribution function, and what is known of them.
-
-    Args:
-        logits_NV: of any float type.
-        scale_N: float32; what they are divided by, more than 0.
-        u_N: float32; uniforms in [0, 1).
-        greedy_N: bool; rows of which the best token is drawn.
-        banned_RV: bool; sets of tokens that are never drawn.
-        ban_N: int64; the set of each row.
-        mask_id: a token that is never drawn.
-        weights_dtype: type in which the weights exp((logit - highest) / scale) are wanted; None if they are not.
-
-    Returns:
-        tokens_2N: int64; the most probable token of each row, and the one that was drawn.
-        numbers_4N: float32; the probability of that; the entropy in nats; the probability of the best token less that
-            of the next, NaN if the logits are broken; the sum of the weights.
-        weights_NV: None if they are not wanted.
-    """
+def read(rows: LogitRows, *, weights_dtype: torch.dtype | None = None) -> tuple[TokenStats, Tensor | None]:
+    """See `Backend.read`; with a type for the weights, they are wanted."""
+    logits_NV, scale_N, u_N, greedy_N, banned_RV, ban_N, mask_id = rows
     logits_NV = logits_NV.contiguous()
     num_rows, size = logits_NV.shape
     device = logits_NV.device
@@ -375,7 +349,7 @@ def read(
                 TILE=min(_TILE, max(16, triton.next_power_of_2(size))),
                 num_warps=8,
             )
-    return tokens_2N, numbers_4N, weights_NV
+    return TokenStats(*tokens_2N, *numbers_4N), weights_NV
 
 
 def attention_rows(size: int, most: int, dtype: torch.dtype) -> int:

@@ -13,8 +13,7 @@ from typing import cast
 
 from torch import Tensor, nn
 
-from sfumato.kernels.base import TORCH, Backend
-from sfumato.kernels.segments import KVPool
+from sfumato.kernels.base import TORCH, Backend, KVPool
 from sfumato.models.attention import Attention, PackedAttention
 from sfumato.models.decoder import DecoderLayer, LayerStack
 from sfumato.models.layers import MLP

@@ -1,27 +1,5 @@
-"""Samplers, one class each: a new one is a new class and, to be known by name, one line here."""
+"""Samplers, one class each: a new one is a new class and, to be known by name, in a file that is named here."""
 
-from sfumato.sampling.samplers.base import Decision, Reading, Sampler, Turn, find_sampler, register, samplers
-from sfumato.sampling.samplers.entropy import Entropy
-from sfumato.sampling.samplers.ranking import Certainty, Confidence, Margin, Random
-from sfumato.sampling.samplers.reverse import Ancestral, PredictorCorrector, ReMDM
-from sfumato.sampling.samplers.threshold import Edit, Threshold
+from sfumato.sampling.samplers import ranking, reverse, threshold
 
-__all__ = [
-    "Ancestral",
-    "Certainty",
-    "Confidence",
-    "Decision",
-    "Edit",
-    "Entropy",
-    "Margin",
-    "PredictorCorrector",
-    "Random",
-    "ReMDM",
-    "Reading",
-    "Sampler",
-    "Threshold",
-    "Turn",
-    "find_sampler",
-    "register",
-    "samplers",
-]
+__all__ = ["ranking", "reverse", "threshold"]

@@ -1,4 +1,4 @@
-"""What a sampler is: a rule that says, of one step, what is accepted and what the next step reads.
+"""What a sampler is: a rule that says, of one step, what is accepted and what the next step reads; and the default.
 
 A rule chooses among the *candidates* of a row: the free positions that can still be decided. Under noise with a uniform
 share those are all free positions, at every step, so nothing is final before the commit; under mask noise they are the
@@ -23,8 +23,8 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
-from sfumato.sampling.random import Stream
-from sfumato.sampling.reading import Statistics
+from sfumato.sampling.logits import Statistics
+from sfumato.sampling.rng import Stream
 
 
 class Decision(NamedTuple):
@@ -37,8 +37,8 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The logits of a step, of all rows of the batch, for samplers that want more than their statistics."""
+class StepLogits:
+    """The logits of a step, of all rows of the batch, for samplers that need more than their statistics."""
 
     logits_NV: Tensor
     """At the positions in question."""
@@ -76,8 +76,8 @@ class Turn:
     """float32; noise level of what the next step reads."""
     uniforms: Callable[[Stream], Tensor]
     """This step's uniforms [R, L] on a stream, for all rows of the batch."""
-    reading: Reading
-    """The logits, of all rows of the batch."""
+    logits: StepLogits
+    """Of all rows of the batch."""
     rows: Tensor | None = None
     """int64; which rows of the batch these are; None for all."""
 
@@ -227,3 +227,38 @@ def find_sampler(name: str) -> type[Sampler]:
     if not (isinstance(found, type) and issubclass(found, Sampler)):
         raise RequestError(f"sampler {name!r} is no subclass of sfumato.Sampler")
     return found
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Entropy(Sampler):
+    """Accept each row's lowest-entropy candidates while (cumulative entropy - own) <= bound, and renoise the rest.
+
+    The left side bounds the mutual information of the accepted tokens, given that they are drawn independently.
+
+    Source: Ben-Hamu et al. 2025, arXiv 2505.24857, section 4; DiffusionGemma's sampler.
+    """
+
+    name = "entropy"
+    entropy_bound: float = 0.1
+    """Budget per step in nats, >= 0; infinity accepts everything. 0.1 is DiffusionGemma's."""
+
+    def __post_init__(self) -> None:
+        check_number("entropy_bound", self.entropy_bound, 0, math.inf)
+
+    def accept(self, turn: Turn) -> Tensor:
+        return accept_by_entropy(turn.statistics.entropy_RL, turn.candidates_RL, self.entropy_bound)
+
+
+def accept_by_entropy(entropy_RL: Tensor, candidates_RL: Tensor, bound: float) -> Tensor:
+    """accepted_RL: bool; at least one True in every row with a candidate, for nothing precedes the first.
+
+    Args:
+        entropy_RL: float32 nats, >= 0.
+        candidates_RL: bool.
+        bound: nats, >= 0.
+    """
+    sorted_RL, order_RL = entropy_RL.masked_fill(~candidates_RL, torch.inf).sort(dim=-1, stable=True)
+    spent_RL = sorted_RL.masked_fill(sorted_RL == torch.inf, 0.0).cumsum(-1) - sorted_RL
+    within_RL = torch.zeros_like(candidates_RL).scatter(-1, order_RL, spent_RL <= bound)
+    return within_RL & candidates_RL

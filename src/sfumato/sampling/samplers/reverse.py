@@ -13,16 +13,8 @@ from torch import Tensor
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling.random import Stream
-from sfumato.sampling.samplers.base import (
-    Decision,
-    Sampler,
-    Turn,
-    check_choice,
-    check_number,
-    pick_highest,
-    register,
-)
+from sfumato.sampling.rng import Stream
+from sfumato.sampling.samplers.base import Decision, Sampler, Turn, check_choice, check_number, pick_highest, register
 
 RemaskSchedule = Literal["cap", "rescale"]
 
@@ -133,18 +125,18 @@ class PredictorCorrector(Ancestral):
 
     def transition(self, turn: Turn) -> Tensor:
         moved_RL = super().transition(turn)
-        reading, schedule = turn.reading, turn.process.schedule
-        row_N = reading.index_N // reading.tokens_RL.shape[1]
+        logits, schedule = turn.logits, turn.process.schedule
+        row_N = logits.index_N // logits.tokens_RL.shape[1]
         alpha_R = schedule.alpha(turn.t_R)
-        alpha_N = turn.spread(alpha_R, torch.ones_like(reading.tokens_RL[:, 0], dtype=alpha_R.dtype))[row_N]
-        loo_NV = loo_from_denoiser(reading.logits_NV, reading.tokens_RL.flatten()[reading.index_N], alpha_N)
-        whole_RL = turn.spread(moved_RL, reading.tokens_RL)
-        margin_N = token_margin(loo_NV, whole_RL.flatten()[reading.index_N])
+        alpha_N = turn.spread(alpha_R, torch.ones_like(logits.tokens_RL[:, 0], dtype=alpha_R.dtype))[row_N]
+        loo_NV = loo_from_denoiser(logits.logits_NV, logits.tokens_RL.flatten()[logits.index_N], alpha_N)
+        whole_RL = turn.spread(moved_RL, logits.tokens_RL)
+        margin_N = token_margin(loo_NV, whole_RL.flatten()[logits.index_N])
         margin_RL = torch.zeros_like(whole_RL, dtype=torch.float32).flatten()
-        margin_RL = turn.select(margin_RL.index_copy(0, reading.index_N, margin_N).view_as(whole_RL))
+        margin_RL = turn.select(margin_RL.index_copy(0, logits.index_N, margin_N).view_as(whole_RL))
         count_R = torch.full_like(turn.count_R, self.corrector_k)
         chosen_RL = pick_highest(-margin_RL, turn.free_RL, count_R)
-        sampled_RL = turn.select(reading.draw(loo_NV, Stream.CORRECT_SAMPLE))
+        sampled_RL = turn.select(logits.draw(loo_NV, Stream.CORRECT_SAMPLE))
         noise_RL = turn.process.noise(turn.draw(Stream.CORRECT_NOISE), turn.s_R)
         kept_RL = turn.draw(Stream.CORRECT_KEEP) < schedule.alpha(turn.s_R).unsqueeze(-1)
         return torch.where(chosen_RL, torch.where(kept_RL, sampled_RL, noise_RL), moved_RL)
@@ -156,9 +148,9 @@ def draw_ancestral(
     """Draw x_s from q(x_s | x_t, x_0) for a drawn x_0.
 
     With x_0 ~ p(x_0 | x_t) this samples the mixture of exact posteriors, the right one for a denoiser that
-    has seen x_t (``Process.posterior`` explains the difference to plugging p in). The posterior of a known
-    x_0 is a choice of three, x_0, x_t or noise, so that it takes three weights per position and no vector
-    over the vocabulary.
+    has seen x_t; plugging p in for x_0 would count that observation twice. The posterior of a known x_0 is a
+    choice of three, x_0, x_t or noise, so that it takes three weights per position and no vector over the
+    vocabulary.
 
     Args:
         process: noise process.

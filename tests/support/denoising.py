@@ -1,4 +1,4 @@
-"""The plain loop around ``step``, without cache and engine: what the engine is tested against."""
+"""The plain loop around `sampling.step`, without cache and engine: what the engine is tested against."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
-from sfumato.kernels.base import TORCH, Backend
-from sfumato.sampling.canvas import CanvasBatch
-from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.record import StepRecord, StepResult
-from sfumato.sampling.step import Denoiser, step
-from sfumato.sampling.stopping import StopHead
+from sfumato.kernels.base import Backend
+from sfumato.sampling import (
+    CanvasBatch,
+    Constraint,
+    Denoiser,
+    SamplerConfig,
+    StepRecord,
+    StepResult,
+    StopHead,
+    step,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,17 @@ class Denoised:
     """The steps of the rows that were to be traced."""
 
 
+def noise_canvases(
+    process: Process,
+    lengths: Sequence[int],
+    *,
+    seeds: Sequence[int],
+    config: SamplerConfig | Sequence[SamplerConfig],
+) -> CanvasBatch:
+    """Canvases of pure noise, one per length."""
+    return CanvasBatch.from_tokens(process, [[0] * length for length in lengths], seeds=seeds, config=config)
+
+
 def denoise(
     batch: CanvasBatch,
     denoiser: Denoiser,
@@ -38,17 +53,17 @@ def denoise(
     banned: Tensor | None = None,
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
-    operations: Backend = TORCH,
-    on_step: Callable[[StepResult], None] | None = None,
+    backend: Backend | None = None,
+    on_step: Callable[[StepResult, list[int]], None] | None = None,
     trace: Collection[int] | bool = False,
 ) -> Denoised:
     """Step until every row is done; a finished row leaves at once.
 
     Args:
-        batch: the canvases; their rows are numbered from 0 for ``rows_R``.
-        denoiser, process, self_conditioning, stop_head, operations: see ``step``.
+        batch: the canvases.
+        denoiser, process, self_conditioning, stop_head, backend: see ``step``.
         banned, constraints: see ``step``; rows as in ``batch``.
-        on_step: called after each step; ``row_R`` of its batch tells which rows are left.
+        on_step: called after each step, with the rows of `batch` that took it.
         trace: rows to record step by step; True for all.
 
     Returns:
@@ -56,12 +71,12 @@ def denoise(
     """
     traced = set(range(len(batch))) if trace is True else set(trace or ())
     records: dict[int, list[StepRecord]] = {row: [] for row in sorted(traced)}
-    active = dataclasses.replace(batch, row_R=torch.arange(len(batch), device=batch.row_R.device))
-    rows = list(range(len(batch)))
+    active, rows = batch, list(range(len(batch)))
     finished: list[CanvasBatch] = []
     order: list[int] = []
     while True:
-        left, done = active.split_done()
+        is_done = active.done_R.tolist()
+        left, done = ([i for i, ended in enumerate(is_done) if ended == which] for which in (False, True))
         if done or not rows:
             finished.append(dataclasses.replace(active.select(done), soft_RLD=None))
             order.extend(rows[i] for i in done)
@@ -73,19 +88,16 @@ def denoise(
             denoiser,
             process,
             self_conditioning=self_conditioning,
-            banned=banned[active.row_R] if banned is not None and banned.ndim == 2 else banned,
+            banned=banned[rows] if banned is not None and banned.ndim == 2 else banned,
             constraints=None if constraints is None else [constraints[row] for row in rows],
             stop_head=stop_head,
-            operations=operations,
+            backend=backend,
         )
         for i, row in enumerate(rows):
             if row in traced:
                 records[row].append(result.record(i))
         if on_step is not None:
-            on_step(result)
+            on_step(result, rows)
         active = result.batch
     places = sorted(range(len(order)), key=order.__getitem__)
-    whole = CanvasBatch.concatenate(finished).select(places)
-    return Denoised(
-        batch=dataclasses.replace(whole, row_R=torch.arange(len(whole), device=batch.row_R.device)), trace=records
-    )
+    return Denoised(batch=CanvasBatch.concatenate(finished).select(places), trace=records)

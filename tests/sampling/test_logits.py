@@ -12,8 +12,8 @@ from sfumato.kernels import base as operations
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.kernels.gpu.backend import TritonBackend
-from sfumato.sampling import reading
-from sfumato.sampling.reading import Reader, Statistics
+from sfumato.sampling import logits
+from sfumato.sampling.logits import LogitsReader, Statistics
 
 # R rows, L canvas, V vocab, D model
 
@@ -21,14 +21,14 @@ LOGITS_RLV = 3 * torch.randn(3, 5, 11, generator=torch.Generator().manual_seed(0
 
 
 class _Own:
-    operations: Backend = TORCH
+    backend: Backend = TORCH
     num_draws = 4096
 
 
 @pytest.fixture(params=["torch", "loops", "kernels"], autouse=True)
 def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     made = {"torch": lambda: TORCH, "loops": CompiledBackend, "kernels": lambda: TritonBackend(torch.float32)}
-    monkeypatch.setattr(_Own, "operations", made[request.param]())
+    monkeypatch.setattr(_Own, "backend", made[request.param]())
     if request.param == "kernels":
         # Interpreted, row by row.
         monkeypatch.setattr(_Own, "num_draws", 256)
@@ -45,10 +45,10 @@ def read(logits_RLV: Tensor, u_RL: Tensor | None = None, soft: Any = None, **cha
         "cut": None,
         "mask_id": None,
         "banned": None,
-        "operations": _Own.operations,
+        "backend": _Own.backend,
     }
     fields |= changes
-    reader = Reader(index_N=fields["open_RL"].flatten().nonzero().squeeze(-1), **fields)
+    reader = LogitsReader(index_N=fields["open_RL"].flatten().nonzero().squeeze(-1), **fields)
     return reader.read(
         logits_RLV.flatten(0, 1)[reader.index_N], torch.zeros(num_rows, length) if u_RL is None else u_RL, soft
     )
@@ -216,13 +216,13 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     whole, whole_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     # Tiles of two positions in chunks of four: 12 open positions make three chunks, across rows.
-    monkeypatch.setattr(reading, "_TILE_BYTES", 2 * 4 * 256)
+    monkeypatch.setattr(logits, "_TILE_BYTES", 2 * 4 * 256)
     monkeypatch.setattr(operations, "_HELD_BYTES", 4 * 4 * 256)
     tiled, tiled_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     for one, other in zip((*whole, whole_soft), (*tiled, tiled_soft), strict=True):
         assert torch.equal(one, other)
     # Alone in its tile, a position reads the same to the last bit.
-    monkeypatch.setattr(reading, "_TILE_BYTES", 4 * 256)
+    monkeypatch.setattr(logits, "_TILE_BYTES", 4 * 256)
     single, single_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     for one, other in zip((*whole, whole_soft), (*single, single_soft), strict=True):
         assert torch.equal(one, other)

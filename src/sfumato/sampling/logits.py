@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import Backend, LogitRows
 
 # What a CPU works on at once, with as much again for exponentials.
 _TILE_BYTES = 2**23
@@ -54,8 +54,8 @@ takes them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tied:
-    """A row whose positions are tied together: what is written belongs to one of certain strings."""
+class ConstrainedRow:
+    """A row whose text must belong to a language: what is written at its open positions is one string of it."""
 
     row: int
     """Its number in the batch."""
@@ -84,7 +84,7 @@ class Tied:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reader:
+class LogitsReader:
     """Turns logits into statistics: one softmax a position, in tiles, and one uniform for its draw."""
 
     index_N: Tensor
@@ -99,10 +99,10 @@ class Reader:
     """top_p_R and top_k_R; None if no row leaves tokens out."""
     mask_id: int | None
     banned: Tensor | None
-    tied: Sequence[Tied] = ()
-    """Rows whose positions are tied together."""
-    operations: Backend = TORCH
-    """Read logits in one loop, if they can, of rows where nothing but tempering and bans comes before the softmax."""
+    constrained: Sequence[ConstrainedRow] = ()
+    """Rows whose text must belong to a language."""
+    backend: Backend | None = None
+    """Reads logits in one loop, if it can, of rows where nothing but tempering and bans comes before the softmax."""
 
     def read(
         self, logits_NV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
@@ -122,7 +122,7 @@ class Reader:
             The statistics, and what soft_embedding made of the distributions [N, D], or None without it.
         """
         row_N, u_N = self.index_N // self.open_RL.shape[1], u_RL.flatten()[self.index_N]
-        chunk = max(1, self.operations.rows_at_once(logits_NV.shape[1]))
+        chunk = max(1, len(row_N) if self.backend is None else self.backend.rows_at_once(logits_NV.shape[1]))
         readings: list[Statistics] = []
         softs: list[Tensor] = []
         for start, stop, in_loop in self._stretches(logits_NV, row_N):
@@ -135,7 +135,7 @@ class Reader:
                     summed_ND = soft_embedding(weights.unsqueeze(0)).squeeze(0)
                     softs.append((summed_ND / total_N.unsqueeze(-1)).to(summed_ND.dtype))
         statistics = self._placed(readings)
-        for one in self.tied:
+        for one in self.constrained:
             # Marginals tell how sure each position is; what is written belongs to one string.
             drawn_N = torch.where(self._greedy_R[one.row], one.best_N, one.drawn_N)
             statistics = statistics._replace(
@@ -152,17 +152,17 @@ class Reader:
     def _stretches(self, logits_NV: Tensor, row_N: Tensor) -> list[tuple[int, int, bool]]:
         """Positions from and to which all are read in one way, and whether that is one loop.
 
-        It is so for rows that leave no token out and are not tied, whoever else is in the batch: a row reads the same,
-        to the last bit, alone.
+        One loop reads rows that leave no token out and are not constrained, whoever else is in the batch: so a row
+        reads the same, to the last bit, alone.
         """
-        if not self.operations.reads(logits_NV):
+        if self.backend is None or not self.backend.reads(logits_NV):
             return [(0, len(row_N), False)]
-        if self.cut is None and not self.tied:
+        if self.cut is None and not self.constrained:
             return [(0, len(row_N), True)]
         in_loop_R = torch.ones_like(self.greedy_R)
         if self.cut is not None:
             in_loop_R = (self.cut[0] >= 1.0) & (self.cut[1] == 0)
-        in_loop_R[[one.row for one in self.tied]] = False
+        in_loop_R[[one.row for one in self.constrained]] = False
         stretches, start = [], 0
         for in_loop, group in itertools.groupby(in_loop_R[row_N].tolist()):
             stretches.append((start, start + len(list(group)), in_loop))
@@ -171,18 +171,12 @@ class Reader:
 
     def _loop(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
         """Read a part of the positions as if no token were known."""
-        rows_N = row_N[part]
-        ban_N = None
-        if self.banned is not None:
-            ban_N = torch.zeros_like(rows_N) if self.banned.ndim == 1 else rows_N
-        reading, weights = self.operations.read(
-            *(logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N]),
-            banned_RV=None if self.banned is None else self.banned.view(-1, logits_NV.shape[1]),
-            ban_N=ban_N,
-            mask_id=self.mask_id,
-            weigh=weigh,
-        )
-        return Statistics(*reading[:-1]), reading.total_N, weights
+        rows_N, banned_RV = row_N[part], None if self.banned is None else self.banned.view(-1, logits_NV.shape[1])
+        ban_N = None if banned_RV is None else rows_N % len(banned_RV)
+        given = (logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N], banned_RV, ban_N)
+        assert self.backend is not None
+        stats, weights = self.backend.read(LogitRows(*given, self.mask_id), weigh=weigh)
+        return Statistics(*stats[:-1]), stats.total_N, weights
 
     def _tiles(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
         """The same in torch, some positions at a time."""
@@ -198,7 +192,7 @@ class Reader:
             size, place = here.stop - start, start - part.start if weigh else 0
             scores, weights = scores_NV[:size], weights_NV[place : place + size]
             self._temper(logits_NV[here], row_N[here], scores)
-            self._tie(scores[:, :vocab_size], here)
+            self._add_bias(scores[:, :vocab_size], here)
             statistics, total_N = self._statistics(scores, weights, row_N[here], u_N[here])
             readings.append(statistics)
             totals.append(total_N)
@@ -211,9 +205,9 @@ class Reader:
         becomes the argmax."""
         return torch.where(self.temperature_R < COLD, 1.0, self.temperature_R)
 
-    def _tie(self, scores_NV: Tensor, part: slice) -> None:
-        """Make marginals of the scores of positions that are tied together."""
-        for one in self.tied:
+    def _add_bias(self, scores_NV: Tensor, part: slice) -> None:
+        """Make marginals of the scores of constrained rows."""
+        for one in self.constrained:
             first, last = bisect.bisect_left(one.host_place, part.start), bisect.bisect_left(one.host_place, part.stop)
             if first < last:
                 bias_NV = one.bias_NC[first:last].index_select(1, one.class_V)
@@ -252,7 +246,7 @@ class Reader:
             highest_NB.scatter(-1, block_N.unsqueeze(-1), NEVER).amax(-1),
         )
         scores_NV.sub_(highest_N.unsqueeze(-1))
-        if self.tied:
+        if self.constrained:
             # An exponential that is no normal float takes some hundred times as long, and here most are none.
             faint_NV = scores_NV < _FAINT
             torch.exp(scores_NV.clamp_min_(_FAINT), out=weights_NV).masked_fill_(faint_NV, 0.0)

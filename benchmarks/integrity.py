@@ -1,0 +1,50 @@
+"""The books of an engine held against the sequences in work: for tests, and for runs of hours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.engine.engine import Engine
+from sfumato.engine.kvcache import CachedText, Key, KVCache
+
+
+def check_engine(engine: Engine) -> None:
+    """Hold the books of an engine against the sequences in work; an AssertionError names what is wrong."""
+    with engine._lock:
+        texts = [sequence.cached for sequence in engine._running if sequence.cached is not None]
+        assert len(texts) == len(engine._running)
+        check_cache(engine.cache, texts)
+        assert all(sequence.cached is None for sequence in engine._waiting)
+        assert all(sequence in engine._running for sequence in engine._rows)
+        assert [sequence.row for sequence in engine._rows] == list(range(len(engine._rows)))
+        assert len(engine._rows) == (0 if engine._batch is None else len(engine._batch))
+
+
+def check_cache(cache: KVCache, texts: Sequence[CachedText]) -> None:
+    """Hold the books of a cache against the texts that are open; an AssertionError names what is wrong."""
+    users: dict[int, int] = {}
+    awaited: dict[Key, int] = {}
+    for text in texts:
+        assert len(set(text.pages)) == len(text.pages), "a text holds a page twice"
+        assert np.array_equal(text.slot_S, cache._slots(text.pages))
+        assert text.length <= len(text.pages) * cache.page_size
+        for page in text.pages:
+            users[page] = users.get(page, 0) + 1
+        if text.awaited is not None:
+            awaited[text.awaited] = awaited.get(text.awaited, 0) + 1
+        for page, serial in zip(text.pages, text.serials, strict=False):
+            kept = cache._serial_of.get(page)
+            assert kept is None or kept == serial, "a text's page was kept as another's"
+        for i, page in enumerate(text.pages):
+            full = text.tokens[i * cache.page_size : (i + 1) * cache.page_size]
+            assert users[page] == 1 or cache._key_of[page][1] == tuple(full), "a shared page holds something else"
+    assert users == cache._users, "pages are held by texts that are not open, or the other way round"
+    assert awaited == cache._awaited
+    everything = [*cache._free, *cache._users, *cache._idle]
+    assert sorted(everything) == list(range(1, cache.num_pages + 1)), "a page is lost, or in two places"
+    assert cache._free == sorted(cache._free)
+    assert set(cache._idle) <= set(cache._key_of), "a page is kept that cannot be found"
+    assert {key: page for page, key in cache._key_of.items()} == cache._page_of
+    assert set(cache._serial_of) == set(cache._key_of)
