@@ -171,7 +171,7 @@ class Reading:
         return found
 
     def _deletions(self, odds: Sequence[float]) -> list[Proposal]:
-        """Runs of lexemes that go together are as likely as the least likely of them, and less so the longer they are."""
+        """Runs of lexemes go together as likely as the least likely of them, and less so the longer they are."""
         found = []
         for start in range(len(odds) - 1):
             worst = torch.inf
