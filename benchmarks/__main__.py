@@ -343,11 +343,11 @@ def breakeven(
 def _llama_cpp(program: Path | None, gguf: str, prefix: int) -> tuple[str, float] | None:
     """Which llama.cpp is there, with its weights, and the seconds of one of its tokens; None if there is none."""
     from benchmarks.breakeven import llama_bench, llama_cpp, llama_cpp_is_installed
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
 
     if program is None and not llama_cpp_is_installed():
         return None
-    weights = find(gguf)
+    weights = find_model(gguf)
     if program is not None:
         return f"llama-bench {weights.name}", llama_bench(program, weights, prefix)
     return f"xllamacpp {weights.name}", llama_cpp(weights, prefix)
@@ -419,9 +419,9 @@ def simulate(
     """What an answer would take on other hardware, from published peaks; nothing is run."""
     from benchmarks.simulate import predict
     from sfumato.checkpoints.load import build
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
 
-    built, spec, _ = build(find(model))
+    built, spec, _ = build(find_model(model))
     found = (
         predict(
             built,
@@ -522,7 +522,7 @@ def compare(
     from benchmarks.compare import Work
     from benchmarks.compare import compare as measure
     from benchmarks.shapes import write_gemma
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -532,7 +532,7 @@ def compare(
         if model == "gemma-6-layers":
             write_gemma(directory, **({} if vocabulary is None else {"vocab_size": vocabulary}))
         else:
-            directory = find(model)
+            directory = find_model(model)
         found = measure(directory, peer, work)
     if as_json:
         typer.echo(json.dumps(asdict(found) | {"model": model}))

@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 
 from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint
-from sfumato.checkpoints.registry import ASSETS, find
+from sfumato.checkpoints.registry import ASSETS, find_model
 from sfumato.constraints.custom import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
@@ -113,7 +113,7 @@ def load(
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    place = opened(find(name))
+    place = opened(find_model(name))
     # What cannot be run is refused before anything large is read.
     described, tokenizer = describe(place), Tokenizer.of(place)
     languages: Languages | None = None

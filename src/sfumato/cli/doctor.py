@@ -37,9 +37,9 @@ def doctor(
     """Show versions, devices, and which models and extras are here; or what a model needs, before it is loaded."""
     if model is not None:
         from sfumato.checkpoints.load import build
-        from sfumato.checkpoints.registry import find
+        from sfumato.checkpoints.registry import find_model
 
-        print_model_report(model_report(model, *build(find(model))), as_json)
+        print_model_report(model_report(model, *build(find_model(model))), as_json)
         return
     report = _report()
     if as_json:

