@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.app import Command, Group
-from sfumato.cli.memory import keep_freed_memory
+from sfumato.cli.app import Command, Group, keep_freed_memory
 from sfumato.cli.options import Device, DType, DTypeName, QuantizationName, Quantize, Settings, sampler_settings
-from sfumato.cli.progress import progress
-from sfumato.cli.table import print_table
+from sfumato.cli.output import print_table, progress
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:

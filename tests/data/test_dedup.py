@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from sfumato.data.dedup import MinHash, NearDuplicates, Repeated, shingles, similarity, words
+from sfumato.data.filters import MinHash, NearDuplicates, Repeated, shingles, similarity, words
 from sfumato.errors import ConfigError
 
 WORDS = [f"{first}{second}" for first in "abcdefghij" for second in "klmnopqrstuvwxyz"]

@@ -17,9 +17,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.difference import may_write, show_difference
 from sfumato.cli.options import Model, Sampling, System, Weights
-from sfumato.cli.run import CONTROLS, count
+from sfumato.cli.output import CONTROLS, count, may_write, print_figures, show_difference
 from sfumato.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
@@ -232,13 +231,8 @@ def _error(parse: Callable[[str], object], text: str) -> str:
 
 def _figures(result: Result, *more: str) -> None:
     usage = result.usage
-    parts = [
-        count(usage.canvases, "canvas", "canvases"),
-        count(usage.denoising_steps, "step"),
-        f"{1000 * usage.total_s:.0f} ms",
-        *more,
-    ]
-    Console(stderr=True, highlight=False).print(" · ".join(part for part in parts if part), style="dim", markup=False)
+    steps = count(usage.denoising_steps, "step")
+    print_figures(count(usage.canvases, "canvas", "canvases"), steps, f"{1000 * usage.total_s:.0f} ms", *more)
 
 
 def _end(result: Result) -> None:

@@ -74,7 +74,7 @@ class Weights:
 
     def load(self, name: str, check: Callable[[TextModel], object] | None = None) -> TextModel:
         """Load a model, and show that it is being loaded; `check` refuses before weights are read."""
-        from sfumato.cli.progress import progress
+        from sfumato.cli.output import progress
 
         with progress(f"loading {name}"):
             from sfumato.api import load

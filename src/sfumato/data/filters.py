@@ -1,10 +1,21 @@
-"""What is wrong with a text that a model wrote, judged by the text alone: length, repetition, language."""
+"""What is wrong with a text that a model wrote: length, repetition, language; and whether it was there before.
+
+Texts that were there before, to the letter or nearly, are found by MinHash over shingles of words, by bands. The share
+of equal entries of two signatures estimates the Jaccard similarity of the texts' sets of shingles (Broder 1997). Two
+texts are compared only where one band of their signatures is equal (locality-sensitive hashing; Leskovec, Rajaraman and
+Ullman, Mining of Massive Datasets, chapter 3).
+"""
+
+# H hashes, S shingles
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import regex  # type: ignore[import-untyped]
 
 from sfumato.errors import ConfigError, check_range
@@ -116,3 +127,139 @@ def letters_share(text: str, scripts: Sequence[str]) -> float:
             ) from None
         num_own += len(own.findall(text))
     return num_own / num_letters if num_letters else 1.0
+
+
+Signature = np.ndarray[Any, np.dtype[np.uint32]]
+
+_SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_OPERATORS = r"\p{Sm}\p{Sc}/*%\-"
+_WORD = regex.compile(rf"[{_SPACELESS}{_OPERATORS}]|[\w--[{_SPACELESS}]]+", regex.VERSION1)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, case and punctuation aside, each operator a word; in scripts without spaces, characters."""
+    found: list[str] = _WORD.findall(text.casefold())
+    return found
+
+
+def shingles(text: str, size: int) -> set[str]:
+    """Every run of so many words; of a shorter text, all of it."""
+    found = words(text) or [text]
+    return {" ".join(found[i : i + size]) for i in range(max(1, len(found) - size + 1))}
+
+
+class MinHash:
+    """Signatures of texts.
+
+    Args:
+        num_hashes: entries of a signature. The estimate of a similarity J is off by sqrt(J (1 - J) / num_hashes) on
+            average.
+        shingle_words: words of a shingle.
+        seed: chooses the hash functions.
+    """
+
+    def __init__(self, num_hashes: int = 128, shingle_words: int = 3, seed: int = 0) -> None:
+        if num_hashes < 1 or shingle_words < 1:
+            raise ConfigError(f"num_hashes is {num_hashes} and shingle_words {shingle_words}; allowed: 1 or more each")
+        rng = np.random.default_rng(seed)
+        self.num_hashes, self._shingle_words = num_hashes, shingle_words
+        self._factor_H = rng.integers(1, 2**64, num_hashes, dtype=np.uint64) | np.uint64(1)
+        self._offset_H = rng.integers(0, 2**64, num_hashes, dtype=np.uint64)
+
+    def signature(self, text: str) -> Signature:
+        """uint32 [H]: of each hash function, the least value of a shingle."""
+        keys = [
+            int.from_bytes(hashlib.blake2b(shingle.encode(), digest_size=4).digest(), "little")
+            for shingle in shingles(text, self._shingle_words)
+        ]
+        key_S = np.array(keys, dtype=np.uint64)
+        # Multiply, add and shift: any two of 32-bit keys get values independent of each other (Dietzfelbinger 1996).
+        value_SH = (key_S[:, None] * self._factor_H + self._offset_H) >> np.uint64(32)
+        least_H: Signature = value_SH.min(axis=0).astype(np.uint32)
+        return least_H
+
+
+def similarity(one_H: Signature, other_H: Signature) -> float:
+    """The Jaccard similarity that two signatures estimate."""
+    return float(np.mean(one_H == other_H))
+
+
+class NearDuplicates:
+    """Texts taken so far, and which of them a further one resembles.
+
+    Args:
+        threshold: similarity from which two texts count as the same, more than 0 and at most 1.
+        hashing: makes the signatures.
+        bands: parts of a signature, one of which must be equal for two texts to be compared; 32 of four entries each
+            miss two texts of similarity 0.8 once in ten million times.
+
+    Raises:
+        ConfigError: if the threshold is outside its range, or bands do not divide a signature.
+    """
+
+    def __init__(self, threshold: float, hashing: MinHash | None = None, bands: int = 32) -> None:
+        self._hashing = hashing or MinHash()
+        if not 0.0 < threshold <= 1.0:
+            raise ConfigError(f"the threshold of near duplicates is {threshold}; allowed: more than 0, at most 1")
+        if bands < 1 or self._hashing.num_hashes % bands:
+            raise ConfigError(f"bands is {bands}; allowed: a divisor of {self._hashing.num_hashes}, the hashes")
+        self._threshold, self._bands = threshold, bands
+        self._signatures: list[Signature] = []
+        self._places: dict[tuple[int, bytes], list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._signatures)
+
+    def signature(self, text: str) -> Signature:
+        """What `find` and `add` take."""
+        return self._hashing.signature(text)
+
+    def find(self, signature_H: Signature) -> int | None:
+        """Index of the first text taken that this one resembles; None if there is none."""
+        near = {place for key in self._keys(signature_H) for place in self._places.get(key, ())}
+        alike = (place for place in sorted(near) if self._alike(self._signatures[place], signature_H))
+        return next(alike, None)
+
+    def add(self, signature_H: Signature) -> None:
+        """Take a text."""
+        for key in self._keys(signature_H):
+            self._places.setdefault(key, []).append(len(self._signatures))
+        self._signatures.append(signature_H)
+
+    def _alike(self, one_H: Signature, other_H: Signature) -> bool:
+        return similarity(one_H, other_H) >= self._threshold
+
+    def _keys(self, signature_H: Signature) -> list[tuple[int, bytes]]:
+        return [(i, band.tobytes()) for i, band in enumerate(np.split(signature_H, self._bands))]
+
+
+class Repeated:
+    """Conversations taken so far: drops one whose turn, or whose answer, was there before."""
+
+    def __init__(self, threshold: float, shingle_words: int) -> None:
+        hashing = MinHash(shingle_words=shingle_words)
+        self._exact: tuple[set[bytes], set[bytes]] = (set(), set())
+        self._near = (NearDuplicates(threshold, hashing), NearDuplicates(threshold, hashing))
+
+    def take(self, turn: str, answer: str) -> str | None:
+        """Take a conversation, unless it is a repetition: then "exact_duplicate" or "near_duplicate".
+
+        Args:
+            turn: what the user says. Case, and how much space stands between words, do not count.
+            answer: what the assistant says.
+        """
+        texts = (turn, answer)
+        digests = [hashlib.blake2b(_plain(text).encode(), digest_size=16).digest() for text in texts]
+        if any(digest in known for digest, known in zip(digests, self._exact, strict=True)):
+            return "exact_duplicate"
+        signatures = [index.signature(text) for index, text in zip(self._near, texts, strict=True)]
+        if any(index.find(own) is not None for index, own in zip(self._near, signatures, strict=True)):
+            return "near_duplicate"
+        for known, digest, index, own in zip(self._exact, digests, self._near, signatures, strict=True):
+            known.add(digest)
+            index.add(own)
+        return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -24,13 +24,14 @@ from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention
 from sfumato.models.layers import (
     MLP,
+    LexemeConfig,
+    LexemeEmbedding,
     RMSNorm,
     RopeScaling,
     RotaryEmbedding,
     SelfConditioning,
     rotary_frequencies,
 )
-from sfumato.models.lexeme import LexemeConfig, LexemeEmbedding
 from sfumato.models.model import Model
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
 from sfumato.models.quantization.products import project
