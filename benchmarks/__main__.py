@@ -417,10 +417,7 @@ def _bounds(log: Path) -> list[Row]:
     return rows
 
 
-def size(
-    model: Model,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """What a shape would need of this machine, as `sfumato doctor` says it of a checkpoint."""
     from benchmarks.shapes import build_shape
     from sfumato.cli.doctor import model_report, print_model_report

@@ -129,9 +129,4 @@ def seconds(work: Callable[[], object]) -> float:
 
 def describe_machine() -> dict[str, Any]:
     """What a figure was measured on."""
-    return {
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-    }
+    return {"cpu": cpu_name(), "cores": os.cpu_count(), "threads": torch.get_num_threads(), "torch": torch.__version__}

@@ -27,14 +27,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
-from sfumato.errors import (
-    CapacityError,
-    CheckpointError,
-    ConfigError,
-    RequestError,
-    SfumatoError,
-    unknown,
-)
+from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import find_device
 from sfumato.kernels.cpu.packed import pack_linears

@@ -128,12 +128,7 @@ def infill(
     name = "stdin" if file is None or str(file) == "-" else str(file)
     text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
     prefix, suffix = _around(name, text, at, marker)
-    options: InfillOptions = {
-        "prompt": prompt,
-        "system": system,
-        "length": length or "auto",
-        "max_tokens": max_tokens,
-    }
+    options: InfillOptions = {"prompt": prompt, "system": system, "length": length or "auto", "max_tokens": max_tokens}
     sampling.apply_to(options)
     result = weights.load(model).infill(prefix, suffix, **options)
     if as_json:

@@ -35,12 +35,7 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     narrow = console.width < _NARROW
     table = Table(
-        title=title,
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        collapse_padding=narrow,
-        header_style="bold",
+        title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=narrow, header_style="bold"
     )
     shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     for name in shown:

@@ -39,8 +39,7 @@ def run(
         bool, typer.Option("--json", help='Print one JSON object; {"results": [...]} for --n above 1.')
     ] = False,
     trace: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json."),
+        str | None, typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json.")
     ] = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
     raw: Annotated[

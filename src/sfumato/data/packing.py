@@ -320,13 +320,7 @@ class _Row:
 
 
 def pack(
-    source: Source,
-    config: PackingConfig,
-    *,
-    seed: int,
-    step: int,
-    end_id: int,
-    spec: GenerationSpec = DEFAULT,
+    source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int, spec: GenerationSpec = DEFAULT
 ) -> PackedBatch:
     """Draw documents and pack them into one batch.
 

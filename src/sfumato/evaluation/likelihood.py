@@ -88,13 +88,7 @@ def canvas_nelbo(
 
 @torch.inference_mode()
 def response_nll(
-    model: Model,
-    source: Source,
-    *,
-    packing: PackingConfig,
-    end_id: int,
-    num_batches: int = 4,
-    seed: int = 0,
+    model: Model, source: Source, *, packing: PackingConfig, end_id: int, num_batches: int = 4, seed: int = 0
 ) -> Likelihood:
     """Exact -log p(response | prompt) of the model read autoregressively.
 

@@ -127,10 +127,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.layer = layer
         self.head_dim = config.head_dim
-        queries, keys = (
-            config.num_attention_heads * config.head_dim,
-            config.num_key_value_heads * config.head_dim,
-        )
+        queries, keys = (config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim)
         self.q_proj = nn.Linear(config.hidden_size, queries, bias=config.attention_bias)
         self.k_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
         self.v_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
@@ -200,10 +197,7 @@ class Backbone(nn.Module):
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.rotary = RotaryEmbedding(
             rotary_frequencies(
-                config.head_dim,
-                config.rope_theta,
-                fraction=config.partial_rotary_factor,
-                scaling=config.rope_scaling,
+                config.head_dim, config.rope_theta, fraction=config.partial_rotary_factor, scaling=config.rope_scaling
             )
         )
         self.canvas_embed: nn.Embedding | None = None

@@ -223,13 +223,7 @@ class GemmaLayer(nn.Module):
         # By role: what leaves the layer is multiplied by the first in the encoder and by the second in the decoder.
         self.register_buffer("layer_scalar", torch.ones(2))
 
-    def forward(
-        self,
-        x_RQD: Tensor,
-        role_RQ1: Tensor,
-        rotary: tuple[Tensor, Tensor],
-        attention: Attention,
-    ) -> Tensor:
+    def forward(self, x_RQD: Tensor, role_RQ1: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
         x_RQD = x_RQD + self.post_attention_layernorm(attended_RQD)
         dense_RQD = self.mlp(self.pre_feedforward_layernorm(x_RQD))

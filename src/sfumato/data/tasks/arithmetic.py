@@ -149,9 +149,7 @@ class Arithmetic(Task):
             return None
         answer, *derivation = item.response.split("\n")
         return replace(
-            item,
-            prompt=f"derive, then answer: {item.meta['expression']}",
-            response="\n".join([*derivation, answer]),
+            item, prompt=f"derive, then answer: {item.meta['expression']}", response="\n".join([*derivation, answer])
         )
 
     def check(self, item: Item, response: str) -> bool:

@@ -90,9 +90,7 @@ class Bugfix(Task):
             line += 1
         code = "\n".join(buggy)
         return Item(
-            prompt=f"fix the bug:\n{code}",
-            response="\n".join(fixed),
-            meta={"line": line, "family": family.names[0]},
+            prompt=f"fix the bug:\n{code}", response="\n".join(fixed), meta={"line": line, "family": family.names[0]}
         )
 
     def check(self, item: Item, response: str) -> bool:

@@ -80,11 +80,7 @@ def _count(random: Random) -> Story:
         middles = _wordings((pronoun, name), ("gets", "finds", "buys", "receives"), (more, moved))
     else:
         middles = _wordings((pronoun, name), ("gives away", "loses", "sells"), moved)
-    return (
-        f"{name} has {_number_of(before, things)}.",
-        f"Now {name} has {_number_of(after, things)}.",
-        middles,
-    )
+    return (f"{name} has {_number_of(before, things)}.", f"Now {name} has {_number_of(after, things)}.", middles)
 
 
 def _errand(random: Random) -> Story:
