@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError, RequestError
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention
+from sfumato.models.attention import Attention, Heads
 from sfumato.models.layers import (
     MLP,
     LexemeConfig,
@@ -151,7 +151,7 @@ class SelfAttention(nn.Module):
             keys = self.backend.norm_rotate(keys, self.k_norm.weight, self.k_norm.eps, *rotary)
         else:
             queries, keys = self.backend.rotate(queries, *rotary), self.backend.rotate(keys, *rotary)
-        return attention.attend(self.layer, queries, keys, values).flatten(2)
+        return attention.attend(self.layer, Heads(queries, keys, values)).flatten(2)
 
 
 class DecoderLayer(nn.Module):

@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention
+from sfumato.models.attention import Attention, Heads
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
@@ -166,9 +166,8 @@ class SelfAttention(nn.Module):
         values_RQGE = normalize(others[0] if others else keys_RQGE, self.eps)
         queries_RQHE = self.backend.norm_rotate(queries_RQHE, self.q_norm.weight, self.eps, *rotary)
         keys_RQGE = self.backend.norm_rotate(keys_RQGE, self.k_norm.weight, self.eps, *rotary)
-        out_RQHE = attention.attend(
-            self.layer, queries_RQHE, keys_RQGE, values_RQGE, window=self.shape.window, scale=1.0
-        )
+        heads = Heads(queries_RQHE, keys_RQGE, values_RQGE)
+        out_RQHE = attention.attend(self.layer, heads, window=self.shape.window, scale=1.0)
         out_RQD: Tensor = self.o_proj(out_RQHE.flatten(2))
         return out_RQD
 
