@@ -130,6 +130,8 @@ def letters_share(text: str, scripts: Sequence[str]) -> float:
 
 
 Signature = np.ndarray[Any, np.dtype[np.uint32]]
+# 32 bands of four entries each miss two texts of similarity 0.8 once in ten million times.
+_NUM_HASHES, _NUM_BANDS = 128, 32
 
 _SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _OPERATORS = r"\p{Sm}\p{Sc}/*%\-"
@@ -148,39 +150,8 @@ def shingles(text: str, size: int) -> set[str]:
     return {" ".join(found[i : i + size]) for i in range(max(1, len(found) - size + 1))}
 
 
-class MinHash:
-    """Signatures of texts.
-
-    Args:
-        num_hashes: entries of a signature. The estimate of a similarity J is off by sqrt(J (1 - J) / num_hashes) on
-            average.
-        shingle_words: words of a shingle.
-        seed: chooses the hash functions.
-    """
-
-    def __init__(self, num_hashes: int = 128, shingle_words: int = 3, seed: int = 0) -> None:
-        if num_hashes < 1 or shingle_words < 1:
-            raise ConfigError(f"num_hashes is {num_hashes} and shingle_words {shingle_words}; allowed: 1 or more each")
-        rng = np.random.default_rng(seed)
-        self.num_hashes, self._shingle_words = num_hashes, shingle_words
-        self._factor_H = rng.integers(1, 2**64, num_hashes, dtype=np.uint64) | np.uint64(1)
-        self._offset_H = rng.integers(0, 2**64, num_hashes, dtype=np.uint64)
-
-    def signature(self, text: str) -> Signature:
-        """uint32 [H]: of each hash function, the least value of a shingle."""
-        keys = [
-            int.from_bytes(hashlib.blake2b(shingle.encode(), digest_size=4).digest(), "little")
-            for shingle in shingles(text, self._shingle_words)
-        ]
-        key_S = np.array(keys, dtype=np.uint64)
-        # Multiply, add and shift: any two of 32-bit keys get values independent of each other (Dietzfelbinger 1996).
-        value_SH = (key_S[:, None] * self._factor_H + self._offset_H) >> np.uint64(32)
-        least_H: Signature = value_SH.min(axis=0).astype(np.uint32)
-        return least_H
-
-
 def similarity(one_H: Signature, other_H: Signature) -> float:
-    """The Jaccard similarity that two signatures estimate."""
+    """The Jaccard similarity that two signatures estimate, off by sqrt(J (1 - J) / 128) on average."""
     return float(np.mean(one_H == other_H))
 
 
@@ -188,58 +159,52 @@ class NearDuplicates:
     """Texts taken so far, and which of them a further one resembles.
 
     Args:
-        threshold: similarity from which two texts count as the same, more than 0 and at most 1.
-        hashing: makes the signatures.
-        bands: parts of a signature, one of which must be equal for two texts to be compared; 32 of four entries each
-            miss two texts of similarity 0.8 once in ten million times.
-
-    Raises:
-        ConfigError: if the threshold is outside its range, or bands do not divide a signature.
+        threshold: similarity from which two texts count as the same.
+        shingle_words: words of a shingle.
     """
 
-    def __init__(self, threshold: float, hashing: MinHash | None = None, bands: int = 32) -> None:
-        self._hashing = hashing or MinHash()
-        if not 0.0 < threshold <= 1.0:
-            raise ConfigError(f"the threshold of near duplicates is {threshold}; allowed: more than 0, at most 1")
-        if bands < 1 or self._hashing.num_hashes % bands:
-            raise ConfigError(f"bands is {bands}; allowed: a divisor of {self._hashing.num_hashes}, the hashes")
-        self._threshold, self._bands = threshold, bands
+    def __init__(self, threshold: float, shingle_words: int = 3) -> None:
+        rng = np.random.default_rng(0)
+        self._factor_H = rng.integers(1, 2**64, _NUM_HASHES, dtype=np.uint64) | np.uint64(1)
+        self._offset_H = rng.integers(0, 2**64, _NUM_HASHES, dtype=np.uint64)
+        self._threshold, self._shingle_words = threshold, shingle_words
         self._signatures: list[Signature] = []
-        self._places: dict[tuple[int, bytes], list[int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._signatures)
+        self._by_band: dict[tuple[int, bytes], list[int]] = {}
 
     def signature(self, text: str) -> Signature:
-        """What `find` and `add` take."""
-        return self._hashing.signature(text)
+        """What `find` and `add` take: uint32 [H], of each hash function the least value of a shingle."""
+        digests = (
+            hashlib.blake2b(shingle.encode(), digest_size=4).digest() for shingle in shingles(text, self._shingle_words)
+        )
+        key_S = np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
+        # Multiply, add and shift: any two of 32-bit keys get values independent of each other (Dietzfelbinger 1996).
+        value_SH = (key_S[:, None] * self._factor_H + self._offset_H) >> np.uint64(32)
+        least_H: Signature = value_SH.min(axis=0).astype(np.uint32)
+        return least_H
 
     def find(self, signature_H: Signature) -> int | None:
         """Index of the first text taken that this one resembles; None if there is none."""
-        near = {place for key in self._keys(signature_H) for place in self._places.get(key, ())}
-        alike = (place for place in sorted(near) if self._alike(self._signatures[place], signature_H))
+        near = {index for band in _bands(signature_H) for index in self._by_band.get(band, ())}
+        alike = (index for index in sorted(near) if similarity(self._signatures[index], signature_H) >= self._threshold)
         return next(alike, None)
 
     def add(self, signature_H: Signature) -> None:
         """Take a text."""
-        for key in self._keys(signature_H):
-            self._places.setdefault(key, []).append(len(self._signatures))
+        for band in _bands(signature_H):
+            self._by_band.setdefault(band, []).append(len(self._signatures))
         self._signatures.append(signature_H)
 
-    def _alike(self, one_H: Signature, other_H: Signature) -> bool:
-        return similarity(one_H, other_H) >= self._threshold
 
-    def _keys(self, signature_H: Signature) -> list[tuple[int, bytes]]:
-        return [(i, band.tobytes()) for i, band in enumerate(np.split(signature_H, self._bands))]
+def _bands(signature_H: Signature) -> list[tuple[int, bytes]]:
+    return [(i, band.tobytes()) for i, band in enumerate(np.split(signature_H, _NUM_BANDS))]
 
 
 class Repeated:
     """Conversations taken so far: drops one whose turn, or whose answer, was there before."""
 
     def __init__(self, threshold: float, shingle_words: int) -> None:
-        hashing = MinHash(shingle_words=shingle_words)
         self._exact: tuple[set[bytes], set[bytes]] = (set(), set())
-        self._near = (NearDuplicates(threshold, hashing), NearDuplicates(threshold, hashing))
+        self._near = (NearDuplicates(threshold, shingle_words), NearDuplicates(threshold, shingle_words))
 
     def take(self, turn: str, answer: str) -> str | None:
         """Take a conversation, unless it is a repetition: then "exact_duplicate" or "near_duplicate".

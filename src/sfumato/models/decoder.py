@@ -10,10 +10,9 @@ one forward. It knows nothing of noise levels, samplers or tokens' meanings.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +31,7 @@ from sfumato.models.layers import (
     SelfConditioning,
     rotary_frequencies,
 )
-from sfumato.models.model import Model
+from sfumato.models.model import Model, ModelConfig
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
 from sfumato.models.quantization.products import project
 
@@ -40,11 +39,9 @@ _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderConfig:
+class DecoderConfig(ModelConfig):
     """Sizes and switches of a decoder, under the names Hugging Face configs use."""
 
-    vocab_size: int
-    """Rows of the embedding."""
     hidden_size: int
     """Width D of the residual stream."""
     intermediate_size: int
@@ -58,7 +55,6 @@ class DecoderConfig:
     head_dim: int
     """Width E of one head; even."""
     max_position_embeddings: int = 2048
-    """Longest prefix plus canvas, in positions."""
     rms_norm_eps: float = 1e-6
     """Added to the mean square before the root."""
     rope_theta: float = 10000.0
@@ -93,10 +89,7 @@ class DecoderConfig:
     """Embeddings computed from spellings, in place of a table; vocab_size is then the least size of a lexicon."""
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type in ("int", "float") and value <= 0:
-                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
+        super().__post_init__()
         if self.num_attention_heads % self.num_key_value_heads:
             raise ConfigError(
                 f"num_key_value_heads is {self.num_key_value_heads}; allowed: a divisor of "
@@ -114,10 +107,6 @@ class DecoderConfig:
                 f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: one that leaves an even number of "
                 f"head_dim = {self.head_dim} dimensions (rotary pairs)"
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return dataclasses.asdict(self)
 
 
 class SelfAttention(nn.Module):

@@ -12,19 +12,17 @@ Source: transformers 5.23, models/diffusion_gemma, which the tests compare with;
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, check_range
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention, Heads
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
-from sfumato.models.model import Model
+from sfumato.models.model import Model, ModelConfig
 from sfumato.models.moe import Experts
 from sfumato.models.quantization.products import project
 
@@ -50,19 +48,16 @@ class AttentionShape:
     """Leading share of the rotary pairs that is rotated, in frequencies of the whole head."""
 
     def __post_init__(self) -> None:
-        for name in ("num_key_value_heads", "head_dim", "rope_theta"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
+        check_range(self, "num_key_value_heads head_dim rope_theta", 0, above=True)
+        check_range(self, "partial_rotary_factor", 0, 1, above=True)
         if self.head_dim % 2:
             raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
         if self.window is not None and self.window < 1:
             raise ConfigError(f"window is {self.window}; allowed: 1 or more")
-        if not 0.0 < self.partial_rotary_factor <= 1.0:
-            raise ConfigError(f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: more than 0, at most 1")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GemmaConfig:
+class GemmaConfig(ModelConfig):
     """Sizes of a DiffusionGemma, under the names Hugging Face configs use where they have one."""
 
     vocab_size: int
@@ -84,17 +79,13 @@ class GemmaConfig:
     moe_intermediate_size: int
     """Inner width of one expert."""
     max_position_embeddings: int = 131072
-    """Longest prefix plus canvas, in positions."""
     rms_norm_eps: float = 1e-6
     """Added to the mean square before the root."""
     final_logit_softcapping: float = 30.0
     """Bound c on the size of a logit x, kept by c tanh(x / c)."""
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type in ("int", "float") and value <= 0:
-                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
+        super().__post_init__()
         if self.top_k_experts > self.num_experts:
             raise ConfigError(
                 f"top_k_experts is {self.top_k_experts}; allowed: at most num_experts = {self.num_experts}"
@@ -115,10 +106,6 @@ class GemmaConfig:
     def shapes(self) -> list[AttentionShape]:
         """The attention of each layer."""
         return [self.attention[kind] for kind in self.layer_types]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return dataclasses.asdict(self)
 
 
 def proportional_frequencies(head_dim: int, theta: float, fraction: float) -> Tensor:

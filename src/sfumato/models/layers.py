@@ -85,8 +85,7 @@ class RopeScaling:
     def __post_init__(self) -> None:
         if self.rope_type not in ("linear", "llama3"):
             raise ConfigError(unknown("rope_type", str(self.rope_type), ["linear", "llama3"]))
-        if not self.factor >= 1.0:
-            raise ConfigError(f"factor is {self.factor}; allowed: 1 or more")
+        check_range(self, "factor", 1)
         if not self.low_freq_factor < self.high_freq_factor:
             raise ConfigError(
                 f"low_freq_factor is {self.low_freq_factor}; allowed: below high_freq_factor = {self.high_freq_factor}"

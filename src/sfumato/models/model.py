@@ -5,33 +5,38 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, Protocol
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention, KVPool
 from sfumato.models.quantization.tables import IntegerTable
 
 
-class ModelConfig(Protocol):
-    """What is asked of every family's config."""
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """What every family's config has; numbers are above 0."""
 
-    @property
-    def vocab_size(self) -> int:
-        """Rows of the embedding."""
-        ...
+    vocab_size: int
+    """Rows of the embedding."""
+    max_position_embeddings: int
+    """Longest prefix plus canvas, in positions."""
 
-    @property
-    def max_position_embeddings(self) -> int:
-        """Longest prefix plus canvas, in positions."""
-        ...
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type in ("int", "float") and value <= 0:
+                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""
-        ...
+        return dataclasses.asdict(self)
 
 
 class Model(nn.Module, abc.ABC):
