@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,8 @@ from sfumato.errors import ConfigError, unknown
 if TYPE_CHECKING:
     from benchmarks.model import BenchModel
 
+# Lines of a plot among which there is room for their names.
+_MAX_INSIDE = 4
 Row = dict[str, Any]
 Columns = Mapping[str, str | Callable[[Row], str]]
 """By heading: a format of a row's fields, or what makes the text of a row."""
@@ -134,10 +136,50 @@ def ms(field: str, digits: int = 0) -> Callable[[Row], str]:
     return lambda row: f"{row[field] * 1000:.{digits}f} ms"
 
 
-def draw(path: Path | None, rows: list[Row], **settings: Any) -> None:
-    """Draw measurements, if a path is given; see `report.plot_lines`."""
-    if path is not None:
-        from benchmarks.report import plot_lines
+def draw(
+    path: Path | None,
+    rows: Sequence[Row],
+    *,
+    x: str,
+    y: str,
+    line: Callable[[Row], str],
+    title: str,
+    x_label: str,
+    y_label: str,
+    logarithmic: bool = True,
+) -> None:
+    """Draw y over x, one line for each label that `line` gives, as a PNG, if a path is given.
 
-        plot_lines(path, rows, **settings)
-        typer.echo(f"drawn: {path}", err=True)
+    Raises:
+        ConfigError: if matplotlib is not installed.
+    """
+    if path is None:
+        return
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigError("plots need matplotlib, which is not installed: pip install 'sfumato[bench]'") from None
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    lines: dict[str, list[Row]] = {}
+    for row in rows:
+        lines.setdefault(line(row), []).append(row)
+    for label, points in lines.items():
+        points = sorted(points, key=lambda row: row[x])
+        axes.plot([row[x] for row in points], [row[y] for row in points], marker="o", markersize=4, label=label)
+    if logarithmic:
+        axes.set_xscale("log", base=2)
+        ticks = sorted({row[x] for row in rows})
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_title(title, fontsize=10)
+    axes.grid(alpha=0.25)
+    if len(lines) > _MAX_INSIDE:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    else:
+        axes.legend(fontsize=8, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    typer.echo(f"drawn: {path}", err=True)

@@ -129,14 +129,8 @@ def load(
     return text_model
 
 
-def load_parts(
-    path: Path | GGUFFile,
-    *,
-    dtype: torch.dtype = torch.float32,
-    quantization: Quantization | None = None,
-    device: str = "cpu",
-) -> tuple[Checkpoint, Tokenizer]:
-    """The checkpoint and the tokenizer of a directory or GGUF file.
+def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
+    """The checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
 
     Raises:
         CheckpointError: if a file is not what it should be.
@@ -144,7 +138,7 @@ def load_parts(
     place = opened(path)
     build(place)
     tokenizer = Tokenizer.of(place)
-    return _load(place, tokenizer, dtype, quantization, device), tokenizer
+    return _load(place, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
 def _load(
