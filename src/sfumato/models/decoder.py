@@ -228,7 +228,13 @@ class Decoder(Model):
     config: DecoderConfig
 
     def __init__(self, config: DecoderConfig) -> None:
-        super().__init__(config)
+        super().__init__(
+            config,
+            cache_heads=[(config.num_key_value_heads, config.head_dim)] * config.num_hidden_layers,
+            self_conditions=config.self_conditioning,
+            marks_given=config.given_embedding,
+            length_buckets=config.length_buckets,
+        )
         self.model = Backbone(config)
         # What is read and written with a lexicon, once the model is bound to one.
         self._bound: tuple[Tensor, Tensor] | None = None
@@ -253,22 +259,6 @@ class Decoder(Model):
     @property
     def device(self) -> torch.device:
         return self.model.norm.weight.device
-
-    @property
-    def self_conditions(self) -> bool:
-        return self.config.self_conditioning
-
-    @property
-    def marks_given(self) -> bool:
-        return self.config.given_embedding
-
-    @property
-    def length_buckets(self) -> tuple[int, ...]:
-        return self.config.length_buckets
-
-    @property
-    def cache_heads(self) -> list[tuple[int, int]]:
-        return [(self.config.num_key_value_heads, self.config.head_dim)] * self.config.num_hidden_layers
 
     def initialize(self, seed: int) -> None:
         """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.

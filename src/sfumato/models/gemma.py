@@ -290,7 +290,13 @@ class Gemma(Model):
     config: GemmaConfig
 
     def __init__(self, config: GemmaConfig) -> None:
-        super().__init__(config)
+        super().__init__(
+            config,
+            cache_heads=[(shape.num_key_value_heads, shape.head_dim) for shape in config.shapes],
+            self_conditions=True,
+            windows=tuple(sorted({shape.window for shape in config.shapes if shape.window is not None})),
+            logit_cap=config.final_logit_softcapping,
+        )
         self.model = Backbone(config)
 
     @property
@@ -298,20 +304,8 @@ class Gemma(Model):
         return self.model.embed_tokens.weight
 
     @property
-    def cache_heads(self) -> list[tuple[int, int]]:
-        return [(shape.num_key_value_heads, shape.head_dim) for shape in self.config.shapes]
-
-    @property
-    def windows(self) -> tuple[int, ...]:
-        return tuple(sorted({shape.window for shape in self.config.shapes if shape.window is not None}))
-
-    @property
     def embedding_scale(self) -> Tensor:
         return self.model.embedding_scale
-
-    @property
-    def self_conditions(self) -> bool:
-        return True
 
     def forward(
         self,
@@ -325,7 +319,3 @@ class Gemma(Model):
     ) -> Tensor:
         hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
         return hidden
-
-    @property
-    def logit_cap(self) -> float | None:
-        return self.config.final_logit_softcapping
