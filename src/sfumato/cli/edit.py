@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sfumato.cli.options import Model, Sampling, System, Weights
-from sfumato.cli.output import CONTROLS, count, may_write, print_figures, show_difference
+from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, write_changes
 from sfumato.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
@@ -63,8 +63,6 @@ def edit(
     weights: Weights = Weights(),
 ) -> None:
     """Edit a file: show the difference, and write it after consent."""
-    from sfumato.storage import write_atomically
-
     content = _read(file)
     text = content.decode()
     writes = not (dry_run or as_json)
@@ -98,14 +96,8 @@ def edit(
         return
     if not force:
         _check_parses(file, text, result.text)
-    if dry_run:
-        return
-    if not yes and not may_write(str(file)):
-        typer.echo("nothing written", err=True)
-        raise typer.Exit(1)
-    if _read(file) != content:
-        raise RequestError(f"{file} was changed by somebody else meanwhile; nothing written")
-    write_atomically(file.resolve(), result.text.encode())
+    if not dry_run:
+        write_changes([(file, content, result.text.encode())], yes=yes)
 
 
 def infill(

@@ -12,9 +12,9 @@ import typer
 
 import sfumato
 from sfumato.cli.options import Model
-from sfumato.cli.output import count, may_write, print_figures, progress, show_difference
+from sfumato.cli.output import count, print_figures, progress, show_difference, write_changes
 from sfumato.errors import ConfigError, RequestError
-from sfumato.storage import difference, write_atomically
+from sfumato.storage import difference
 
 if TYPE_CHECKING:
     from sfumato.mend.files import SourceFile
@@ -84,16 +84,7 @@ def mend(
         _print_figures(files, changed, ": the tests pass" if passing else "")
     if as_json or dry_run or not changed:
         raise typer.Exit(1 if left else 0)
-    what = str(changed[0][0].path) if len(changed) == 1 else count(len(changed), "file")
-    if not yes and not may_write(what):
-        typer.echo("nothing written", err=True)
-        raise typer.Exit(1)
-    contents = [(file, file.encode(mended.text)) for file, mended in changed]
-    for file, _ in contents:
-        if file.path.read_bytes() != file.content:
-            raise RequestError(f"{file.path} was changed by somebody else meanwhile; nothing written")
-    for file, content in contents:
-        write_atomically(file.path.resolve(), content)
+    write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
     raise typer.Exit(1 if left else 0)
 
 

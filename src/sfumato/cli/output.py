@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sfumato.errors import RequestError
-from sfumato.storage import difference
+from sfumato.storage import difference, write_atomically
 
 # Written to a terminal, these would move the cursor or worse; a model may give any byte.
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
@@ -84,6 +84,28 @@ def show_difference(file: Path, before: str, after: str) -> None:
     for line in difference(file, before, after):
         text = Text(line.translate(CONTROLS), _DIFFERENCE_STYLES.get(line[:1], ""))
         console.print(text, soft_wrap=True)
+
+
+def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) -> None:
+    """Write files after consent, all of them or none.
+
+    Args:
+        changes: of each file what it held when it was read, and what it is to hold.
+        yes: consent is given; otherwise the command asks, and ends with 1 where it is refused.
+
+    Raises:
+        RequestError: if nobody is there to ask, or somebody else has changed a file meanwhile.
+        CheckpointError: if a file cannot be written.
+    """
+    what = str(changes[0][0]) if len(changes) == 1 else count(len(changes), "file")
+    if not yes and not may_write(what):
+        typer.echo("nothing written", err=True)
+        raise typer.Exit(1)
+    for path, before, _ in changes:
+        if not path.exists() or path.read_bytes() != before:
+            raise RequestError(f"{path} was changed by somebody else meanwhile; nothing written")
+    for path, _, after in changes:
+        write_atomically(path.resolve(), after)
 
 
 def may_write(what: str) -> bool:
