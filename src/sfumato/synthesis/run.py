@@ -170,17 +170,15 @@ def teacher_targets(model: Model, documents: Sequence[Document], top_k: int) -> 
     Returns:
         A teacher's view of the responses, in the order of the documents.
     """
-    targets: dict[int, Targets] = {}
-    by_length = sorted(range(len(documents)), key=lambda i: (_length(documents[i]), i))
-    batch: list[int] = []
-    for i in by_length:
+    batches: list[list[int]] = []
+    for i in sorted(range(len(documents)), key=lambda i: (_length(documents[i]), i)):
         # The last one is the longest.
-        if batch and (len(batch) + 1) * _length(documents[i]) > _POSITIONS:
-            targets |= zip(batch, _targets(model, [documents[j] for j in batch], top_k), strict=True)
-            batch = []
-        batch.append(i)
-    if batch:
-        targets |= zip(batch, _targets(model, [documents[j] for j in batch], top_k), strict=True)
+        if not batches or (len(batches[-1]) + 1) * _length(documents[i]) > _POSITIONS:
+            batches.append([])
+        batches[-1].append(i)
+    targets: dict[int, Targets] = {}
+    for batch in batches:
+        targets |= zip(batch, _targets(model, [documents[i] for i in batch], top_k), strict=True)
     return [targets[i] for i in range(len(documents))]
 
 
