@@ -14,7 +14,7 @@ import torch
 from benchmarks.shapes import SHAPES, random_checkpoint
 from sfumato.api import DTYPES
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint
-from sfumato.checkpoints.registry import find
+from sfumato.checkpoints.registry import find_model
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
@@ -74,7 +74,7 @@ class BenchModel:
         if name in SHAPES:
             checkpoint = random_checkpoint(name, device=device, **settings, **changes)
         else:
-            checkpoint = load_checkpoint(find(name), device=device, **settings)
+            checkpoint = load_checkpoint(find_model(name), device=device, **settings)
         pack_linears(checkpoint.model)
         return cls(name, checkpoint)
 
@@ -129,9 +129,4 @@ def seconds(work: Callable[[], object]) -> float:
 
 def describe_machine() -> dict[str, Any]:
     """What a figure was measured on."""
-    return {
-        "cpu": cpu_name(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-    }
+    return {"cpu": cpu_name(), "cores": os.cpu_count(), "threads": torch.get_num_threads(), "torch": torch.__version__}

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from sfumato.api import load, load_parts
 from sfumato.checkpoints.load import Checkpoint
-from sfumato.checkpoints.registry import ASSETS, find
+from sfumato.checkpoints.registry import ASSETS, find_model
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
@@ -52,7 +52,7 @@ def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -
     Raises:
         ConfigError: if the model is not autoregressive or the text too short.
     """
-    checkpoint, tokenizer = load_parts(find(model))
+    checkpoint, tokenizer = load_parts(find_model(model))
     if not checkpoint.spec.autoregressive:
         raise ConfigError(f"{model} is not autoregressive; what bits cost it, `sfumato eval --quantize` tells")
     ids = tokenizer.encode_raw(text.read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -
     reference, best_N = _predict(checkpoint, tokens_N)
     yield Quality(quantize=None, num_tokens=num_tokens, cross_entropy=reference, change=0.0, agreement=1.0)
     for way in ways:
-        checkpoint, _ = load_parts(find(model), quantization=QUANTIZATIONS[way])
+        checkpoint, _ = load_parts(find_model(model), quantization=QUANTIZATIONS[way])
         found, also_N = _predict(checkpoint, tokens_N)
         yield Quality(
             quantize=way,

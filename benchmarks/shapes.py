@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -11,67 +13,17 @@ import torch
 from torch import nn
 
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint
+from sfumato.config import from_table
 from sfumato.errors import ConfigError, unknown
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
+from sfumato.models.gemma import Gemma, GemmaConfig
 from sfumato.models.model import Model
-from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization.apply import finish, hold, quantizable, quantize_model
 from sfumato.models.quantization.weights import Quantization
 from sfumato.spec import GenerationSpec
 
-# Six layers of DiffusionGemma, narrow enough for a CPU.
-_GEMMA_TEXT: dict[str, Any] = {
-    "vocab_size": 262144,
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 32,
-    "global_head_dim": 64,
-    "num_global_key_value_heads": 2,
-    "layer_types": ["sliding_attention"] * 5 + ["full_attention"],
-    "num_hidden_layers": 6,
-    "sliding_window": 128,
-    "num_experts": 8,
-    "top_k_experts": 2,
-    "moe_intermediate_size": 128,
-    "max_position_embeddings": 4096,
-}
-_NO_VISION: dict[str, Any] = {
-    "hidden_size": 8,
-    "intermediate_size": 8,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 1,
-    "num_key_value_heads": 1,
-    "head_dim": 8,
-    "patch_size": 4,
-    "position_embedding_size": 16,
-}
-# SmolLM2-135M, from its config.
-_SMOLLM2: dict[str, Any] = {
-    "vocab_size": 49152,
-    "hidden_size": 576,
-    "intermediate_size": 1536,
-    "num_hidden_layers": 30,
-    "num_attention_heads": 9,
-    "num_key_value_heads": 3,
-    "head_dim": 64,
-    "max_position_embeddings": 8192,
-    "rms_norm_eps": 1e-5,
-    "rope_theta": 100000.0,
-}
-# DiffusionGemma's vocabulary and width, and a layer that says nothing.
-_WIDE: dict[str, Any] = {
-    "vocab_size": 262144,
-    "hidden_size": 2816,
-    "intermediate_size": 64,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "head_dim": 32,
-}
+_SIZES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
 Build = Callable[[dict[str, Any]], Model]
 """Makes a model, with changes to its config."""
 
@@ -80,63 +32,6 @@ _AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_p
 _FULL = GenerationSpec(noise="mask", mask_id=0, canvas_length=256, prefix_attention="full")
 # Of those that are read in full, as LLaDA decides them: what is accepted does not depend on weights that say nothing.
 _EVENLY: dict[str, Any] = {"name": "confidence", "block_length": 32}
-
-
-# From its published config.
-_DIFFUSION_GEMMA: dict[str, Any] = {
-    "vocab_size": 262144,
-    "hidden_size": 2816,
-    "intermediate_size": 2112,
-    "num_attention_heads": 16,
-    "layer_types": (("sliding",) * 5 + ("full",)) * 5,
-    "attention": {
-        "sliding": AttentionShape(num_key_value_heads=8, head_dim=256, window=1024),
-        "full": AttentionShape(
-            num_key_value_heads=2, head_dim=512, shared_values=True, rope_theta=1e6, partial_rotary_factor=0.25
-        ),
-    },
-    "num_experts": 128,
-    "top_k_experts": 8,
-    "moe_intermediate_size": 704,
-}
-_LLADA: dict[str, Any] = {
-    "vocab_size": 126464,
-    "hidden_size": 4096,
-    "intermediate_size": 12288,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 32,
-    "head_dim": 128,
-    "max_position_embeddings": 4096,
-    "rope_theta": 500000.0,
-    "tie_word_embeddings": False,
-}
-# LLaDA2.0-mini, from its published config.
-_LLADA2_MINI: dict[str, Any] = {
-    "vocab_size": 157184,
-    "hidden_size": 2048,
-    "intermediate_size": 5120,
-    "num_hidden_layers": 20,
-    "num_attention_heads": 16,
-    "num_key_value_heads": 4,
-    "head_dim": 128,
-    "max_position_embeddings": 32768,
-    "rope_theta": 600000.0,
-    "partial_rotary_factor": 0.5,
-    "qk_norm": True,
-    "tie_word_embeddings": False,
-    "moe": MoEConfig(
-        num_experts=256,
-        num_experts_per_tok=8,
-        moe_intermediate_size=512,
-        num_shared_experts=1,
-        first_k_dense_replace=1,
-        score_function="sigmoid",
-        n_group=8,
-        topk_group=4,
-        routed_scaling_factor=2.5,
-    ),
-}
 _LLADA2_SPEC = GenerationSpec(noise="mask", mask_id=156895, canvas_length=32)
 _LLADA_SPEC = GenerationSpec(noise="mask", mask_id=126336, canvas_length=256, prefix_attention="full")
 _GEMMA_SPEC = GenerationSpec(canvas_length=256, self_conditioning=True)
@@ -172,27 +67,35 @@ def _drawn(
     return Checkpoint(model.to(device).eval(), spec, {})
 
 
-def _gemma(changes: dict[str, Any]) -> Checkpoint:
+def _six_layers(changes: dict[str, Any]) -> Checkpoint:
     with tempfile.TemporaryDirectory() as name:
         write_gemma(Path(name), **changes)
         return load_checkpoint(Path(name))
 
 
-def _canvas_decoder(sizes: dict[str, Any], spec: GenerationSpec) -> tuple[Build, GenerationSpec]:
-    marks = {"canvas_embedding": not spec.autoregressive, "self_conditioning": spec.self_conditioning}
-    return lambda changes: Decoder(DecoderConfig(**sizes | marks | changes)), spec
+def _decoder(sizes: str, spec: GenerationSpec, **marks: bool) -> tuple[Build, GenerationSpec]:
+    config = from_table(DecoderConfig, _SIZES[sizes] | marks)
+    return lambda changes: Decoder(dataclasses.replace(config, **changes)), spec
+
+
+def _canvas_decoder(sizes: str, spec: GenerationSpec) -> tuple[Build, GenerationSpec]:
+    return _decoder(sizes, spec, canvas_embedding=not spec.autoregressive, self_conditioning=spec.self_conditioning)
+
+
+def _gemma(changes: dict[str, Any]) -> Model:
+    return Gemma(dataclasses.replace(from_table(GemmaConfig, _SIZES["diffusion_gemma"]), **changes))
 
 
 _SMALL: dict[str, tuple[Build, GenerationSpec]] = {
-    "smollm2-135m": _canvas_decoder(_SMOLLM2, _CANVAS),
-    "smollm2-135m-ar": _canvas_decoder(_SMOLLM2, _AUTOREGRESSIVE),
-    "smollm2-135m-full": _canvas_decoder(_SMOLLM2, _FULL),
+    "smollm2-135m": _canvas_decoder("smollm2", _CANVAS),
+    "smollm2-135m-ar": _canvas_decoder("smollm2", _AUTOREGRESSIVE),
+    "smollm2-135m-full": _canvas_decoder("smollm2", _FULL),
 }
 _LARGE: dict[str, tuple[Build, GenerationSpec]] = {
-    "wide": _canvas_decoder(_WIDE, _CANVAS),
-    "diffusion-gemma-26b": (lambda changes: Gemma(GemmaConfig(**_DIFFUSION_GEMMA | changes)), _GEMMA_SPEC),
-    "llada2-mini": (lambda changes: Decoder(DecoderConfig(**_LLADA2_MINI | changes)), _LLADA2_SPEC),
-    "llada-8b": (lambda changes: Decoder(DecoderConfig(**_LLADA | changes)), _LLADA_SPEC),
+    "wide": _canvas_decoder("wide", _CANVAS),
+    "diffusion-gemma-26b": (_gemma, _GEMMA_SPEC),
+    "llada2-mini": _decoder("llada2", _LLADA2_SPEC),
+    "llada-8b": _decoder("llada", _LLADA_SPEC),
 }
 _SIX_LAYERS = "gemma-6-layers"
 SHAPES = (*_SMALL, _SIX_LAYERS, *_LARGE)
@@ -240,7 +143,7 @@ def random_checkpoint(
         decoder.initialize(0)
         checkpoint = Checkpoint(decoder.to(device, dtype).eval(), spec, {})
     elif shape == _SIX_LAYERS:
-        checkpoint = _gemma(changes)
+        checkpoint = _six_layers(changes)
         checkpoint.model.to(device, dtype)
     else:
         raise ConfigError(unknown("shape", shape, SHAPES))
@@ -265,8 +168,9 @@ def write_gemma(directory: Path, **changes: Any) -> None:
     """
     transformers = require_transformers()
     torch.manual_seed(0)
+    sizes = _SIZES["six_layers"]
     config = transformers.DiffusionGemmaConfig(
-        text_config=_GEMMA_TEXT | changes, vision_config=_NO_VISION, canvas_length=64
+        text_config=sizes["text_config"] | changes, vision_config=sizes["vision_config"], canvas_length=64
     )
     transformers.DiffusionGemmaForBlockDiffusion(config).save_pretrained(directory)
 

@@ -49,13 +49,7 @@ class Throughput:
 
 
 def throughput(
-    bench_model: BenchModel,
-    requests: Sequence[Request],
-    *,
-    concurrency: int | None = None,
-    rate: float | None = None,
-    config: EngineConfig | None = None,
-    seed: int = 0,
+    bench_model: BenchModel, requests: Sequence[Request], *, concurrency: int | None = None, rate: float | None = None
 ) -> Throughput:
     """Answer requests, as many at a time as are asked for or as they come.
 
@@ -64,12 +58,10 @@ def throughput(
         requests: of one shape, for the report.
         concurrency: a user's next request follows the end of his last.
         rate: arrivals a second instead, whatever is in flight.
-        config: of the engine; None keeps no prefixes.
-        seed: of the arrivals.
     """
     assert (concurrency is None) != (rate is None)
-    engine = Engine(bench_model.model, config or EngineConfig(reuse_prefixes=False, max_queue=len(requests)))
-    random_ = random.Random(seed)
+    engine = Engine(bench_model.model, EngineConfig(reuse_prefixes=False, max_queue=len(requests)))
+    random_ = random.Random(0)
     arrivals = [0.0] * len(requests)
     if rate is not None:
         for i in range(1, len(requests)):

@@ -18,7 +18,7 @@ from typing import Literal, overload
 import torch
 
 from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint
-from sfumato.checkpoints.registry import ASSETS, find
+from sfumato.checkpoints.registry import ASSETS, find_model
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
@@ -27,14 +27,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
-from sfumato.errors import (
-    CapacityError,
-    CheckpointError,
-    ConfigError,
-    RequestError,
-    SfumatoError,
-    unknown,
-)
+from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import find_device
 from sfumato.kernels.cpu.packed import pack_linears
@@ -134,7 +127,7 @@ def load(
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    place = opened(find(name))
+    place = opened(find_model(name))
     # What cannot be run is refused before anything large is read.
     described = describe(place)
     if isinstance(described.model, Decoder) and described.model.config.lexemes is not None:
@@ -162,14 +155,8 @@ def load(
     return text_model
 
 
-def load_parts(
-    path: Path | GGUFFile,
-    *,
-    dtype: torch.dtype = torch.float32,
-    quantization: Quantization | None = None,
-    device: str = "cpu",
-) -> tuple[Checkpoint, Tokenizer]:
-    """The checkpoint and the tokenizer of a directory or GGUF file.
+def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
+    """The checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
 
     Raises:
         CheckpointError: if a file is not what it should be.
@@ -177,7 +164,7 @@ def load_parts(
     place = opened(path)
     build(place)
     tokenizer = Tokenizer.of(place)
-    return _load(place, tokenizer, dtype, quantization, device), tokenizer
+    return _load(place, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
 def _load(

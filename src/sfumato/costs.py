@@ -133,10 +133,10 @@ def measure_machine(seconds: float = 0.3) -> Machine:
     return Machine(operations_per_s=2.0 * 1024**3 / products, bytes_per_s=large.numel() * 4 / reads)
 
 
-def in_integers(machine: Machine, seconds: float = 0.3) -> Machine:
+def in_integers(machine: Machine) -> Machine:
     """The same machine with what it reaches in products of integers of 8 bits, by torch's own."""
     left, right = (torch.randint(128, (1024, 1024), dtype=torch.int8) for _ in range(2))
-    products = _best(lambda: torch._int_mm(left, right), seconds)
+    products = _best(lambda: torch._int_mm(left, right), limit_s=0.3)
     return dataclasses.replace(machine, operations_per_s=2.0 * 1024**3 / products)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
 
 from sfumato.errors import ConfigError, unknown
 
@@ -50,51 +52,8 @@ class GPU(Hardware):
     """Of a node to other nodes, in one direction: eight adapters. What all GPUs of a node wait for comes in once."""
 
 
-_HOPPER = {"float32": 67e12, "bfloat16": 989e12, "float8": 1979e12, "int8": 1979e12}
-GPUS = {
-    "a100": GPU(
-        operations_per_s={"float32": 19.5e12, "bfloat16": 312e12, "int8": 624e12},
-        bytes_per_s=2.0e12,
-        memory_bytes=80e9,
-        link_bytes_per_s=300e9,
-        network_bytes_per_s=200e9,
-        source="NVIDIA A100 80GB SXM data sheet, without sparsity; network as in DGX A100",
-    ),
-    "h100": GPU(
-        operations_per_s=_HOPPER,
-        bytes_per_s=3.35e12,
-        memory_bytes=80e9,
-        link_bytes_per_s=450e9,
-        network_bytes_per_s=400e9,
-        source="NVIDIA H100 SXM data sheet, without sparsity; network as in DGX H100",
-    ),
-    "h200": GPU(
-        operations_per_s=_HOPPER,
-        bytes_per_s=4.8e12,
-        memory_bytes=141e9,
-        link_bytes_per_s=450e9,
-        network_bytes_per_s=400e9,
-        source="NVIDIA H200 data sheet, without sparsity; network as in DGX H200",
-    ),
-    "b200": GPU(
-        operations_per_s={"float32": 75e12, "bfloat16": 2250e12, "float8": 4500e12, "int8": 4500e12},
-        bytes_per_s=8.0e12,
-        memory_bytes=192e9,
-        link_bytes_per_s=900e9,
-        network_bytes_per_s=400e9,
-        source="NVIDIA HGX B200 data sheet, without sparsity; network as in DGX B200",
-    ),
-}
+_TABLE = tomllib.loads(resources.files("sfumato").joinpath("hardware.toml").read_text("utf-8"))
+GPUS = {name: GPU(**values) for name, values in _TABLE.items() if "link_bytes_per_s" in values}
 HARDWARE: dict[str, Hardware] = {
-    **GPUS,
-    "laptop": Hardware(
-        operations_per_s={"float32": 7.4e12, "bfloat16": 14.8e12, "int8": 14.8e12},
-        bytes_per_s=150e9,
-        source="Apple M3 Pro, 18-core GPU: memory bandwidth as published, arithmetic from cores and clock",
-    ),
-    "phone": Hardware(
-        operations_per_s={"float32": 4.6e12, "bfloat16": 9.2e12, "int8": 45e12},
-        bytes_per_s=77e9,
-        source="Snapdragon 8 Gen 3 class: LPDDR5X-4800 as published; NPU and GPU as estimated by third parties",
-    ),
+    name: GPUS[name] if name in GPUS else Hardware(**values) for name, values in _TABLE.items()
 }

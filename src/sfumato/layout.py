@@ -15,7 +15,6 @@ moves: its logits stand one position before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,66 +43,33 @@ class CanvasPositions(NamedTuple):
     """The canvas position that each predicts; outside of the canvas for none."""
 
 
-@dataclass(frozen=True)
 class PrefixLayout:
     """How a model reads text and canvas."""
 
-    spec: GenerationSpec
-
-    @property
-    def setting(self) -> str:
+    def __init__(self, spec: GenerationSpec) -> None:
+        self.spec = spec
+        self.setting = f"prefix_attention is {spec.prefix_attention!r}"
         """For messages."""
-        return f"prefix_attention is {self.spec.prefix_attention!r}"
-
-    @property
-    def causal(self) -> bool:
+        self.causal = spec.prefix_attention == "causal"
         """Whether a text position reads what is before it alone."""
-        return self.spec.prefix_attention == "causal"
-
-    @property
-    def full(self) -> bool:
+        self.full = spec.prefix_attention == "full"
         """Whether text reads the canvas after it, so that nothing written stays as it is."""
-        return self.spec.prefix_attention == "full"
-
-    @property
-    def fixed_canvas(self) -> bool:
+        self.fixed_canvas = spec.prefix_attention == "block"
         """Whether a canvas is a block of the prefix, and so always of the length in the spec."""
-        return self.spec.prefix_attention == "block"
-
-    @property
-    def block(self) -> int:
+        self.block = spec.canvas_length if self.fixed_canvas else 1
         """Positions of the prefix that read each other; 1 is causal."""
-        return self.spec.canvas_length if self.fixed_canvas else 1
-
-    @property
-    def shift(self) -> int:
+        self.shift = int(spec.logit_shift)
         """A token is predicted so many positions before its own."""
-        return int(self.spec.logit_shift)
-
-    @property
-    def canvas_shift(self) -> int:
+        self.canvas_shift = 0 if self.full else self.shift
         """A canvas is read so many positions to the left."""
-        return 0 if self.full else self.shift
-
-    @property
-    def logits_shift(self) -> int:
+        self.logits_shift = self.shift - self.canvas_shift
         """What predicts a canvas position stands so many positions before the one that reads it."""
-        return self.shift - self.canvas_shift
-
-    @property
-    def keeps_canvas(self) -> bool:
+        self.keeps_canvas = spec.commit == "in_place" and not self.full
         """Whether the keys and values of a canvas's last step stay in the cache when it is committed."""
-        return self.spec.commit == "in_place" and not self.full
-
-    @property
-    def reopens(self) -> bool:
+        self.reopens = spec.commit == "reencode" and not self.fixed_canvas
         """Whether a committed canvas can be denoised again: it is encoded anew, whatever its length."""
-        return self.spec.commit == "reencode" and not self.fixed_canvas
-
-    @property
-    def no_length_head(self) -> str | None:
+        self.no_length_head = None if self.causal else "does not read its prefixes causally, as a length head does"
         """Why a length head cannot read this prefix; None if it can."""
-        return None if self.causal else "does not read its prefixes causally, as a length head does"
 
     def check_trainable(self) -> None:
         """Refuse a layout that no training rows are made for.

@@ -1,7 +1,8 @@
-"""Files that are never half written, and tensors read with messages a person can act on."""
+"""Files that are never half written, their hashes, and what changes of them would be."""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import shutil
@@ -46,6 +47,12 @@ def _copy_attributes(path: Path, other: Path) -> None:
         os.chown(other, before.st_uid, before.st_gid)
     shutil.copystat(path, other)
     os.utime(other, ns=(before.st_atime_ns, now.st_mtime_ns))
+
+
+def difference(path: Path, before: str, after: str) -> list[str]:
+    """Lines of the unified difference of two texts of a file."""
+    lines = before.splitlines(), after.splitlines()
+    return list(difflib.unified_diff(*lines, str(path), str(path), lineterm=""))
 
 
 def sha256_of(paths: Iterable[Path]) -> str:

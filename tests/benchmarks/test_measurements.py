@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import torch
-from benchmarks.__main__ import _llama_cpp, app
+from benchmarks.__main__ import app
 from benchmarks.breakeven import break_even, llama_bench
+from benchmarks.comparisons import llama_cpp_token
 from benchmarks.latency import latencies
 from benchmarks.model import BenchModel
 from benchmarks.quality import Answers, compare_answers
@@ -218,7 +219,7 @@ def program(path: Path, says: str, code: int = 0) -> Path:
 
 def test_without_a_llama_cpp_its_weights_are_not_looked_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(breakeven, "llama_cpp_is_installed", lambda: False)
-    assert _llama_cpp(None, "nowhere.gguf", 128) is None
+    assert llama_cpp_token(None, "nowhere.gguf", 128) is None
 
 
 def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
@@ -230,7 +231,7 @@ def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
     for says, code in (("", 1), ("[]", 0), ('[{"avg_ts": 0}]', 0), ("nothing", 0)):
         with pytest.raises(SfumatoError, match=rf"ended with {code} and no figure; it said: {re.escape(asked)}"):
             llama_bench(program(tmp_path / "other", says, code), gguf, prefix=128)
-    assert _llama_cpp(told, str(ASSETS / "tiny"), 128) == ("llama-bench tiny", pytest.approx(1 / 80))
+    assert llama_cpp_token(told, str(ASSETS / "tiny"), 128) == ("llama-bench tiny", pytest.approx(1 / 80))
     with pytest.raises(ConfigError, match=r"missing: No such file or directory; allowed: llama-bench"):
         llama_bench(tmp_path / "missing", gguf, prefix=128)
 

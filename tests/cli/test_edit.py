@@ -54,7 +54,7 @@ def test_a_file_that_changes_meanwhile_stays_as_it_is(sfumato, file, monkeypatch
         file.write_text("something else")
         return True
 
-    monkeypatch.setattr("sfumato.cli.edit.may_write", confirm)
+    monkeypatch.setattr("sfumato.cli.output.may_write", confirm)
     done = sfumato("edit", file, "--span", "2", "--steps", "1", *ANY)
     assert done.exit_code == 2
     assert "was changed by somebody else meanwhile; nothing written" in done.stderr

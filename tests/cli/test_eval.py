@@ -8,9 +8,7 @@ import shutil
 
 import pytest
 
-from sfumato.evaluation.gaps import GapScore
-from sfumato.evaluation.lengths import LengthScore
-from sfumato.evaluation.tasks import TaskScore
+from sfumato.evaluation.tasks import GapScore, LengthScore, TaskScore
 
 FAST = ("--n", 2, "--steps", 2)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.cli.memory import keep_freed_memory
+from sfumato.cli.app import keep_freed_memory
 
 
 def test_freed_memory_is_kept(monkeypatch: pytest.MonkeyPatch):

@@ -476,5 +476,5 @@ def test_options_pass_through_no_untyped_table():
     """From the command line to the request; what --set gives is checked by name before it joins them."""
     root = Path(str(library.__file__)).parent
     modules = ("cli/run", "cli/edit", "cli/chat", "cli/evaluate", "engine/model", "engine/options", "engine/rewriting")
-    for name in (*modules, "engine/languages", "engine/request", "evaluation/tasks", "evaluation/gaps"):
+    for name in (*modules, "engine/languages", "engine/request", "evaluation/tasks"):
         assert "dict[str, Any]" not in (root / f"{name}.py").read_text(encoding="utf-8"), name

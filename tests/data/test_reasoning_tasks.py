@@ -75,7 +75,6 @@ def test_every_line_of_arithmetic_is_true(task: Arithmetic):
         assert all(10 <= total <= 99 for total in values[num_terms:])
         if task in (SUMS_FIRST, SUMS_LAST):
             assert not set(moves) & set("*/")
-        assert task.derivation_answer(item.response) == item.answer
 
 
 def test_every_sum_is_true_and_the_checker_wants_all_of_them():
@@ -171,10 +170,8 @@ def test_two_answers_are_none():
         assert FIRST.answer(f"answer: 39\n36+3 = 39\nanswer: {other}") is None
 
 
-def test_derivation_answer_shows_a_contradiction():
-    response = DEMO.response.replace("answer: 39", "answer: 42")
-    assert (FIRST.answer(response), FIRST.derivation_answer(response)) == ("42", "39")
-    assert FIRST.derivation_answer("answer: 42") is None
+def test_a_derivation_alone_states_no_answer():
+    assert FIRST.answer(DEMO.response.replace("answer: 39", "answer: 42")) == "42"
     assert FIRST.answer("36+3 = 39") is None
 
 

@@ -9,10 +9,9 @@ import pytest
 
 from sfumato.data.apps.commands import draw_command
 from sfumato.data.apps.domains import NUM_HELD_OUT, domains
-from sfumato.data.apps.intents import Draft
+from sfumato.data.apps.intents import ON_ONE, ON_STATE, Draft
 from sfumato.data.apps.screens import draw_screen
-from sfumato.data.apps.speech import copied, distort, plain, templates, word
-from sfumato.data.apps.wordings import WORDINGS
+from sfumato.data.apps.speech import copied, distort, plain, templates, texts, word
 from sfumato.data.tasks import TASKS, Item
 from sfumato.ui import REFUSALS, execute, parse, to_text
 from sfumato.ui.tree import kinds
@@ -70,7 +69,7 @@ def test_what_is_not_known_of_a_domain_is_named():
 
 
 def test_wordings_that_are_held_out_are_in_no_other_set():
-    for text in WORDINGS.values():
+    for text in texts()["commands"].values():
         seen, held = templates(text, held_out=False), templates(text, held_out=True)
         assert seen
         assert held
@@ -94,7 +93,7 @@ def test_combinations_that_are_held_out_are_drawn_by_their_name_alone():
     assert any(dark_table.match(TASKS["ui_screen_combinations"].generate(seed).response) for seed in range(100))
 
 
-@pytest.mark.parametrize("intent", WORDINGS)
+@pytest.mark.parametrize("intent", texts()["commands"])
 def test_every_intent_is_drawn_and_changes_a_page(intent: str):
     for seed in range(3000):
         item = EDIT.generate(seed)
@@ -123,5 +122,5 @@ def test_slips_leave_what_is_copied():
 
 
 def test_every_intent_has_wordings():
-    public = {name for name in vars(Draft) if not name.startswith("_")}
-    assert public == WORDINGS.keys()
+    methods = {name for name in vars(Draft) if not name.startswith("_")}
+    assert {*methods, *ON_ONE, *ON_STATE} == texts()["commands"].keys()

@@ -11,7 +11,7 @@ from sfumato.checkpoints.registry import ASSETS
 from sfumato.data.tasks import find_task, items
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
-from sfumato.evaluation.gaps import evaluate_gaps
+from sfumato.evaluation.tasks import evaluate_gaps
 from sfumato.text.tokenizer import Tokenizer
 
 

@@ -12,7 +12,7 @@ from sfumato.data.tasks import find_task, items
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
-from sfumato.evaluation.lengths import evaluate_lengths
+from sfumato.evaluation.tasks import evaluate_lengths
 from sfumato.text.tokenizer import Tokenizer
 
 EDGES = (2, 16, 32, 64, 128)

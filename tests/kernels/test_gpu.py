@@ -18,7 +18,7 @@ from torch import Tensor
 from sfumato.kernels.base import TORCH, LogitRows, TokenStats, set_backend
 from sfumato.kernels.cpu import vocabulary
 from sfumato.kernels.gpu.backend import TritonBackend
-from sfumato.models.attention import AttentionSpec, KVPool, PackedAttention, Segment
+from sfumato.models.attention import AttentionSpec, Heads, KVPool, PackedAttention, Segment
 from sfumato.models.decoder import Decoder
 
 if importlib.util.find_spec("triton") is None:
@@ -165,7 +165,7 @@ def test_long_segments_take_many_tiles(
     for backend in (TORCH, TritonBackend(dtype)):
         windows = [] if window is None else [window]
         packed = PackedAttention(pool, segments, total + 2, windows=windows, backend=backend)
-        found.append(packed.attend(0, *inputs, window=window)[:, :total])
+        found.append(packed.attend(0, Heads(*inputs), window=window)[:, :total])
     tolerance = 1e-5 if dtype is torch.float32 else 3e-3
     torch.testing.assert_close(found[1], found[0], rtol=tolerance, atol=tolerance)
 

@@ -19,7 +19,7 @@ from sfumato.mend.proposals import Gap, ProposalConfig, Proposer
 from sfumato.mend.sandbox import Outcome, Sandbox
 from sfumato.mend.search import SearchConfig
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.models.lexeme import LexemeConfig
+from sfumato.models.layers import LexemeConfig
 from sfumato.text.lexemes import lex
 from sfumato.text.patches import Patch
 

@@ -17,6 +17,7 @@ from sfumato.models import attention
 from sfumato.models.attention import (
     AttentionSpec,
     BlockSparse,
+    Heads,
     KVPool,
     PackedAttention,
     Segment,
@@ -52,7 +53,7 @@ def test_positions_of_a_forward_read_each_other(kind: str, num_groups: int, scal
         mask &= (torch.rand(2, 5, 5) < 0.5) | (torch.arange(5) == 3)
         spec = AttentionSpec(mask=mask[:, None])
     expected = attend_one_by_one(queries * (1.0 if scale is None else scale * 6**0.5), keys, values, mask)
-    torch.testing.assert_close(spec.attend(0, queries, keys, values, scale=scale), expected)
+    torch.testing.assert_close(spec.attend(0, Heads(queries, keys, values), scale=scale), expected)
 
 
 def rows(num_rows: int, size: int) -> Tensor:
@@ -70,10 +71,10 @@ def test_attention_by_blocks_is_that_under_the_mask(size: int, num_groups: int, 
     torch.manual_seed(0)
     mask_R1QQ = rows(2, size)
     queries, keys, values = (torch.randn(2, size, heads, 16) for heads in (4, num_groups, num_groups))
-    expected = AttentionSpec(mask=mask_R1QQ).attend(0, queries, keys, values, scale=scale)
+    expected = AttentionSpec(mask=mask_R1QQ).attend(0, Heads(queries, keys, values), scale=scale)
     by_blocks = BlockSparse.of(mask_R1QQ, flex_attention)
-    torch.testing.assert_close(by_blocks.attend(0, queries, keys, values, scale=scale), expected)
-    mixed = by_blocks.attend(0, queries, keys, values.bfloat16(), scale=scale)
+    torch.testing.assert_close(by_blocks.attend(0, Heads(queries, keys, values), scale=scale), expected)
+    mixed = by_blocks.attend(0, Heads(queries, keys, values.bfloat16()), scale=scale)
     assert mixed.dtype is torch.bfloat16
     if size == 256:
         assert by_blocks.blocks.kv_num_blocks.sum() + by_blocks.blocks.full_kv_num_blocks.sum() == 4 + 3
@@ -124,7 +125,7 @@ def test_a_layer_with_a_window_has_a_mask_of_its_own():
     spec = AttentionSpec(causal=True, windows={2: AttentionSpec(mask=near[:, None])})
     for window, mask in ((None, near.new_ones(1, 5, 5).tril()), (2, near), (9, near.new_ones(1, 5, 5).tril())):
         expected = attend_one_by_one(queries, keys, values, mask)
-        torch.testing.assert_close(spec.attend(0, queries, keys, values, window=window), expected)
+        torch.testing.assert_close(spec.attend(0, Heads(queries, keys, values), window=window), expected)
 
 
 def may_read(start: int, count: int, block: int | None, window: int | None, query: int, place: int) -> bool:
@@ -198,7 +199,7 @@ def test_packed_texts_read_their_own(
     before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]
     for layer in range(2):
         queries, keys, values = (torch.randn(1, total + padding, heads, 6) for heads in (4, 2, 2))
-        found = packed.attend(layer, queries, keys, values, window=window, scale=scale)
+        found = packed.attend(layer, Heads(queries, keys, values), window=window, scale=scale)
         assert found.shape == queries.shape
         assert not found[:, total:].any()
         place = 0

@@ -256,11 +256,11 @@ def test_linears_of_one_input_are_one_product_and_alone_its_parts(digits: int):
 @pytest.fixture(params=["ordered", "plain"])
 def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "ordered" and isinstance(
-        integers.integer_matrix(torch.ones(1, 1).char()), integers.PlainMatrix
+        integers.integer_matrix(torch.ones(1, 1).char()), integers.IntegerMatrix
     ):
         pytest.skip("this CPU has no order of its own")
     if request.param == "plain":
-        monkeypatch.setattr(integers, "integer_matrix", lambda levels, means=False: integers.PlainMatrix(levels))
+        monkeypatch.setattr(integers, "integer_matrix", lambda levels, means=False: integers.IntegerMatrix(levels))
 
 
 @needs_integers

@@ -9,8 +9,8 @@ import torch
 from sfumato.data.packing import Document
 from sfumato.engine.model import TextModel
 from sfumato.models.attention import AttentionSpec
-from sfumato.synthesis import teacher
-from sfumato.synthesis.teacher import teacher_targets
+from sfumato.synthesis import run
+from sfumato.synthesis.run import teacher_targets
 
 TOP_K = 5
 
@@ -24,8 +24,8 @@ def documents(count: int) -> list[Document]:
 
 @pytest.mark.parametrize("most", [1, 100, 4096])
 def test_each_answer_is_seen_as_if_it_were_alone(model: TextModel, monkeypatch, most: int):
-    monkeypatch.setattr(teacher, "_POSITIONS", most)
-    monkeypatch.setattr(teacher, "_LOGITS", 7)
+    monkeypatch.setattr(run, "_POSITIONS", most)
+    monkeypatch.setattr(run, "_LOGITS", 7)
     asked = documents(9)
     shard = teacher_targets(model.decoder, asked, TOP_K)
     assert len(shard) == 9

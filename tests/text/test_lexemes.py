@@ -14,8 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.text import lexemes as module
-from sfumato.text.lexemes import FIXED, LEVELS, MAX_STRING, MISALIGNED, is_level, kind_of, lex, relative
-from sfumato.text.lexicon import MAX_WORDS, Lexicon, features
+from sfumato.text.lexemes import (
+    FIXED,
+    LEVELS,
+    MAX_STRING,
+    MAX_WORDS,
+    MISALIGNED,
+    Lexicon,
+    features,
+    is_level,
+    kind_of,
+    lex,
+    relative,
+)
 
 SOURCE = '''def f(a, b):
     """Doc."""

@@ -10,8 +10,7 @@ from sfumato.config import from_table
 from sfumato.data.code import CorpusWriter, Package
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
-from sfumato.text.lexemes import FIXED, PAD
-from sfumato.text.lexicon import Lexicon
+from sfumato.text.lexemes import FIXED, PAD, Lexicon
 from sfumato.training.code import CodeBatches, CodeConfig
 from sfumato.training.objective import losses
 from sfumato.training.recipe import Recipe

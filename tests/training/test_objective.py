@@ -17,7 +17,7 @@ from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
-from sfumato.synthesis.teacher import teacher_targets
+from sfumato.synthesis.run import teacher_targets
 from sfumato.training.distillation import StoredTarget, TeacherPass
 from sfumato.training.objective import (
     ObjectiveConfig,

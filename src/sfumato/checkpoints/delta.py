@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.packaged import PACKAGED
-from sfumato.checkpoints.registry import find
+from sfumato.checkpoints.registry import find_model
 from sfumato.checkpoints.safetensors import (
     SafetensorsSource,
     TensorSource,
@@ -37,13 +37,13 @@ DELTA = "delta.safetensors"
 BASE = "base.json"
 
 
-def base_place(name: str) -> Path:
-    """Where a base is, by any name that `find` takes.
+def resolve_base(name: str) -> Path:
+    """Where a base is, by any name that `find_model` takes.
 
     Raises:
-        CheckpointError: see `find`; also if it is a delta itself.
+        CheckpointError: see `find_model`; also if it is a delta itself.
     """
-    place = find(name)
+    place = find_model(name)
     if (place / DELTA).exists():
         base = base_of(place)["base"]
         raise CheckpointError(f"{place} is itself a delta, of {base}; allowed: a checkpoint with all of its weights")
@@ -56,13 +56,13 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
     Args:
         directory: made if need be.
         weights: of the model, by name. Differences of matrices, and new ones, are rounded; everything else stays.
-        base: see `base_place`.
+        base: see `resolve_base`.
         bits: of each number that is rounded, 8 or 4.
 
     Raises:
         CheckpointError: if the base cannot be read, or a file not be written.
     """
-    place = base_place(base)
+    place = resolve_base(base)
     source, new = tensors_of(place), dict(weights)
     stored: dict[str, Tensor] = {}
     taken = []
@@ -107,7 +107,7 @@ class DeltaSource:
 
     def __init__(self, directory: Path) -> None:
         told = base_of(directory)
-        place = base_place(told["base"])
+        place = resolve_base(told["base"])
         self.where = str(directory)
         self._path = directory / DELTA
         self._base = tensors_of(place)

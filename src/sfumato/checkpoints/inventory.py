@@ -22,7 +22,7 @@ class StoredModel:
     """A model that can be named, whether its files are here or not."""
 
     name: str
-    """By which `find` finds it."""
+    """By which `find_model` finds it."""
     source: Source
     path: Path | None
     """Directory or file; None if it is not here."""

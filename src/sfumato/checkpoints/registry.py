@@ -13,7 +13,7 @@ ASSETS = Path(__file__).parent.parent / "assets"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-def find(name: str | Path) -> Path:
+def find_model(name: str | Path) -> Path:
     """The directory or GGUF file that a model's name stands for; a hub id is fetched if need be. Of a run's directory,
     that of its checkpoint.
 

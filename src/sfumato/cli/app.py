@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -18,13 +19,10 @@ from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.heads import heads
-from sfumato.cli.lsp import lsp
-from sfumato.cli.memory import keep_freed_memory
-from sfumato.cli.mend import mend
+from sfumato.cli.mend import lsp, mend
 from sfumato.cli.models import COMMANDS as MODELS_COMMANDS
-from sfumato.cli.models import models
+from sfumato.cli.models import models, pull
 from sfumato.cli.options import expand
-from sfumato.cli.pull import pull
 from sfumato.cli.rl import rl
 from sfumato.cli.run import run
 from sfumato.cli.train import adapt, distil, train
@@ -32,6 +30,10 @@ from sfumato.errors import ConfigError, RequestError, SfumatoError
 from sfumato.interrupts import exit_code
 
 FAILURE, USAGE = 1, 2
+# Names and numbers of glibc's malloc.h; 32 MB is the most that the first may be.
+_MMAP_THRESHOLD, _LARGEST_MAPPED = -3, 32 * 2**20
+_TRIM_THRESHOLD, _MOST_KEPT = -1, 512 * 2**20
+_TOP_PAD, _GROWTH = -2, 64 * 2**20
 
 
 class _PlainHelp:
@@ -80,6 +82,21 @@ def _message(error: Exception) -> str:
     if isinstance(error, SfumatoError):
         return str(error)
     return f"unexpected {type(error).__name__}: {error}; `sfumato -v ...` shows where"
+
+
+def keep_freed_memory() -> None:
+    """Have freed blocks stay with the process, so that the next step finds them; elsewhere than under glibc, nothing.
+
+    Every step allocates and frees the same tens of megabytes. By default they go back to the system each time, and come
+    back a page fault at a time. It is the program's to say, not a library's, as it holds for the whole process.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_MMAP_THRESHOLD, _LARGEST_MAPPED)
+    mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
+    mallopt(_TOP_PAD, _GROWTH)
 
 
 def _print_version(wanted: bool) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
-from sfumato.cli.run import print_figures, print_text
+from sfumato.cli.run import print_text, print_usage
 from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
 from sfumato.interrupts import Interrupted, Signals
 
@@ -124,7 +124,7 @@ class Conversation:
         self.draft = None
         result = self._ask(messages)
         print_text([result])
-        print_figures([result], self._live)
+        print_usage([result], self._live)
         if result.failed:
             raise CapacityError(result.error or "the model gave NaN or infinite logits")
         self.messages = [*messages, {"role": "assistant", "content": result.text}]

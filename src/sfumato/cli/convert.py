@@ -40,7 +40,7 @@ def convert(
     """Write a checkpoint in another layout."""
     from sfumato.api import DTYPES
     from sfumato.checkpoints.load import export_checkpoint, export_like, load_checkpoint, save_checkpoint
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
@@ -56,13 +56,13 @@ def convert(
         raise ConfigError("--dtype is for weights, and a delta holds differences; allowed: --bits")
     if bits is not None and (to == "huggingface" or dtype is not None):
         raise ConfigError("--bits goes with --to sfumato and --to delta, and without --dtype")
-    place = find(source)
+    place = find_model(source)
     checkpoint = load_checkpoint(place)
     reads_lexemes = isinstance(checkpoint.model, Decoder) and checkpoint.model.config.lexemes is not None
     tokenizer = None if reads_lexemes else Tokenizer.of(place)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
-        export_like(directory, checkpoint, find(base), dtype=stored)
+        export_like(directory, checkpoint, find_model(base), dtype=stored)
         typer.echo(str(directory))
         return
     if to == "huggingface":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,27 +37,23 @@ def doctor(
     """Show versions, devices, and which models and extras are here; or what a model needs, before it is loaded."""
     if model is not None:
         from sfumato.checkpoints.load import build
-        from sfumato.checkpoints.registry import find
+        from sfumato.checkpoints.registry import find_model
 
-        print_model_report(model_report(model, *build(find(model))), as_json)
+        print_model_report(model_report(model, *build(find_model(model))), as_json)
         return
-    report = _report()
-    if as_json:
-        typer.echo(json.dumps(report))
-    else:
-        _print(_rows(report))
+    _print(_report(), _rows, as_json)
 
 
 def print_model_report(report: dict[str, Any], as_json: bool) -> None:
     """Print what `model_report` found."""
+    _print(report, _model_rows, as_json)
+
+
+def _print(report: dict[str, Any], rows: Callable[[dict[str, Any]], list[tuple[str, str]]], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(report))
-    else:
-        _print(_model_rows(report))
-
-
-def _print(rows: Iterable[tuple[str, str]]) -> None:
-    for name, value in rows:
+        return
+    for name, value in rows(report):
         typer.echo(f"{name:<14} {value}")
 
 
@@ -129,35 +125,30 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     later = f", {beyond['bfloat16']:,} beyond the sliding windows" if beyond != cache else ""
     rows.append(("cache", f"{cache['bfloat16']:,} bytes a token in bfloat16{later}"))
     rows.append(("canvas", f"{report['canvas_bytes']['float32']:,} bytes of state"))
-    machine = report["machine"]
-    rows.append(
-        (
-            "machine",
-            f"{machine['operations_per_s'] / 1e9:.0f} GFLOP/s, {machine['bytes_per_s'] / 1e9:.1f} GB/s (measured now)",
-        )
-    )
-    rows.append(
-        (
-            "one step",
-            f"canvas {step['canvas']} after {step['prefix']} tokens: {step['operations'] / 1e9:.2f} GFLOP, "
-            f"{step['bytes_float32'] / 1e6:.0f} MB: at least {1e3 * step['least_seconds_float32']:.1f} ms in float32"
-            + (f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8" if "least_seconds_w8a8" in step else ""),
-        )
-    )
+    products, reads = (report["machine"][name] / 1e9 for name in ("operations_per_s", "bytes_per_s"))
+    rows.append(("machine", f"{products:.0f} GFLOP/s, {reads:.1f} GB/s (measured now)"))
+    cost = f"{step['operations'] / 1e9:.2f} GFLOP, {step['bytes_float32'] / 1e6:.0f} MB"
+    least = f"{1e3 * step['least_seconds_float32']:.1f} ms in float32"
+    if "least_seconds_w8a8" in step:
+        least += f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8"
+    rows.append(("one step", f"canvas {step['canvas']} after {step['prefix']} tokens: {cost}: at least {least}"))
     return rows
 
 
 def _report() -> dict[str, Any]:
+    import torch
+
     from sfumato.checkpoints.inventory import list_models
     from sfumato.machine import usable_cores
 
+    capability = torch.backends.cpu.get_cpu_capability()
     return {
         "sfumato": _version("sfumato"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in PACKAGES},
         "extras": {name: find_spec(name) is not None for name in EXTRAS},
-        "cpu": {"cores": usable_cores(), **_cpu()},
+        "cpu": {"cores": usable_cores(), "threads": torch.get_num_threads(), "capability": capability},
         "devices": _devices(),
         "models": [model.to_dict() for model in list_models()],
     }
@@ -168,12 +159,6 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _cpu() -> dict[str, Any]:
-    import torch
-
-    return {"threads": torch.get_num_threads(), "capability": torch.backends.cpu.get_cpu_capability()}
 
 
 def _devices() -> list[dict[str, Any]]:

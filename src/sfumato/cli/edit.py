@@ -17,9 +17,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.difference import may_write, show_difference
 from sfumato.cli.options import Model, Sampling, System, Weights
-from sfumato.cli.run import CONTROLS, count
+from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, write_changes
 from sfumato.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
@@ -64,8 +63,6 @@ def edit(
     weights: Weights = Weights(),
 ) -> None:
     """Edit a file: show the difference, and write it after consent."""
-    from sfumato.storage import write_atomically
-
     content = _read(file)
     text = content.decode()
     writes = not (dry_run or as_json)
@@ -99,14 +96,8 @@ def edit(
         return
     if not force:
         _check_parses(file, text, result.text)
-    if dry_run:
-        return
-    if not yes and not may_write(str(file)):
-        typer.echo("nothing written", err=True)
-        raise typer.Exit(1)
-    if _read(file) != content:
-        raise RequestError(f"{file} was changed by somebody else meanwhile; nothing written")
-    write_atomically(file.resolve(), result.text.encode())
+    if not dry_run:
+        write_changes([(file, content, result.text.encode())], yes=yes)
 
 
 def infill(
@@ -129,12 +120,7 @@ def infill(
     name = "stdin" if file is None or str(file) == "-" else str(file)
     text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
     prefix, suffix = _around(name, text, at, marker)
-    options: InfillOptions = {
-        "prompt": prompt,
-        "system": system,
-        "length": length or "auto",
-        "max_tokens": max_tokens,
-    }
+    options: InfillOptions = {"prompt": prompt, "system": system, "length": length or "auto", "max_tokens": max_tokens}
     sampling.apply_to(options)
     result = weights.load(model).infill(prefix, suffix, **options)
     if as_json:
@@ -232,13 +218,8 @@ def _error(parse: Callable[[str], object], text: str) -> str:
 
 def _figures(result: Result, *more: str) -> None:
     usage = result.usage
-    parts = [
-        count(usage.canvases, "canvas", "canvases"),
-        count(usage.denoising_steps, "step"),
-        f"{1000 * usage.total_s:.0f} ms",
-        *more,
-    ]
-    Console(stderr=True, highlight=False).print(" · ".join(part for part in parts if part), style="dim", markup=False)
+    steps = count(usage.denoising_steps, "step")
+    print_figures(count(usage.canvases, "canvas", "canvases"), steps, f"{1000 * usage.total_s:.0f} ms", *more)
 
 
 def _end(result: Result) -> None:

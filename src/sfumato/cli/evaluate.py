@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from sfumato.cli.options import ModelName, Sampling, Settings, Stop, System, Weights, complete_task
-from sfumato.cli.progress import progress
-from sfumato.cli.table import print_table
+from sfumato.cli.output import print_table, progress
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
     from sfumato.engine.options import CanvasOptions, GenerateOptions, InfillOptions
-    from sfumato.evaluation.gaps import GapScore
-    from sfumato.evaluation.lengths import LengthScore
-    from sfumato.evaluation.tasks import TaskScore, TwinScore
+    from sfumato.evaluation.tasks import GapScore, LengthScore, TaskScore, TwinScore
 
 Score = TypeVar("Score", "TaskScore", "GapScore", "LengthScore")
 Tell = Callable[[int, int], None]
@@ -94,7 +91,7 @@ def evaluate(
     if gaps and lengths:
         raise RequestError("--gaps and --lengths are both given; allowed: one of them")
     if gaps:
-        from sfumato.evaluation.gaps import evaluate_gaps
+        from sfumato.evaluation.tasks import evaluate_gaps
 
         if stop is not None:
             raise RequestError("stop is not for gaps; leave it out")
@@ -107,7 +104,7 @@ def evaluate(
         _print_each(measure_gaps, of_gaps, _gap_cells, asked, caps, n, as_json, "gaps")
         return
     if lengths:
-        from sfumato.evaluation.lengths import evaluate_lengths
+        from sfumato.evaluation.tasks import evaluate_lengths
 
         def measure_lengths(task: str, tell: Tell) -> LengthScore:
             return evaluate_lengths(text_model, task, n=n, on_progress=tell, **options)

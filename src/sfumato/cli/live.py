@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.style import Style
 from rich.text import Text
 
-from sfumato.cli.run import count
+from sfumato.cli.output import count
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Result
 from sfumato.interrupts import Signals
 

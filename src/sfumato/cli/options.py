@@ -74,7 +74,7 @@ class Weights:
 
     def load(self, name: str, check: Callable[[TextModel], object] | None = None) -> TextModel:
         """Load a model, and show that it is being loaded; `check` refuses before weights are read."""
-        from sfumato.cli.progress import progress
+        from sfumato.cli.output import progress
 
         with progress(f"loading {name}"):
             from sfumato.api import load
@@ -115,9 +115,9 @@ class Sampling:
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with an option for each field of its parameters that are `Weights` or `Sampling`."""
+    """A command with an option for each field of its parameters that are dataclasses, such as `Weights`."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if hint in (Weights, Sampling)}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
 
     @functools.wraps(command)
     def expanded(**given: Any) -> None:
@@ -129,12 +129,11 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
             of_group = get_type_hints(groups[name], include_extras=True)
-            parameters += [
-                inspect.Parameter(
-                    field.name, parameter.KEYWORD_ONLY, default=field.default, annotation=of_group[field.name]
+            for field in dataclasses.fields(groups[name]):
+                default, hint = getattr(parameter.default, field.name), of_group[field.name]
+                parameters.append(
+                    inspect.Parameter(field.name, parameter.KEYWORD_ONLY, default=default, annotation=hint)
                 )
-                for field in dataclasses.fields(groups[name])
-            ]
         else:
             parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.cli.table import print_table
+from sfumato.cli.output import print_table
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:

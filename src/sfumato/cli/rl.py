@@ -6,28 +6,14 @@ import bisect
 import dataclasses
 import json
 import random
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.train import (
-    Directory,
-    Overrides,
-    RecipePath,
-    Record,
-    Resume,
-    Sink,
-    resume_command,
-    say_resume,
-    scalars,
-    showing,
-    task_scores,
-)
+from sfumato.cli.train import Directory, Overrides, RecipePath, Record, Resume, Watch, task_scores
 from sfumato.errors import ConfigError
-from sfumato.interrupts import exit_code
 
 if TYPE_CHECKING:
     from sfumato.data.tasks import Item, Task
@@ -59,21 +45,16 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     directory = directory or Path("runs") / recipe.stem
     check_directory(directory, resume=resume)
     model = load(loaded.init_from)
-    sinks: list[Sink] = []
-    trainer = make_trainer(model, loaded, directory, sinks)
+    watch = Watch("rl", recipe, overrides or (), directory, _describe)
+    trainer = make_trainer(model, loaded, directory, watch.record)
     left = directory / "recipe.json"
     if resume:
         check_recipe(left, loaded)
         trainer.resume()
     write_recipe(left, loaded)
-    try:
-        with ExitStack() as stack:
-            sinks.append(stack.enter_context(showing(directory.name, trainer, _describe)))
-            sinks.append(stack.enter_context(scalars(directory / "tensorboard", trainer)))
-            trainer.run()
-    except KeyboardInterrupt as error:
-        say_resume(trainer, resume_command("rl", recipe, overrides or (), directory))
-        raise typer.Exit(exit_code(error)) from None
+    with watch:
+        watch.start(trainer)
+        trainer.run()
     checkpoint = directory / "checkpoint"
     save_checkpoint(checkpoint, trainer.model, model.spec, generation=model.generation, tensors=trainer.averaged())
     model.tokenizer.save(checkpoint)
@@ -82,7 +63,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     typer.echo(json.dumps(_summary(trainer, checkpoint)))
 
 
-def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Sequence[Sink]) -> RLTrainer:
+def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record: Callable[[Record], None]) -> RLTrainer:
     """A trainer of a model's weights, with answers from the engine, rewards from the tasks' checkers, and scores.
 
     Raises:
@@ -128,10 +109,6 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, sinks: Seq
             score = evaluate_task(now, name, n=wanted.n, **own)
             numbers |= {f"score/{name}": score.score, f"mean_steps/{name}": score.mean_steps}
         return numbers
-
-    def on_record(record: Record) -> None:
-        for sink in sinks:
-            sink(record)
 
     return RLTrainer(
         decoder,

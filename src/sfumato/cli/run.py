@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
+from sfumato.cli.output import CONTROLS, count, print_figures
 from sfumato.data.kinds import examples
 from sfumato.errors import RequestError
 from sfumato.interrupts import Signals
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from sfumato.engine.engine import Engine
     from sfumato.engine.options import GenerateOptions, Schema
     from sfumato.engine.request import Event, Result
-
-# Written to a terminal, these would move the cursor or worse; a model may give any byte.
-CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
-CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 
 
 def run(
@@ -41,8 +38,7 @@ def run(
         bool, typer.Option("--json", help='Print one JSON object; {"results": [...]} for --n above 1.')
     ] = False,
     trace: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json."),
+        str | None, typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json.")
     ] = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
     raw: Annotated[
@@ -104,7 +100,7 @@ def run(
         _print_json(results, with_trace=trace == "-")
     else:
         print_text(results)
-        print_figures(results, live, load_s)
+        print_usage(results, live, load_s)
         near = [kind for kind in text_model.kinds if kind.matches(prompt)]
         if near and any(result.usage.unsettled for result in results):
             typer.echo(f"sfumato: {model} was trained on such as\n{examples(near)}", err=True)
@@ -193,7 +189,7 @@ def print_text(results: Sequence[Result]) -> None:
         typer.echo(result.text.translate(CONTROLS) if sys.stdout.isatty() else result.text)
 
 
-def print_figures(results: Sequence[Result], live: bool, load_s: float | None = None) -> None:
+def print_usage(results: Sequence[Result], live: bool, load_s: float | None = None) -> None:
     """Say what answers cost, in one line on stderr, and which had not settled.
 
     Args:
@@ -204,7 +200,7 @@ def print_figures(results: Sequence[Result], live: bool, load_s: float | None = 
     usages = [result.usage for result in results]
     tokens = sum(usage.completion_tokens for usage in usages)
     seconds = max(usage.total_s for usage in usages)
-    parts = [
+    print_figures(
         f"{len(results)} answers" if len(results) > 1 else "",
         count(tokens, "token"),
         f"{reopened} opened again" if (reopened := sum(usage.reopened for usage in usages)) else "",
@@ -215,14 +211,7 @@ def print_figures(results: Sequence[Result], live: bool, load_s: float | None = 
         f"{tokens / seconds:.0f} tokens/s end to end" if seconds > 0 else "",
         "" if load_s is None else f"loaded in {load_s:.1f} s",
         "cut at the token limit" if any(result.finish_reason == "length" for result in results) else "",
-    ]
-    line = " · ".join(part for part in parts if part)
-    Console(stderr=True, highlight=False).print(line, style="dim", markup=False, soft_wrap=not sys.stderr.isatty())
+    )
     if unsettled := [result for result in results if result.usage.unsettled]:
         which = "the answer" if len(results) == 1 else f"{len(unsettled)} of {len(results)} answers"
         typer.echo(f"sfumato: {which} had not settled when the steps were up, and may be noise", err=True)
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """A number and what it counts."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -102,28 +102,9 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
     loaded = load_recipe(Recipe, recipe, overrides)
     _check_kind(loaded, command)
     directory = directory or Path("runs") / recipe.stem
-    sinks: list[Sink] = []
-    trainers: list[Loop] = []
-
-    with ExitStack() as stack:
-
-        def start(trainer: Loop) -> None:
-            trainers.append(trainer)
-            sinks.append(stack.enter_context(showing(directory.name, trainer, _describe)))
-            sinks.append(stack.enter_context(scalars(directory / "tensorboard", trainer)))
-
-        def on_record(record: Record) -> None:
-            for sink in sinks:
-                sink(record)
-
-        try:
-            result = runs.train(loaded, directory=directory, resume=resume, on_start=start, on_record=on_record)
-        except KeyboardInterrupt as error:
-            stack.close()
-            for trainer in trainers:
-                say_resume(trainer, resume_command(command, recipe, overrides, directory))
-            raise typer.Exit(exit_code(error)) from None
-    if trainers:
+    with Watch(command, recipe, overrides, directory, _describe) as watch:
+        result = runs.train(loaded, directory=directory, resume=resume, on_start=watch.start, on_record=watch.record)
+    if watch.trainer is not None:
         loss = result.metrics.get("loss", math.nan)
         summary = {
             "steps": result.steps,
@@ -136,23 +117,51 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
         typer.echo(json.dumps(summary))
 
 
-def say_resume(trainer: Loop, again: Sequence[str]) -> None:
-    """Say on stderr how an interrupted run goes on.
+class Watch(ExitStack):
+    """Shows a run on stderr and in TensorBoard; where it is interrupted, says how it goes on, and ends the program.
 
     Args:
-        trainer: of the run.
-        again: the command that resumes it in one process.
+        command: that runs it.
+        recipe, overrides: of the run.
+        directory: of the run.
+        describe: a record in a few words.
     """
-    world = trainer.world
-    started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
-    step = trainer.progress.step
-    typer.echo(f"sfumato: saved at step {step}; go on with: {shlex.join([*started, *again])}", err=True)
 
+    def __init__(
+        self, command: str, recipe: Path, overrides: Sequence[str], directory: Path, describe: Callable[[Record], str]
+    ) -> None:
+        super().__init__()
+        settings = [part for override in overrides for part in ("--set", override)]
+        self._again = ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
+        self._directory, self._describe = directory, describe
+        self._sinks: list[Sink] = []
+        self.trainer: Loop | None = None
+        """What trains, in the first process."""
 
-def resume_command(command: str, recipe: Path, overrides: Sequence[str], directory: Path) -> list[str]:
-    """The arguments with which a run goes on."""
-    settings = [part for override in overrides for part in ("--set", override)]
-    return ["sfumato", command, str(recipe), *settings, "--dir", str(directory), "--resume"]
+    def start(self, trainer: Loop) -> None:
+        """Show what a trainer does from now on."""
+        self.trainer = trainer
+        self._sinks = [
+            self.enter_context(showing(self._directory.name, trainer, self._describe)),
+            self.enter_context(scalars(self._directory / "tensorboard", trainer)),
+        ]
+
+    def record(self, record: Record) -> None:
+        """Show the numbers of a step."""
+        for sink in self._sinks:
+            sink(record)
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        error = exception[1]
+        if not isinstance(error, KeyboardInterrupt):
+            return
+        if self.trainer is not None:
+            world, step = self.trainer.world, self.trainer.progress.step
+            started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
+            again = shlex.join([*started, *self._again])
+            typer.echo(f"sfumato: saved at step {step}; go on with: {again}", err=True)
+        raise typer.Exit(exit_code(error)) from None
 
 
 @contextmanager

@@ -1,10 +1,21 @@
-"""What is wrong with a text that a model wrote, judged by the text alone: length, repetition, language."""
+"""What is wrong with a text that a model wrote: length, repetition, language; and whether it was there before.
+
+Texts that were there before, to the letter or nearly, are found by MinHash over shingles of words, by bands. The share
+of equal entries of two signatures estimates the Jaccard similarity of the texts' sets of shingles (Broder 1997). Two
+texts are compared only where one band of their signatures is equal (locality-sensitive hashing; Leskovec, Rajaraman and
+Ullman, Mining of Massive Datasets, chapter 3).
+"""
+
+# H hashes, S shingles
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import regex  # type: ignore[import-untyped]
 
 from sfumato.errors import ConfigError, check_range
@@ -116,3 +127,104 @@ def letters_share(text: str, scripts: Sequence[str]) -> float:
             ) from None
         num_own += len(own.findall(text))
     return num_own / num_letters if num_letters else 1.0
+
+
+Signature = np.ndarray[Any, np.dtype[np.uint32]]
+# 32 bands of four entries each miss two texts of similarity 0.8 once in ten million times.
+_NUM_HASHES, _NUM_BANDS = 128, 32
+
+_SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_OPERATORS = r"\p{Sm}\p{Sc}/*%\-"
+_WORD = regex.compile(rf"[{_SPACELESS}{_OPERATORS}]|[\w--[{_SPACELESS}]]+", regex.VERSION1)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, case and punctuation aside, each operator a word; in scripts without spaces, characters."""
+    found: list[str] = _WORD.findall(text.casefold())
+    return found
+
+
+def shingles(text: str, size: int) -> set[str]:
+    """Every run of so many words; of a shorter text, all of it."""
+    found = words(text) or [text]
+    return {" ".join(found[i : i + size]) for i in range(max(1, len(found) - size + 1))}
+
+
+def similarity(one_H: Signature, other_H: Signature) -> float:
+    """The Jaccard similarity that two signatures estimate, off by sqrt(J (1 - J) / 128) on average."""
+    return float(np.mean(one_H == other_H))
+
+
+class NearDuplicates:
+    """Texts taken so far, and which of them a further one resembles.
+
+    Args:
+        threshold: similarity from which two texts count as the same.
+        shingle_words: words of a shingle.
+    """
+
+    def __init__(self, threshold: float, shingle_words: int = 3) -> None:
+        rng = np.random.default_rng(0)
+        self._factor_H = rng.integers(1, 2**64, _NUM_HASHES, dtype=np.uint64) | np.uint64(1)
+        self._offset_H = rng.integers(0, 2**64, _NUM_HASHES, dtype=np.uint64)
+        self._threshold, self._shingle_words = threshold, shingle_words
+        self._signatures: list[Signature] = []
+        self._by_band: dict[tuple[int, bytes], list[int]] = {}
+
+    def signature(self, text: str) -> Signature:
+        """What `find` and `add` take: uint32 [H], of each hash function the least value of a shingle."""
+        digests = (
+            hashlib.blake2b(shingle.encode(), digest_size=4).digest() for shingle in shingles(text, self._shingle_words)
+        )
+        key_S = np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
+        # Multiply, add and shift: any two of 32-bit keys get values independent of each other (Dietzfelbinger 1996).
+        value_SH = (key_S[:, None] * self._factor_H + self._offset_H) >> np.uint64(32)
+        least_H: Signature = value_SH.min(axis=0).astype(np.uint32)
+        return least_H
+
+    def find(self, signature_H: Signature) -> int | None:
+        """Index of the first text taken that this one resembles; None if there is none."""
+        near = {index for band in _bands(signature_H) for index in self._by_band.get(band, ())}
+        alike = (index for index in sorted(near) if similarity(self._signatures[index], signature_H) >= self._threshold)
+        return next(alike, None)
+
+    def add(self, signature_H: Signature) -> None:
+        """Take a text."""
+        for band in _bands(signature_H):
+            self._by_band.setdefault(band, []).append(len(self._signatures))
+        self._signatures.append(signature_H)
+
+
+def _bands(signature_H: Signature) -> list[tuple[int, bytes]]:
+    return [(i, band.tobytes()) for i, band in enumerate(np.split(signature_H, _NUM_BANDS))]
+
+
+class Repeated:
+    """Conversations taken so far: drops one whose turn, or whose answer, was there before."""
+
+    def __init__(self, threshold: float, shingle_words: int) -> None:
+        self._exact: tuple[set[bytes], set[bytes]] = (set(), set())
+        self._near = (NearDuplicates(threshold, shingle_words), NearDuplicates(threshold, shingle_words))
+
+    def take(self, turn: str, answer: str) -> str | None:
+        """Take a conversation, unless it is a repetition: then "exact_duplicate" or "near_duplicate".
+
+        Args:
+            turn: what the user says. Case, and how much space stands between words, do not count.
+            answer: what the assistant says.
+        """
+        texts = (turn, answer)
+        digests = [hashlib.blake2b(_plain(text).encode(), digest_size=16).digest() for text in texts]
+        if any(digest in known for digest, known in zip(digests, self._exact, strict=True)):
+            return "exact_duplicate"
+        signatures = [index.signature(text) for index, text in zip(self._near, texts, strict=True)]
+        if any(index.find(own) is not None for index, own in zip(self._near, signatures, strict=True)):
+            return "near_duplicate"
+        for known, digest, index, own in zip(self._exact, digests, self._near, signatures, strict=True):
+            known.add(digest)
+            index.add(own)
+        return None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from sfumato.data.shards import Targets
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, check_range
 from sfumato.layout import PrefixLayout
 from sfumato.spec import DEFAULT, GenerationSpec
 
@@ -84,9 +84,7 @@ class PackingConfig:
     """Share of documents whose whole response also stands in the clean half, for the autoregressive loss."""
 
     def __post_init__(self) -> None:
-        for name in ("rows", "row_length", "canvas_copies"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
+        check_range(self, "rows row_length canvas_copies", 1)
         if any(length < 2 for length in self.canvas_lengths):
             raise ConfigError(f"canvas_lengths is {self.canvas_lengths}; allowed: lengths of 2 or more")
         shares = self.canvas_from
@@ -100,9 +98,7 @@ class PackingConfig:
                 f"canvas_from is {list(shares)}; allowed: for each of {len(self.canvas_lengths)} canvas_lengths a "
                 "share below 1, ascending, the first 0"
             )
-        for name in ("cut_share", "gap_share", "ar_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 0 to 1")
+        check_range(self, "cut_share gap_share ar_share", 0, 1)
         if not self.canvas_lengths and self.gap_share > 0.0:
             raise ConfigError(f"gap_share is {self.gap_share} with no canvas_lengths; allowed: 0")
         if not self.canvas_lengths and self.ar_share < 1.0:
@@ -320,13 +316,7 @@ class _Row:
 
 
 def pack(
-    source: Source,
-    config: PackingConfig,
-    *,
-    seed: int,
-    step: int,
-    end_id: int,
-    spec: GenerationSpec = DEFAULT,
+    source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int, spec: GenerationSpec = DEFAULT
 ) -> PackedBatch:
     """Draw documents and pack them into one batch.
 

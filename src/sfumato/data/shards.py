@@ -149,10 +149,7 @@ class Targets(NamedTuple):
 
 
 def write_shard(
-    directory: Path,
-    shard: Shard,
-    records: Sequence[Mapping[str, Any]],
-    targets: Sequence[Targets] | None = None,
+    directory: Path, shard: Shard, records: Sequence[Mapping[str, Any]], targets: Sequence[Targets] | None = None
 ) -> None:
     """Write a shard. It counts once a manifest that names it is saved.
 

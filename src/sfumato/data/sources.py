@@ -205,12 +205,7 @@ def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
 
 
 def make_source(
-    tasks: Mapping[str, float],
-    files: Mapping[str, float],
-    tokenizer: Tokenizer,
-    window: int,
-    *,
-    teacher_top: int = 0,
+    tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int, *, teacher_top: int = 0
 ) -> Source:
     """Build the source a recipe describes.
 

@@ -88,22 +88,16 @@ def canvas_nelbo(
 
 @torch.inference_mode()
 def response_nll(
-    model: Model,
-    source: Source,
-    *,
-    packing: PackingConfig,
-    end_id: int,
-    num_batches: int = 4,
-    seed: int = 0,
+    model: Model, source: Source, *, packing: PackingConfig, end_id: int, num_batches: int = 4
 ) -> Likelihood:
     """Exact -log p(response | prompt) of the model read autoregressively.
 
     Args:
-        model, source, packing, end_id, num_batches, seed: as for `canvas_nelbo`; canvases in the rows are ignored.
+        model, source, packing, end_id, num_batches: as for `canvas_nelbo`; canvases in the rows are ignored.
     """
     total, count = 0.0, 0.0
     for step in range(num_batches):
-        batch = pack(source, packing, seed=seed, step=step, end_id=end_id)
+        batch = pack(source, packing, seed=0, step=step, end_id=end_id)
         clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
         device = model.device
         tokens_BT, positions_BT, reads = batch.inputs(batch.tokens_BT)

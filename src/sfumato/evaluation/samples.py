@@ -16,6 +16,7 @@ from typing import Any, Unpack
 
 import torch
 
+from sfumato.data.filters import distinct_share
 from sfumato.data.sources import read_json_lines
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
@@ -108,7 +109,7 @@ def evaluate_samples(
     results = ask(model, asked, on_progress, **options)
     answers = [list(result.tokens) for result in results]
     pairs = Counter(pair for tokens in answers for pair in itertools.pairwise(tokens))
-    repeated = [_repetition(tokens) for tokens in answers if len(tokens) > _GRAM]
+    repeated = [1.0 - distinct_share(tokens, _GRAM) for tokens in answers if len(tokens) > _GRAM]
     nll = None
     if judge is not None:
         sums = [_judged(judge, prompt, result.text) for prompt, result in zip(asked, results, strict=True)]
@@ -125,11 +126,6 @@ def evaluate_samples(
         judge_nll=nll,
         judge=None if judge is None else judge.name,
     )
-
-
-def _repetition(tokens: Sequence[int]) -> float:
-    grams = [tuple(tokens[i : i + _GRAM]) for i in range(len(tokens) - _GRAM + 1)]
-    return 1.0 - len(set(grams)) / len(grams)
 
 
 def _entropy(counts: Counter[int]) -> float | None:

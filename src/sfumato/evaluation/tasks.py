@@ -1,15 +1,19 @@
-"""Scores on procedural tasks: how often it is right, in how many steps, and what revising did to the answers."""
+"""Scores on procedural tasks: how often a model is right, in how many steps, and what revising did to the answers.
+
+Besides: how well it fills gaps, pieces cut out of gold responses; and how well it knows how long an answer will be.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from random import Random
+from typing import Literal, Unpack
 
 from sfumato.data.tasks import Item, Task, find_task, items
 from sfumato.engine.model import TextModel
-from sfumato.engine.options import GenerateOptions
+from sfumato.engine.options import GenerateOptions, InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Result
 from sfumato.errors import RequestError
@@ -207,3 +211,151 @@ def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -
 
     last = [moved for item in asked if (moved := task.answer_last(item)) is not None]
     return TwinScore(answer_first=score(asked), answer_last=score(last) if last else None)
+
+
+_LONGEST = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapScore:
+    """One model on the gaps of one task."""
+
+    task: str
+    """Name of the task."""
+    n: int
+    """Items of the test split, each with one gap of 1 to 12 tokens."""
+    seed: int
+    """Of items, gaps and sampling."""
+    steps: int
+    """Most steps a canvas was allowed."""
+    restored: float
+    """Share of gaps that hold, to the letter, what was cut out."""
+    right: float
+    """Share of whole responses that the task's checker accepts."""
+    length_near: float
+    """Share of gaps whose number of tokens is that of what was cut out, give or take one."""
+    mean_steps: float
+    """Denoising steps of an answer, over all that was tried for it."""
+
+
+def evaluate_gaps(
+    model: TextModel,
+    name: str,
+    *,
+    n: int = 100,
+    on_progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[InfillOptions],
+) -> GapScore:
+    """Cut a random piece out of n gold responses and have it written again; its length is not told.
+
+    Raises:
+        ConfigError: if the task is not known.
+        RequestError: if n or a setting is not allowed, or the model sees nothing after a position.
+    """
+    seed = options.get("seed", 0)
+    task, asked = asked_items(name, seed, n)
+    tokenizer = model.tokenizer
+    restored = right = near = num_steps = 0
+    for i, item in enumerate(asked):
+        random = Random(f"gap {seed} {i}")
+        tokens = tokenizer.encode(item.response)
+        size = random.randint(1, min(_LONGEST, len(tokens)))
+        first = random.randint(0, len(tokens) - size)
+        prefix, cut, suffix = (
+            tokenizer.decode(part) for part in (tokens[:first], tokens[first : first + size], tokens[first + size :])
+        )
+        options["prompt"], options["seed"] = item.prompt, seed + i
+        result = model.infill(prefix, suffix, **options)
+        restored += result.text == cut
+        right += task.check(item, f"{prefix}{result.text}{suffix}")
+        near += abs(len(tokenizer.encode(result.text)) - size) <= 1
+        num_steps += result.usage.denoising_steps
+        if on_progress:
+            on_progress(i + 1, n)
+    return GapScore(
+        task=name,
+        n=n,
+        seed=seed,
+        steps=options.get("steps") or model.sampler_defaults.steps,
+        restored=restored / n,
+        right=right / n,
+        length_near=near / n,
+        mean_steps=num_steps / n,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthScore:
+    """One model's length head on one task."""
+
+    task: str
+    """Name of the task."""
+    n: int
+    """Items of the test split."""
+    seed: int
+    """Of items and of sampling."""
+    bucket_right: float
+    """Share of items whose gold response falls into the most probable bucket."""
+    confidence: float
+    """Mean probability of that bucket; calibrated, it is near the share."""
+    held: float
+    """Share of items whose gold response fits the canvas that the head sets."""
+    positions: float
+    """Positions computed for an answer, without its prompt, whose first canvas the head sets."""
+    positions_without: float
+    """Positions computed for one on a canvas of the length that the model was trained with."""
+    right: float
+    """Share of right answers with the head."""
+    right_without: float
+    """Share of right answers without it."""
+
+
+def evaluate_lengths(
+    model: TextModel,
+    name: str,
+    *,
+    n: int = 100,
+    on_progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[GenerateOptions],
+) -> LengthScore:
+    """Hold the length head against gold responses, and answer n items with it and without it.
+
+    Raises:
+        ConfigError: if the task is not known.
+        RequestError: if n or a setting is not allowed, or the model has no length head.
+    """
+    seed = options.get("seed", 0)
+    task, asked = asked_items(name, seed, n)
+    tokenizer, buckets = model.tokenizer, model.decoder.length_buckets
+    bucket_right = held = 0
+    confidence = 0.0
+    for item in asked:
+        shares = model.length_shares(item.prompt)
+        best = max(shares, key=shares.__getitem__)
+        # The end token is part of an answer.
+        size = len(tokenizer.encode(item.response)) + 1
+        bucket_right += best == next((edge for edge in buckets if size <= edge), None)
+        confidence += shares[best]
+        held += size <= (model.bundle.first_length(shares.values()) or model.spec.canvas_length)
+    positions: list[float] = []
+    right: list[float] = []
+    lengths: tuple[Literal["auto"], int] = ("auto", model.spec.canvas_length)
+    for length in lengths:
+        options["canvas_length"] = length
+        results = ask(model, [item.prompt for item in asked], on_progress, **options)
+        usages = [result.usage for result in results]
+        num_prompt = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
+        positions.append((sum(usage.positions_computed for usage in usages) - num_prompt) / n)
+        right.append(sum(task.check(item, result.text) for item, result in zip(asked, results, strict=True)) / n)
+    return LengthScore(
+        task=name,
+        n=n,
+        seed=seed,
+        bucket_right=bucket_right / n,
+        confidence=confidence / n,
+        held=held / n,
+        positions=positions[0],
+        positions_without=positions[1],
+        right=right[0],
+        right_without=right[1],
+    )

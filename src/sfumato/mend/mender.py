@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from sfumato.checkpoints.load import load_checkpoint
-from sfumato.checkpoints.registry import find
+from sfumato.checkpoints.registry import find_model
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.mend.evidence import find_targets, gather
 from sfumato.mend.files import SourceFile, why_not
@@ -177,7 +177,7 @@ def load_mender(name: str | Path) -> Mender:
     Raises:
         CheckpointError: if there is no such model, or it does not read lexemes.
     """
-    checkpoint = load_checkpoint(find(name))
+    checkpoint = load_checkpoint(find_model(name))
     if not isinstance(checkpoint.model, Decoder):
         raise CheckpointError(_NO_LEXEMES)
     return Mender(checkpoint.model, checkpoint.spec.canvas_length)

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
-from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, kind_of
-from sfumato.text.lexicon import Lexicon
+from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, Lexicon, kind_of
 from sfumato.text.patches import Patch
 
 _NEVER = frozenset({PAD, MASK, END, MISALIGNED})

@@ -42,10 +42,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
     """What to print: the difference, or why there is none."""
-    import difflib
-
     from sfumato.mend.mender import load_mender
     from sfumato.mend.search import SearchConfig
+    from sfumato.storage import difference
 
     files = _loaded_sources(config.rootpath)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *failed]
@@ -54,9 +53,7 @@ def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
     lines: list[str] = []
     for file, mended in results:
         if mended.verified_by is not None:
-            name = str(file.path.relative_to(config.rootpath))
-            before, after = file.text.splitlines(), mended.text.splitlines()
-            lines += [*difflib.unified_diff(before, after, name, name, lineterm=""), ""]
+            lines += [*difference(file.path.relative_to(config.rootpath), file.text, mended.text), ""]
             lines.append(f"makes the failed tests pass, found in {mended.num_runs} runs of them; nothing is written")
     return lines or [results[0][1].reason]
 

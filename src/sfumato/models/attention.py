@@ -23,7 +23,7 @@ import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -49,6 +49,7 @@ __all__ = [
     "AttentionSpec",
     "BehindText",
     "BlockSparse",
+    "Heads",
     "KVPool",
     "Numbers",
     "PackedAttention",
@@ -60,25 +61,24 @@ __all__ = [
 _LOG = logging.getLogger(__name__)
 
 
+class Heads(NamedTuple):
+    """Queries, keys and values of the positions of one forward in one layer."""
+
+    queries_RQHE: Tensor
+    """H is a multiple of G; the heads of a group are neighbours."""
+    keys_RQGE: Tensor
+    values_RQGE: Tensor
+
+
 class Attention(Protocol):
     """How the queries of one forward read."""
 
-    def attend(
-        self,
-        layer: int,
-        queries_RQHE: Tensor,
-        keys_RQGE: Tensor,
-        values_RQGE: Tensor,
-        *,
-        window: int | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
+    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """Scaled dot-product attention with grouped key-value heads.
 
         Args:
-            layer: whose keys and values these are.
-            queries_RQHE, keys_RQGE, values_RQGE: of the positions of this forward; H a multiple of G, the heads of a
-                group are neighbours.
+            layer: whose heads these are.
+            heads: of the positions of this forward.
             window: how far back a layer reads; None is everything.
             scale: on the scores; None is 1 / sqrt(E).
 
@@ -99,20 +99,11 @@ class AttentionSpec:
     windows: Mapping[int, AttentionSpec] = field(default_factory=dict)
     """The same for layers that read a sliding window, by its size; a window that is not named cuts nothing off."""
 
-    def attend(
-        self,
-        layer: int,
-        queries_RQHE: Tensor,
-        keys_RQGE: Tensor,
-        values_RQGE: Tensor,
-        *,
-        window: int | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
+    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """See `Attention`."""
         if window is not None and window in self.windows:
-            return self.windows[window].attend(layer, queries_RQHE, keys_RQGE, values_RQGE, scale=scale)
-        return attend(queries_RQHE, keys_RQGE, values_RQGE, self.mask, self.causal, scale)
+            return self.windows[window].attend(layer, heads, scale=scale)
+        return attend(*heads, self.mask, self.causal, scale)
 
 
 @dataclass(frozen=True)
@@ -137,26 +128,13 @@ class BlockSparse:
         blocks = create_block_mask(reads, num_rows, None, num_queries, num_keys, device=mask_R1QQ.device)
         return cls(blocks, flex)
 
-    def attend(
-        self,
-        layer: int,
-        queries_RQHE: Tensor,
-        keys_RQGE: Tensor,
-        values_RQGE: Tensor,
-        *,
-        window: int | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
+    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """See `Attention`. No windows: they would be ignored."""
         assert window is None
         # Of one type, which autocast sees to elsewhere: norms and rotations may give another.
-        given = (one.to(values_RQGE.dtype) for one in (queries_RQHE, keys_RQGE, values_RQGE))
-        out_RHQE = self.flex(
-            *(one.transpose(1, 2) for one in given),
-            block_mask=self.blocks,
-            scale=scale,
-            enable_gqa=queries_RQHE.shape[2] != keys_RQGE.shape[2],
-        )
+        given = [each.to(heads.values_RQGE.dtype).transpose(1, 2) for each in heads]
+        grouped = heads.queries_RQHE.shape[2] != heads.keys_RQGE.shape[2]
+        out_RHQE = self.flex(*given, block_mask=self.blocks, scale=scale, enable_gqa=grouped)
         return out_RHQE.transpose(1, 2)
 
 
@@ -195,7 +173,7 @@ def _agrees(flex: Callable[..., Tensor], device: torch.device) -> bool:
     for attention in (AttentionSpec(mask=mask_R1QQ), BlockSparse.of(mask_R1QQ, flex)):
         inputs = [one.to(device, torch.bfloat16).requires_grad_() for one in drawn[:3]]
         with torch.enable_grad():
-            out = attention.attend(0, *inputs)
+            out = attention.attend(0, Heads(*inputs))
             gradients = torch.autograd.grad(out, inputs, drawn[3].to(device, torch.bfloat16))
         found.append([out.detach(), *gradients])
     return all((a - b).float().norm() < 0.02 * a.float().norm() for a, b in zip(*found, strict=True))
@@ -215,29 +193,19 @@ class BehindText:
     ahead: AttentionSpec
     """How the text reads itself."""
 
-    def attend(
-        self,
-        layer: int,
-        queries_RQHE: Tensor,
-        keys_RQGE: Tensor,
-        values_RQGE: Tensor,
-        *,
-        window: int | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
+    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """See `Attention`; R is 1. No windows: they would be ignored."""
         assert window is None
-        given = (queries_RQHE, keys_RQGE, values_RQGE)
-        texts = [one[:, : self.num_ahead] for one in given]
-        own = [torch.unflatten(one[0, self.num_ahead :], 0, (self.num_rows, -1)) for one in given]
+        text = Heads(*(each[:, : self.num_ahead] for each in heads))
+        rows = Heads(*(torch.unflatten(each[0, self.num_ahead :], 0, (self.num_rows, -1)) for each in heads))
         if not self.num_ahead:
-            return attend(own[0], own[1], own[2], None, False, scale).flatten(0, 1).unsqueeze(0)
+            return attend(*rows, None, False, scale).flatten(0, 1).unsqueeze(0)
         keys, values = (
-            torch.cat((text.expand(self.num_rows, -1, -1, -1), one), dim=1)
-            for text, one in zip(texts[1:], own[1:], strict=True)
+            torch.cat((before.expand(self.num_rows, -1, -1, -1), each), dim=1)
+            for before, each in zip(text[1:], rows[1:], strict=True)
         )
-        out_RQHE = attend(own[0], keys, values, None, False, scale)
-        out_ahead = self.ahead.attend(layer, texts[0], texts[1], texts[2], scale=scale)
+        out_RQHE = attend(rows.queries_RQHE, keys, values, None, False, scale)
+        out_ahead = self.ahead.attend(layer, text, scale=scale)
         return torch.cat((out_ahead, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
 
 
@@ -294,17 +262,8 @@ class PackedAttention:
         other._reader = self._reader.over(more)
         return other
 
-    def attend(
-        self,
-        layer: int,
-        queries_RQHE: Tensor,
-        keys_RQGE: Tensor,
-        values_RQGE: Tensor,
-        *,
-        window: int | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
+    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """See `Attention`; R is 1, Q is N."""
         keys, values = self.pool.keys[layer], self.pool.values[layer]
-        self._reader.write(keys, values, self._slot_N, keys_RQGE.squeeze(0), values_RQGE.squeeze(0))
-        return self._reader.attend(queries_RQHE[0], keys, values, window, scale).unsqueeze(0)
+        self._reader.write(keys, values, self._slot_N, heads.keys_RQGE.squeeze(0), heads.values_RQGE.squeeze(0))
+        return self._reader.attend(heads.queries_RQHE[0], keys, values, window, scale).unsqueeze(0)

@@ -10,10 +10,9 @@ one forward. It knows nothing of noise levels, samplers or tokens' meanings.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -21,17 +20,18 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError, RequestError
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention
+from sfumato.models.attention import Attention, Heads
 from sfumato.models.layers import (
     MLP,
+    LexemeConfig,
+    LexemeEmbedding,
     RMSNorm,
     RopeScaling,
     RotaryEmbedding,
     SelfConditioning,
     rotary_frequencies,
 )
-from sfumato.models.lexeme import LexemeConfig, LexemeEmbedding
-from sfumato.models.model import Model
+from sfumato.models.model import Model, ModelConfig
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
 from sfumato.models.quantization.products import project
 
@@ -39,11 +39,9 @@ _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderConfig:
+class DecoderConfig(ModelConfig):
     """Sizes and switches of a decoder, under the names Hugging Face configs use."""
 
-    vocab_size: int
-    """Rows of the embedding."""
     hidden_size: int
     """Width D of the residual stream."""
     intermediate_size: int
@@ -57,7 +55,6 @@ class DecoderConfig:
     head_dim: int
     """Width E of one head; even."""
     max_position_embeddings: int = 2048
-    """Longest prefix plus canvas, in positions."""
     rms_norm_eps: float = 1e-6
     """Added to the mean square before the root."""
     rope_theta: float = 10000.0
@@ -92,10 +89,7 @@ class DecoderConfig:
     """Embeddings computed from spellings, in place of a table; vocab_size is then the least size of a lexicon."""
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type in ("int", "float") and value <= 0:
-                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
+        super().__post_init__()
         if self.num_attention_heads % self.num_key_value_heads:
             raise ConfigError(
                 f"num_key_value_heads is {self.num_key_value_heads}; allowed: a divisor of "
@@ -114,10 +108,6 @@ class DecoderConfig:
                 f"head_dim = {self.head_dim} dimensions (rotary pairs)"
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return dataclasses.asdict(self)
-
 
 class SelfAttention(nn.Module):
     """Grouped-query attention with rotary positions and, optionally, normalised queries and keys."""
@@ -126,10 +116,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.layer = layer
         self.head_dim = config.head_dim
-        queries, keys = (
-            config.num_attention_heads * config.head_dim,
-            config.num_key_value_heads * config.head_dim,
-        )
+        queries, keys = (config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim)
         self.q_proj = nn.Linear(config.hidden_size, queries, bias=config.attention_bias)
         self.k_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
         self.v_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
@@ -153,7 +140,7 @@ class SelfAttention(nn.Module):
             keys = self.backend.norm_rotate(keys, self.k_norm.weight, self.k_norm.eps, *rotary)
         else:
             queries, keys = self.backend.rotate(queries, *rotary), self.backend.rotate(keys, *rotary)
-        return attention.attend(self.layer, queries, keys, values).flatten(2)
+        return attention.attend(self.layer, Heads(queries, keys, values)).flatten(2)
 
 
 class DecoderLayer(nn.Module):
@@ -199,10 +186,7 @@ class Backbone(nn.Module):
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.rotary = RotaryEmbedding(
             rotary_frequencies(
-                config.head_dim,
-                config.rope_theta,
-                fraction=config.partial_rotary_factor,
-                scaling=config.rope_scaling,
+                config.head_dim, config.rope_theta, fraction=config.partial_rotary_factor, scaling=config.rope_scaling
             )
         )
         self.canvas_embed: nn.Embedding | None = None
@@ -244,7 +228,13 @@ class Decoder(Model):
     config: DecoderConfig
 
     def __init__(self, config: DecoderConfig) -> None:
-        super().__init__(config)
+        super().__init__(
+            config,
+            cache_heads=[(config.num_key_value_heads, config.head_dim)] * config.num_hidden_layers,
+            self_conditions=config.self_conditioning,
+            marks_given=config.given_embedding,
+            length_buckets=config.length_buckets,
+        )
         self.model = Backbone(config)
         # What is read and written with a lexicon, once the model is bound to one.
         self._bound: tuple[Tensor, Tensor] | None = None
@@ -269,22 +259,6 @@ class Decoder(Model):
     @property
     def device(self) -> torch.device:
         return self.model.norm.weight.device
-
-    @property
-    def self_conditions(self) -> bool:
-        return self.config.self_conditioning
-
-    @property
-    def marks_given(self) -> bool:
-        return self.config.given_embedding
-
-    @property
-    def length_buckets(self) -> tuple[int, ...]:
-        return self.config.length_buckets
-
-    @property
-    def cache_heads(self) -> list[tuple[int, int]]:
-        return [(self.config.num_key_value_heads, self.config.head_dim)] * self.config.num_hidden_layers
 
     def initialize(self, seed: int) -> None:
         """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.

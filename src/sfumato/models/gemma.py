@@ -12,19 +12,17 @@ Source: transformers 5.23, models/diffusion_gemma, which the tests compare with;
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, check_range
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention
+from sfumato.models.attention import Attention, Heads
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
-from sfumato.models.model import Model
+from sfumato.models.model import Model, ModelConfig
 from sfumato.models.moe import Experts
 from sfumato.models.quantization.products import project
 
@@ -50,19 +48,16 @@ class AttentionShape:
     """Leading share of the rotary pairs that is rotated, in frequencies of the whole head."""
 
     def __post_init__(self) -> None:
-        for name in ("num_key_value_heads", "head_dim", "rope_theta"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: more than 0")
+        check_range(self, "num_key_value_heads head_dim rope_theta", 0, above=True)
+        check_range(self, "partial_rotary_factor", 0, 1, above=True)
         if self.head_dim % 2:
             raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
         if self.window is not None and self.window < 1:
             raise ConfigError(f"window is {self.window}; allowed: 1 or more")
-        if not 0.0 < self.partial_rotary_factor <= 1.0:
-            raise ConfigError(f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: more than 0, at most 1")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GemmaConfig:
+class GemmaConfig(ModelConfig):
     """Sizes of a DiffusionGemma, under the names Hugging Face configs use where they have one."""
 
     vocab_size: int
@@ -84,17 +79,13 @@ class GemmaConfig:
     moe_intermediate_size: int
     """Inner width of one expert."""
     max_position_embeddings: int = 131072
-    """Longest prefix plus canvas, in positions."""
     rms_norm_eps: float = 1e-6
     """Added to the mean square before the root."""
     final_logit_softcapping: float = 30.0
     """Bound c on the size of a logit x, kept by c tanh(x / c)."""
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type in ("int", "float") and value <= 0:
-                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
+        super().__post_init__()
         if self.top_k_experts > self.num_experts:
             raise ConfigError(
                 f"top_k_experts is {self.top_k_experts}; allowed: at most num_experts = {self.num_experts}"
@@ -115,10 +106,6 @@ class GemmaConfig:
     def shapes(self) -> list[AttentionShape]:
         """The attention of each layer."""
         return [self.attention[kind] for kind in self.layer_types]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return dataclasses.asdict(self)
 
 
 def proportional_frequencies(head_dim: int, theta: float, fraction: float) -> Tensor:
@@ -166,9 +153,8 @@ class SelfAttention(nn.Module):
         values_RQGE = normalize(others[0] if others else keys_RQGE, self.eps)
         queries_RQHE = self.backend.norm_rotate(queries_RQHE, self.q_norm.weight, self.eps, *rotary)
         keys_RQGE = self.backend.norm_rotate(keys_RQGE, self.k_norm.weight, self.eps, *rotary)
-        out_RQHE = attention.attend(
-            self.layer, queries_RQHE, keys_RQGE, values_RQGE, window=self.shape.window, scale=1.0
-        )
+        heads = Heads(queries_RQHE, keys_RQGE, values_RQGE)
+        out_RQHE = attention.attend(self.layer, heads, window=self.shape.window, scale=1.0)
         out_RQD: Tensor = self.o_proj(out_RQHE.flatten(2))
         return out_RQD
 
@@ -223,13 +209,7 @@ class GemmaLayer(nn.Module):
         # By role: what leaves the layer is multiplied by the first in the encoder and by the second in the decoder.
         self.register_buffer("layer_scalar", torch.ones(2))
 
-    def forward(
-        self,
-        x_RQD: Tensor,
-        role_RQ1: Tensor,
-        rotary: tuple[Tensor, Tensor],
-        attention: Attention,
-    ) -> Tensor:
+    def forward(self, x_RQD: Tensor, role_RQ1: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         attended_RQD = self.self_attn(self.input_layernorm(x_RQD), rotary, attention)
         x_RQD = x_RQD + self.post_attention_layernorm(attended_RQD)
         dense_RQD = self.mlp(self.pre_feedforward_layernorm(x_RQD))
@@ -310,7 +290,13 @@ class Gemma(Model):
     config: GemmaConfig
 
     def __init__(self, config: GemmaConfig) -> None:
-        super().__init__(config)
+        super().__init__(
+            config,
+            cache_heads=[(shape.num_key_value_heads, shape.head_dim) for shape in config.shapes],
+            self_conditions=True,
+            windows=tuple(sorted({shape.window for shape in config.shapes if shape.window is not None})),
+            logit_cap=config.final_logit_softcapping,
+        )
         self.model = Backbone(config)
 
     @property
@@ -318,20 +304,8 @@ class Gemma(Model):
         return self.model.embed_tokens.weight
 
     @property
-    def cache_heads(self) -> list[tuple[int, int]]:
-        return [(shape.num_key_value_heads, shape.head_dim) for shape in self.config.shapes]
-
-    @property
-    def windows(self) -> tuple[int, ...]:
-        return tuple(sorted({shape.window for shape in self.config.shapes if shape.window is not None}))
-
-    @property
     def embedding_scale(self) -> Tensor:
         return self.model.embedding_scale
-
-    @property
-    def self_conditions(self) -> bool:
-        return True
 
     def forward(
         self,
@@ -345,7 +319,3 @@ class Gemma(Model):
     ) -> Tensor:
         hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
         return hidden
-
-    @property
-    def logit_cap(self) -> float | None:
-        return self.config.final_logit_softcapping

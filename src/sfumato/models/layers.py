@@ -1,6 +1,6 @@
 """The parts a decoder is made of. None of them knows about noise, canvases or caches."""
 
-# R rows, Q query positions, D model, H heads, E head dimension
+# R rows, Q query positions, D model, H heads, E head dimension; of lexemes: V of them, F features, E their size
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import ConfigError, check_range, unknown
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.quantization.products import project
 
@@ -84,8 +85,7 @@ class RopeScaling:
     def __post_init__(self) -> None:
         if self.rope_type not in ("linear", "llama3"):
             raise ConfigError(unknown("rope_type", str(self.rope_type), ["linear", "llama3"]))
-        if not self.factor >= 1.0:
-            raise ConfigError(f"factor is {self.factor}; allowed: 1 or more")
+        check_range(self, "factor", 1)
         if not self.low_freq_factor < self.high_freq_factor:
             raise ConfigError(
                 f"low_freq_factor is {self.low_freq_factor}; allowed: below high_freq_factor = {self.high_freq_factor}"
@@ -139,3 +139,49 @@ class RotaryEmbedding(nn.Module):
         angles_RQ1F = positions_RQ[:, :, None, None].float() * self.inv_freq
         angles_RQ1E = torch.cat((angles_RQ1F, angles_RQ1F), dim=-1)
         return angles_RQ1E.cos(), angles_RQ1E.sin()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexemeConfig:
+    """Tables that lexemes are hashed into."""
+
+    num_spellings: int = 16384
+    """Rows for whole lexemes."""
+    num_words: int = 16384
+    """Rows for the words in them, and for their kinds; row 0 stands for none."""
+    size: int = 128
+    """Width E of a row."""
+
+    def __post_init__(self) -> None:
+        check_range(self, "num_spellings num_words size", 2)
+
+
+class LexemeEmbedding(nn.Module):
+    """A lexeme is its spelling and the mean of its words; one matrix takes that to what the model reads, another one to
+    what it writes."""
+
+    def __init__(self, config: LexemeConfig, hidden_size: int) -> None:
+        super().__init__()
+        self.config = config
+        self.spellings = nn.Embedding(config.num_spellings, config.size)
+        self.words = nn.Embedding(config.num_words, config.size)
+        self.in_proj = nn.Linear(config.size, hidden_size, bias=False)
+        self.out_proj = nn.Linear(config.size, hidden_size, bias=False)
+
+    def forward(self, features_VF: Tensor) -> tuple[Tensor, Tensor]:
+        """Embeddings of a lexicon's lexemes.
+
+        Args:
+            features_VF: int64, `sfumato.text.lexemes.Lexicon.features`.
+
+        Returns:
+            embedding_VD: what the model reads of each.
+            head_VD: what a hidden state is multiplied by for the logit of each.
+        """
+        words_VF = features_VF[:, 1:]
+        mean_VE = functional.embedding_bag(
+            words_VF, self.words.weight, mode="sum", per_sample_weights=(words_VF > 0).to(self.words.weight.dtype)
+        )
+        count_V1 = (words_VF > 0).sum(1, keepdim=True).clamp_min(1)
+        lexeme_VE = self.spellings(features_VF[:, 0]) + mean_VE / count_V1
+        return self.in_proj(lexeme_VE), self.out_proj(lexeme_VE)

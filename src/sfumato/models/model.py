@@ -5,33 +5,39 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, Protocol
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.attention import Attention, KVPool
 from sfumato.models.quantization.tables import IntegerTable
 
 
-class ModelConfig(Protocol):
-    """What is asked of every family's config."""
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """What every family's config has; numbers are above 0."""
 
-    @property
-    def vocab_size(self) -> int:
-        """Rows of the embedding."""
-        ...
+    vocab_size: int
+    """Rows of the embedding."""
+    max_position_embeddings: int
+    """Longest prefix plus canvas, in positions."""
 
-    @property
-    def max_position_embeddings(self) -> int:
-        """Longest prefix plus canvas, in positions."""
-        ...
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type in ("int", "float") and value <= 0:
+                raise ConfigError(f"{field.name} is {value}; allowed: more than 0")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""
-        ...
+        return dataclasses.asdict(self)
 
 
 class Model(nn.Module, abc.ABC):
@@ -41,9 +47,31 @@ class Model(nn.Module, abc.ABC):
     or tokens' meanings.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        cache_heads: Sequence[tuple[int, int]],
+        self_conditions: bool,
+        marks_given: bool = False,
+        length_buckets: tuple[int, ...] = (),
+        windows: tuple[int, ...] = (),
+        logit_cap: float | None = None,
+    ) -> None:
         super().__init__()
         self.config = config
+        self.cache_heads = list(cache_heads)
+        """(key-value heads, head dimension) of each layer."""
+        self.self_conditions = self_conditions
+        """Whether it reads soft embeddings."""
+        self.marks_given = marks_given
+        """Whether it is told which tokens of a canvas are given."""
+        self.length_buckets = length_buckets
+        """Lengths up to which it sorts an answer before it is written; () if it does not."""
+        self.windows = windows
+        """Sizes of the sliding windows that some layers read."""
+        self.logit_cap = logit_cap
+        """c where logits are c tanh(logit / c); None where they are left."""
         self.embedding_table: IntegerTable | None = None
         """The embedding matrix in integers, where soft embeddings are made with it."""
         self.head_table: IntegerTable | None = None
@@ -57,34 +85,9 @@ class Model(nn.Module, abc.ABC):
         """The input embedding matrix."""
 
     @property
-    @abc.abstractmethod
-    def cache_heads(self) -> list[tuple[int, int]]:
-        """(key-value heads, head dimension) of each layer."""
-
-    @property
-    @abc.abstractmethod
-    def self_conditions(self) -> bool:
-        """Whether it reads soft embeddings."""
-
-    @property
-    def marks_given(self) -> bool:
-        """Whether it is told which tokens of a canvas are given."""
-        return False
-
-    @property
-    def length_buckets(self) -> tuple[int, ...]:
-        """Lengths up to which it sorts an answer before it is written; () if it does not."""
-        return ()
-
-    @property
     def embedding_scale(self) -> Tensor | None:
         """What token embeddings are multiplied by where they enter; None for 1."""
         return None
-
-    @property
-    def windows(self) -> tuple[int, ...]:
-        """Sizes of the sliding windows that some layers read."""
-        return ()
 
     @property
     def num_layers(self) -> int:
@@ -128,11 +131,6 @@ class Model(nn.Module, abc.ABC):
     def head_VD(self) -> Tensor:
         """The matrix that makes logits."""
         return self.embedding_VD
-
-    @property
-    def logit_cap(self) -> float | None:
-        """c where logits are c tanh(logit / c)."""
-        return None
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
         """Token logits, float32, of hidden states of any leading shape."""

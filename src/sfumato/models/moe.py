@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, check_range
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.layers import MLP
 from sfumato.models.quantization.products import grouped_product
@@ -48,9 +48,7 @@ class MoEConfig:
     """Factor on the weights of the chosen experts."""
 
     def __post_init__(self) -> None:
-        for name in ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "n_group", "topk_group"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: 1 or more")
+        check_range(self, "num_experts num_experts_per_tok moe_intermediate_size n_group topk_group", 1)
         if self.num_experts % self.n_group:
             raise ConfigError(f"n_group is {self.n_group}; allowed: a divisor of num_experts = {self.num_experts}")
         if self.topk_group > self.n_group:

@@ -1,4 +1,9 @@
-"""One run: conversations into a directory of shards, from where the last run stopped."""
+"""One run: conversations into a directory of shards, from where the last run stopped, with what a teacher says of them.
+
+The teacher is the model itself: what it would have written at each token of an answer, given the clean text before it.
+"""
+
+# R documents, Q positions, N tokens of answers, D model, V vocab, K likeliest tokens
 
 from __future__ import annotations
 
@@ -6,17 +11,23 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor
+
 from sfumato.config import changes
-from sfumato.data.dedup import Repeated
-from sfumato.data.shards import MANIFEST, Manifest, Shard, read_shards, write_shard
+from sfumato.data.filters import Repeated
+from sfumato.data.packing import Document
+from sfumato.data.shards import MANIFEST, Manifest, Shard, Targets, read_shards, write_shard
 from sfumato.engine.model import TextModel
 from sfumato.errors import ConfigError, RequestError
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import Model
 from sfumato.synthesis.conversations import Conversation, Conversations, SynthesisConfig
-from sfumato.synthesis.teacher import teacher_targets
 
 
 class Synthesis:
@@ -139,3 +150,64 @@ def _plain(config: SynthesisConfig) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
     digest = hashlib.sha256("\n".join(config.topics).encode()).hexdigest()
     return {**values, "topics": {"count": len(config.topics), "sha256": digest} if config.topics else None}
+
+
+_POSITIONS = 4096
+"""Most positions of a forward, padding included, unless one document has more."""
+_LOGITS = 256
+"""Answer tokens whose logits are held at once."""
+
+
+@torch.inference_mode()
+def teacher_targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Targets]:
+    """The likeliest tokens at each token of each response, with their log-probabilities at temperature 1.
+
+    Args:
+        model: autoregressive, with logits one position to the left.
+        documents: conversations, whose prompts have a token at least.
+        top_k: tokens at each place, up to the vocabulary.
+
+    Returns:
+        A teacher's view of the responses, in the order of the documents.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(documents)), key=lambda i: (_length(documents[i]), i)):
+        # The last one is the longest.
+        if not batches or (len(batches[-1]) + 1) * _length(documents[i]) > _POSITIONS:
+            batches.append([])
+        batches[-1].append(i)
+    targets: dict[int, Targets] = {}
+    for batch in batches:
+        targets |= zip(batch, _targets(model, [documents[i] for i in batch], top_k), strict=True)
+    return [targets[i] for i in range(len(documents))]
+
+
+def _length(document: Document) -> int:
+    return len(document.prompt) + len(document.response)
+
+
+def _targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Targets]:
+    device = model.device
+    # The last token of a response is predicted, and read by nothing.
+    texts = [[*document.prompt, *document.response[:-1]] for document in documents]
+    # Filled up to whole eights, as the engine's forwards are. What fills a row stands after its text, unread.
+    width = -(-max(map(len, texts)) // 8) * 8
+    tokens_RQ = torch.tensor([text + [0] * (width - len(text)) for text in texts], device=device)
+    positions_RQ = torch.arange(width, device=device).expand_as(tokens_RQ)
+    hidden_RQD = model(tokens_RQ, positions_RQ, AttentionSpec(causal=True))
+    found = []
+    for row, document in enumerate(documents):
+        first = len(document.prompt) - 1
+        ids_NK, log_probs_NK = _likeliest(model, hidden_RQD[row, first : first + len(document.response)], top_k)
+        found.append(Targets(np.array(document.response, dtype=np.int32), ids_NK, log_probs_NK))
+    return found
+
+
+def _likeliest(model: Model, hidden_ND: Tensor, top_k: int) -> tuple[np.ndarray, np.ndarray]:
+    ids, log_probs = [], []
+    for part_ND in torch.split(hidden_ND, _LOGITS):
+        logits_NV = model.logits(part_ND)
+        best_NK, ids_NK = logits_NV.topk(top_k, dim=-1)
+        ids.append(ids_NK.to(torch.int32).cpu().numpy())
+        log_probs.append((best_NK - logits_NV.logsumexp(-1, keepdim=True)).to(torch.float16).cpu().numpy())
+    return np.concatenate(ids), np.concatenate(log_probs)

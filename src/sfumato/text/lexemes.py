@@ -3,14 +3,23 @@
 Text that does not parse has lexemes too, so brackets that are never closed end where a statement begins. Comments,
 blank lines and the layout inside brackets have none: they stay in the source, which `Lexeme.start` and `end` refer to,
 so that an edit of some lexemes leaves every other character as it is.
+
+Names, numbers and strings are too many for one vocabulary, so a `Lexicon` is made for each text. What a model knows of
+a lexeme is the hash of its spelling and of the words in it, so that a lexicon's embeddings are computed rather than
+looked up (`models.layers`).
 """
+
+# V lexemes, S words in a lexeme
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 MAX_LEVEL = 15
 """Deepest indentation that has a lexeme; deeper lines share it."""
@@ -77,28 +86,10 @@ FIXED = tuple(
 )
 
 # Keywords that begin a statement and stand nowhere else: inside brackets one means that a bracket is missing.
-STATEMENT_WORDS = frozenset(
-    [
-        "assert",
-        "break",
-        "class",
-        "continue",
-        "def",
-        "del",
-        "elif",
-        "except",
-        "finally",
-        "global",
-        "import",
-        "nonlocal",
-        "pass",
-        "raise",
-        "return",
-        "try",
-        "while",
-        "with",
-    ]
+_STARTS = (
+    "assert break class continue def del elif except finally global import nonlocal pass raise return try while with"
 )
+STATEMENT_WORDS = frozenset(_STARTS.split())
 _TOKEN = re.compile(
     r"""
     (?P<space>[ \t\f]+|\\\r?\n)
@@ -220,3 +211,55 @@ def kind_of(text: str) -> str:
     if text[0].isdigit() or (text[0] == "." and text[1:2].isdigit()):
         return "number"
     return "string" if text[0] in "'\"" else "fixed"
+
+
+MAX_WORDS = 15
+"""Words of a lexeme that features tell of; of a long string, the first."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+
+
+@functools.lru_cache(maxsize=1 << 18)
+def features(text: str, num_spellings: int, num_words: int) -> tuple[int, ...]:
+    """What a model knows of a lexeme.
+
+    Args:
+        text: the lexeme.
+        num_spellings, num_words: rows of the tables that the hashes index.
+
+    Returns:
+        The hash of the spelling, then `MAX_WORDS + 1` hashes of its kind and its words; 0 where there are fewer.
+    """
+    kind = kind_of(text)
+    words = [f"kind {kind}"]
+    if kind in ("name", "string", "number"):
+        words += [match.group().lower() for match in _WORD.finditer(text)][:MAX_WORDS]
+    hashes = [1 + zlib.crc32(word.encode()) % (num_words - 1) for word in words]
+    return (zlib.crc32(text.encode()) % num_spellings, *hashes, *[0] * (MAX_WORDS + 1 - len(hashes)))
+
+
+class Lexicon:
+    """Lexemes and their ids: `FIXED` first, then what is added, in the order in which it came."""
+
+    def __init__(self, lexemes: Iterable[str] = ()) -> None:
+        self._ids = dict(_FIXED_IDS)
+        self.encode(lexemes)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def encode(self, lexemes: Iterable[str]) -> list[int]:
+        """Ids of lexemes; those that are new are added."""
+        ids = self._ids
+        return [ids.setdefault(text, len(ids)) for text in lexemes]
+
+    @property
+    def lexemes(self) -> Sequence[str]:
+        """By their ids."""
+        return list(self._ids)
+
+    def features(self, num_spellings: int, num_words: int) -> np.ndarray:
+        """int64 [V, MAX_WORDS + 2], see `features`."""
+        return np.array([features(text, num_spellings, num_words) for text in self._ids], dtype=np.int64)
+
+
+_FIXED_IDS = {text: index for index, text in enumerate(FIXED)}

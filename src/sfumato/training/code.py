@@ -16,9 +16,8 @@ from sfumato.data.edits import Cell, EditNoiseConfig, corrupt
 from sfumato.data.packing import IGNORED
 from sfumato.errors import ConfigError
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.lexeme import LexemeConfig
-from sfumato.text.lexemes import PAD
-from sfumato.text.lexicon import Lexicon
+from sfumato.models.layers import LexemeConfig
+from sfumato.text.lexemes import PAD, Lexicon
 from sfumato.training.objective import TrainingBatch
 
 _BUCKET = 8

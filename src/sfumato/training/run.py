@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 
-from sfumato.checkpoints.delta import base_place
+from sfumato.checkpoints.delta import resolve_base
 from sfumato.checkpoints.load import Checkpoint, build, load_checkpoint, save_checkpoint
-from sfumato.checkpoints.registry import find
+from sfumato.checkpoints.registry import find_model
 from sfumato.data.kinds import FIELD, with_kinds
 from sfumato.data.packing import Source
 from sfumato.data.sources import make_source, read_records
@@ -203,7 +203,7 @@ class Run:
         if data.tokenizer or (own / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.model is None:
-            given = find(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
+            given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
             tokenizer = Tokenizer.of(opened(given))
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size)
@@ -227,7 +227,7 @@ class Run:
             raise ConfigError(
                 "[lora] corrects what a model was, and this one starts afresh; allowed: [adapt], or init_from"
             )
-        found = load_checkpoint(find(recipe.init_from)) if recipe.init_from else None
+        found = load_checkpoint(find_model(recipe.init_from)) if recipe.init_from else None
         if recipe.model is None:
             assert found is not None
             ours = _of_ours(found.model, recipe.init_from).requires_grad_(True)
@@ -246,7 +246,7 @@ class Run:
 
 
 def _stop_head(init_from: str) -> LearnedStop | None:
-    place = find(init_from)
+    place = find_model(init_from)
     return LearnedStop.read(place) if place.is_dir() else None
 
 
@@ -259,13 +259,13 @@ def outline(recipe: Recipe) -> Decoder:
     _check_model(recipe)
     base: Model | None = None
     if recipe.adapt is not None:
-        base, spec, _ = build(base_place(recipe.adapt.base))
+        base, spec, _ = build(resolve_base(recipe.adapt.base))
         config = _adapted_config(recipe.adapt, base, spec)
     elif recipe.model is not None and (recipe.lora is None or not recipe.init_from):
         # Where it starts need not be there yet; a shape alone is planned as if it had been trained before.
         config = recipe.model
     else:
-        base = build(find(recipe.init_from))[0]
+        base = build(find_model(recipe.init_from))[0]
         config = recipe.model or _of_ours(base, recipe.init_from).config
     with torch.device("meta"):
         model = Decoder(config)
@@ -289,7 +289,7 @@ def _of_ours(model: Model, init_from: str) -> Decoder:
 
 def _adapted(recipe: Recipe, adapt: AdaptConfig) -> Decoder:
     """An autoregressive checkpoint with what a canvas needs, which starts at zero."""
-    found = load_checkpoint(base_place(adapt.base))
+    found = load_checkpoint(resolve_base(adapt.base))
     model = Decoder(_adapted_config(adapt, found.model, found.spec))
     model.initialize(recipe.train.seed)
     own = model.state_dict()

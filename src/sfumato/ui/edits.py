@@ -237,17 +237,12 @@ def _only(page: Component, target: str) -> Component:
     shown = {component.id for component in select(page, target)}
     slot = re.match("[a-z]+", target)
     assert slot is not None
-    holder = find(page, slot[0])
-    changes = {child.id: _clear_hidden if child.id in shown else _set_hidden for child in holder.children}
-    return _apply(page, changes)
 
+    def change(component: Component) -> list[Component]:
+        word = None if component.id in shown else "hidden"
+        return [replace(component, words=component.with_word("hidden", word))]
 
-def _set_hidden(component: Component) -> list[Component]:
-    return [replace(component, words=component.with_word("hidden", "hidden"))]
-
-
-def _clear_hidden(component: Component) -> list[Component]:
-    return [replace(component, words=component.with_word("hidden", None))]
+    return _apply(page, {child.id: change for child in find(page, slot[0]).children})
 
 
 def _change_cells(page: Component, slot: str, change: Callable[[Component], tuple[str, ...]]) -> Component:

@@ -8,7 +8,7 @@ import torch
 
 from sfumato.kernels.base import TORCH, GatheredSegments
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.attention import KVPool, PackedAttention, Segment
+from sfumato.models.attention import Heads, KVPool, PackedAttention, Segment
 
 LOOPS = CompiledBackend()
 # N positions, H heads, G key-value heads, E head dimension
@@ -47,7 +47,9 @@ def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, w
     ]
     windows = [] if window is None else [window]
     found, expected = (
-        PackedAttention(pool, texts, total + 3, windows=windows, backend=backend).attend(0, *inputs, window=window)
+        PackedAttention(pool, texts, total + 3, windows=windows, backend=backend).attend(
+            0, Heads(*inputs), window=window
+        )
         for backend in (LOOPS, TORCH)
     )
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
@@ -57,7 +59,7 @@ def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, w
     for segment in texts:
         part = slice(first, first + segment.count)
         alone = PackedAttention(pool, [segment], segment.count, windows=windows, backend=LOOPS)
-        assert torch.equal(alone.attend(0, *(one[:, part] for one in inputs), window=window), found[:, part])
+        assert torch.equal(alone.attend(0, Heads(*(one[:, part] for one in inputs)), window=window), found[:, part])
         first += segment.count
 
 
@@ -70,7 +72,7 @@ def test_a_prompt_in_chunks_reads_as_it_does_whole():
         parts = []
         for start, end in zip([0, *ends], ends, strict=False):
             chunk = PackedAttention(pool, [Segment(slot_S=slots, start=start, end=end)], end - start, backend=LOOPS)
-            parts.append(chunk.attend(0, *(one[:, start:end] for one in inputs)))
+            parts.append(chunk.attend(0, Heads(*(one[:, start:end] for one in inputs))))
         found.append(torch.cat(parts, dim=1))
     assert torch.equal(*found)
 
@@ -80,7 +82,7 @@ def test_what_is_no_number_stays_with_who_reads_it():
     texts = [Segment(slot_S=slots[:40], start=0, end=40), Segment(slot_S=slots[50:], start=0, end=40)]
     inputs = [torch.randn(1, 80, 1, 16, generator=torch.Generator().manual_seed(0)) for _ in range(3)]
     inputs[1][0, 10, 0, 3] = torch.nan
-    found = PackedAttention(pool, texts, 80, backend=LOOPS).attend(0, *inputs)
+    found = PackedAttention(pool, texts, 80, backend=LOOPS).attend(0, Heads(*inputs))
     assert found[0].isnan().flatten(1).any(1).tolist() == [10 <= place < 40 for place in range(80)]
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from sfumato.kernels.base import QuantizedActivation
 from sfumato.kernels.cpu import products
 from sfumato.kernels.cpu.products import Matrix
-from sfumato.models.quantization.tables import PlainMatrix
+from sfumato.models.quantization.tables import IntegerMatrix
 
 # N rows, M one or two digits of each, I inputs, O outputs
 
@@ -84,7 +84,7 @@ def test_factors_of_rows_and_columns_and_what_is_added(
     if residual_NO is not None:
         expected_NO += bias_O + residual_NO
     torch.testing.assert_close(found_NO.double(), expected_NO, rtol=1e-5, atol=1e-2)
-    in_torch = PlainMatrix(levels_OI)
+    in_torch = IntegerMatrix(levels_OI)
     if num_rows:
         torch.testing.assert_close(
             found_NO, in_torch.multiply(x, *given, residual_NO=residual_NO), rtol=1e-6, atol=1e-3

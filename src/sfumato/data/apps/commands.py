@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from random import Random
 
 from sfumato.data.apps.domains import Domain
-from sfumato.data.apps.intents import Draft, NothingToDoError
-from sfumato.data.apps.references import holder_of
+from sfumato.data.apps.intents import Draft, holder_of
 from sfumato.data.apps.screens import draw_domain, draw_screen
-from sfumato.data.apps.speech import templates, word
-from sfumato.data.apps.wordings import ASKING, POLITE, WORDINGS
+from sfumato.data.apps.speech import templates, texts, word
 from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse
 
@@ -20,18 +18,9 @@ HELD_OUT_COMBINATIONS = {
 }  # fmt: skip
 """What is done, with the kind it is done to, that training never does."""
 _WEIGHTS = {
-    "delete": 3,
-    "check": 3,
-    "color": 3,
-    "rename": 3,
-    "add": 3,
-    "add_part": 3,
-    "cell": 2,
-    "theme": 2,
-    "sort": 2,
-    "missing": 1.5,
-    "column": 2,
-}
+    "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
+    "missing": 1.5, "column": 2,
+}  # fmt: skip
 _NO_VERBS = ("[new", "[I ", "[what", "[who")
 _MAX_PAGES = 60
 
@@ -73,9 +62,9 @@ def draw_page(random: Random, domain: Domain, *, unseen_domain: bool) -> Compone
             ("check", "color", "hide", "mark", "add", "delete", "move", "swap", "add_part", "sort", "disable", "copy")
         )
         try:
-            program, _, _ = getattr(Draft(random, page, domain), intent)()
+            program, _, _ = Draft(random, page, domain)(intent)
             page = execute(page, program)
-        except (NothingToDoError, RequestError):
+        except RequestError:
             continue
     return page
 
@@ -86,16 +75,17 @@ def draw_command(
     """A command about a screen, in a wording and of a domain that training sees, or does not; with `unseen_intent` of
     an intent that has held-out combinations."""
     domain = draw_domain(random, held_out=unseen_domain)
-    intents = sorted({name for name, _ in HELD_OUT_COMBINATIONS}) if unseen_intent else list(WORDINGS)
+    commands = texts()["commands"]
+    intents = sorted({name for name, _ in HELD_OUT_COMBINATIONS}) if unseen_intent else list(commands)
     while True:
         intent = random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
         # Tables and checkboxes are on few pages: another page is drawn rather than another intent.
         for _ in range(_MAX_PAGES):
             page = draw_page(random, domain, unseen_domain=unseen_domain)
             try:
-                program, slots, kind = getattr(Draft(random, page, domain), intent)()
+                program, slots, kind = Draft(random, page, domain)(intent)
                 changed = execute(page, program) != page
-            except (NothingToDoError, RequestError):
+            except RequestError:
                 continue
             if changed or is_refusal(program):
                 return Command(
@@ -108,8 +98,10 @@ def draw_command(
 
 
 def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording: bool) -> str:
-    template = random.choice(templates(WORDINGS[intent], held_out=unseen_wording))
+    template = random.choice(templates(texts()["commands"][intent], held_out=unseen_wording))
     asks = template.startswith("[") and not template.startswith(_NO_VERBS) and random.random() < 0.3
     for name, value in slots.items():
         template = template.replace(f"{{{name}}}", value)
-    return word(template if unseen_wording else random.choice(ASKING if asks else POLITE).format(template), random)
+    if not unseen_wording:
+        template = random.choice(texts()["asking" if asks else "polite"]).format(template)
+    return word(template, random)

@@ -6,22 +6,16 @@ house"), the first of the domain's own are taken: a domain that training never s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from sfumato.data.apps.domains import (
-    NUM_HELD_OUT,
-    Domain,
-    capitalize,
-    coin_name,
-    coin_task,
-    coin_thing,
-    domains,
-)
-from sfumato.data.apps.speech import copied, plain, templates, word
+from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, capitalize, coin_name, coin_task, coin_thing, domains
+from sfumato.data.apps.speech import copied, plain, templates, texts, word
 
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 COLORS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "grey", "black", "white"]
+COLORED = ("button", "text", "checkbox", "chart", "progress", "badge", "header", "card")
 HELD_OUT_COMBINATIONS = {
     ("todo", "sepia"), ("list", "color"), ("table", "dark"), ("form", "color"), ("tabs", "dark"), ("cards", "contrast"),
     ("mix", "sepia"),
@@ -43,68 +37,11 @@ class Screen:
     """What items may be that the sentence does not name; empty where it names all."""
 
 
-_ASKING = (
-    "[||||make me |I need |I want |please make |build |create "
-    "|show me |can you make |give me |could you build |let's have |I would like ]"
-)
-_TODO = """
-{ask}[a|the] [to-do list|todo list|checklist|list of tasks|task list]{topic}{filling}{done}
-{ask}[a list of things to do|a list to tick off|tasks to check off]{topic}{filling}{done}
-[to-do list|checklist|tasks]{topic}{filling}{done}
-{ask}[a|one] [page|screen|app] [with|that has] [a checklist|a to-do list]{topic}{filling}{done}
-~[what is there to do|things that must get done]{topic}? {ask}[an app to tick them off|boxes to tick]{filling}{done}
-~[keep track of|track|follow] [my|our|the] [chores|duties]{topic}{filling}{done}
-"""
-_LIST = """
-{ask}[a|the] [list|simple list|plain list]{topic}{filling}
-[list|a page that lists things|listing]{topic}{filling}
-{ask}a [page|screen] with a list{topic}{filling}
-~[write down|put down|note] [some|a few] things{topic}{filling}
-"""
-_TABLE = """
-{ask}[a|the] [table|grid|spreadsheet]{topic}{filling}{columns}
-[table|spreadsheet]{topic}{filling}{columns}
-{ask}a [page|screen] with a table{topic}{filling}{columns}
-~[lay out|arrange] [everything|it all] in [rows and columns|a table]{topic}{filling}{columns}
-"""
-_FORM = """
-{ask}[a|the] [form|entry form|questionnaire]{topic} [with|asking for|that asks for|with the fields] {names}{button}
-[form|entry form]{topic}: {names}{button}
-{ask}a [page|screen] [where I can enter|to enter|to fill in] {names}{topic}{button}
-~[let people|people should] [type in|give us] {names}{topic}{button}
-"""
-_TABS = """
-{ask}[tabs|a page with tabs|a screen with the tabs|an app with tabs]{topic} [for|named|called] {names}
-{ask}[a page|an app]{topic} with [a tab each for|tabs for|the tabs] {names}
-~[split it into|three or so] tabs{topic}: {names}
-"""
-_CARDS = """
-{ask}[cards|a row of cards|a gallery|a page of cards]{topic} [for|with|showing] {names}{each}
-{ask}[a card each for|one card each for] {names}{topic}{each}
-~[put|place] {names} on cards[| side by side]{topic}{each}
-"""
-_MIX = """
-{ask}[a page|a screen|an app]{topic} with {parts}
-{ask}[a|one] [page|screen]{topic}: {parts}
-[dashboard|page|screen]{topic} with {parts}
-~[I have to see|there must be] {parts} [on one screen|on a page]{topic}
-"""
-_NONSENSE = (
-    "[make it sing|make me a coffee|play a song|call my mother|what's the weather|tell me a joke]\n"
-    "[what is|what's] [the time|love|the capital of {name}|two plus two|the meaning of life]\n"
-    "[sing|dance|cook|fly to {name}|open the door|turn off the lights|send a mail to {name}|order a pizza|drive home]\n"
-    "[hello|hi there|good morning|thank you|never mind|how are you|asdf|blah blah|test]\n"
-    "~[write a poem about|how old is|why is|where do I find|buy me] {name}"
-)
-_THEMES = {
-    "dark": "[in dark mode|with a dark theme|, dark|in dark colours]",
-    "sepia": "[in sepia|with a sepia theme|, sepia]",
-    "contrast": "[with high contrast|in high contrast]",
-}
 _DEFAULT_TITLES = {
     "todo": "To-do list", "list": "List", "table": "Table", "form": "Form", "tabs": "Tabs", "cards": "Cards",
     "mix": "Page",
 }  # fmt: skip
+Coin = Callable[[Random], str]
 _WEIGHTS = {"todo": 6, "list": 4, "table": 4, "form": 4, "tabs": 2, "cards": 3, "mix": 6, "nonsense": 1}
 
 
@@ -146,35 +83,29 @@ class _Draft:
         self.choices: tuple[str, ...] = ()
         self.title = _DEFAULT_TITLES.get(kind, "")
 
-    def _template(self, text: str) -> str:
-        return self.random.choice(templates(text, held_out=self.unseen_wording))
-
-    def _fill(self, template: str, **marked: str) -> str:
-        """A template's sentence; slots hold marks already."""
+    def _sentence(self, **marked: str) -> str:
+        """A sentence that asks for a screen of this kind; slots hold marks already."""
+        template = self.random.choice(templates(texts()["screens"][self.kind], held_out=self.unseen_wording))
         for name, value in marked.items():
             template = template.replace(f"{{{name}}}", value)
         return word(template, self.random)
 
     def nonsense(self) -> Screen:
         name = capitalize(coin_name(self.random))
-        sentence = self._fill(self._template(_NONSENSE), name=copied(name))
-        return Screen(sentence=sentence, lines=["refuse: a screen cannot do that"])
+        return Screen(sentence=self._sentence(name=copied(name)), lines=["refuse: a screen cannot do that"])
 
     def screen(self) -> Screen:
         random, kind = self.random, self.kind
         topic = self._topic()
-        body, slots, template = getattr(self, f"_{kind}")()
-        sentence = self._fill(self._template(template), ask=_ASKING, topic=topic, **slots)
+        body, slots = getattr(self, f"_{kind}")()
+        sentence = self._sentence(ask=texts()["ask"], topic=topic, **slots)
         combination = False
         theme = color = ""
         if random.random() < 0.2:
-            theme = random.choice(list(_THEMES))
-            phrase = word(_THEMES[theme], random)
-            sentence = (
-                f"{sentence} {phrase}".replace(" ,", ",")
-                if random.random() < 0.8
-                else f"{phrase.lstrip(', ')}: {sentence}"
-            )
+            theme, phrase = random.choice(list(texts()["screen_themes"].items()))
+            phrase = word(phrase, random)
+            behind = random.random() < 0.8
+            sentence = f"{sentence} {phrase}".replace(" ,", ",") if behind else f"{phrase.lstrip(', ')}: {sentence}"
             combination |= (kind, theme) in HELD_OUT_COMBINATIONS
         if random.random() < 0.15:
             color = random.choice(COLORS)
@@ -189,39 +120,37 @@ class _Draft:
         if form < 0.25:
             name = coin_name(random) if random.random() < 0.5 else coin_thing(random)
             self.title = capitalize(name)
-            return (
-                " "
-                + random.choice(("called", "named", "titled"))
-                + " "
-                + copied(self.title if random.random() < 0.7 else name)
-            )
+            called = random.choice(("called", "named", "titled"))
+            return f" {called} {copied(self.title if random.random() < 0.7 else name)}"
         if form < 0.85 or self.unseen_domain:
             self.title = capitalize(self.domain.topic)
-            return " " + random.choice(("for", "about", "on", "for")) + " " + copied(self.domain.topic)
+            return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(self.domain.topic)}"
         return ""
 
-    def _contents(self, own: tuple[str, ...], coin: object, low: int, high: int) -> tuple[list[str], bool]:
+    def _contents(self, known: tuple[str, ...], coin: Coin, low: int, high: int) -> tuple[list[str], bool]:
         """Names to put on a screen, and whether the sentence has to say them."""
-        random = self.random
-        count = min(random.randint(low, high), len(own))
-        if self.title == capitalize(self.domain.topic) and not self.unseen_domain and random.random() < 0.5:
-            self.choices = tuple(map(capitalize, own))
-            return list(own[:count]), False
-        count = min(count, 6)
-        if self.unseen_domain or random.random() < 0.4:
-            return random.sample(own, count), True
-        assert callable(coin)
-        return list(dict.fromkeys(coin(random) for _ in range(count))), True
+        count = min(self.random.randint(low, high), len(known))
+        if self.title == capitalize(self.domain.topic) and not self.unseen_domain and self.random.random() < 0.5:
+            self.choices = tuple(map(capitalize, known))
+            return list(known[:count]), False
+        return self._draw_names(known, coin, min(count, 6)), True
+
+    def _draw_names(self, known: tuple[str, ...], coin: Coin, count: int) -> list[str]:
+        if self.unseen_domain or self.random.random() < 0.4:
+            return self.random.sample(known, count)
+        return list(dict.fromkeys(coin(self.random) for _ in range(count)))
+
+    def _draw_things(self, low: int, high: int) -> list[str]:
+        return self._draw_names(self.domain.things, coin_thing, self.random.randint(low, high))
 
     def _filling(self, names: list[str], named: bool, noun: str) -> str:
         random = self.random
         if named:
-            return random.choice((": ", " with ", " with the " + noun + " ", " containing ")) + enumerate_names(
-                names, random
-            )
+            joint = random.choice((": ", " with ", f" with the {noun} ", " containing "))
+            return joint + enumerate_names(names, random)
         return f" with {number_word(len(names), random)} {noun}"
 
-    def _todo(self) -> tuple[list[str], dict[str, str], str]:
+    def _todo(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         names, named = self._contents(self.domain.tasks, coin_task, 2, 10)
         done: set[int] = set()
@@ -239,40 +168,28 @@ class _Draft:
                 said = word(f", {first}{word_} [of them done|done|already done|ticked off|checked|finished]", random)
                 if named and not first and count < len(names):
                     said = said.replace(", ", ", the first ", 1)
-        body = [
-            " list",
-            *(f"  checkbox{' on' if i in done else ''}: {capitalize(name)}" for i, name in enumerate(names)),
-        ]
+        body = [f"  checkbox{' on' * (i in done)}: {capitalize(name)}" for i, name in enumerate(names)]
+        body.insert(0, " list")
         if random.random() < 0.2:
             said += word(" and [a field to add more|an input for new ones|a way to add things]", random)
             body += [" row", "  input: New item", "  button: Add"]
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
-        return body, {"filling": self._filling(names, named, noun), "done": said}, _TODO
+        return body, {"filling": self._filling(names, named, noun), "done": said}
 
-    def _list(self) -> tuple[list[str], dict[str, str], str]:
+    def _list(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         names, named = self._contents(self.domain.things, coin_thing, 2, 8)
         numbered = random.random() < 0.25
         filling = self._filling(names, named, random.choice(("items", "entries", "things")))
         filling += random.choice((", numbered", " and numbers", ", with numbers")) * numbered
         body = [f" list{' numbered' * numbered}", *(f"  item: {capitalize(name)}" for name in names)]
-        return body, {"filling": filling}, _LIST
+        return body, {"filling": filling}
 
-    def _table(self) -> tuple[list[str], dict[str, str], str]:
+    def _table(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         names, named = self._contents(self.domain.things, coin_thing, 2, 6)
-        known = [
-            "price",
-            "date",
-            "status",
-            "owner",
-            "notes",
-            "priority",
-            "amount",
-            "place",
-            self.domain.number.lower(),
-            self.domain.state.lower(),
-        ]
+        known = ["price", "date", "status", "owner", "notes", "priority", "amount", "place"]
+        known += [self.domain.number.lower(), self.domain.state.lower()]
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))
         filling = self._filling(names, named, random.choice(("rows", "entries", "lines")))
         said = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
@@ -281,14 +198,13 @@ class _Draft:
             " table: " + " | ".join(["Name", *map(capitalize, columns)]),
             *("  record: " + " | ".join([cell, *("-" for _ in columns)]) for cell in cells),
         ]
-        return body, {"filling": filling, "columns": said}, _TABLE
+        return body, {"filling": filling, "columns": said}
 
-    def _form(self) -> tuple[list[str], dict[str, str], str]:
+    def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        known = [
-            *self.domain.fields,
-            *(() if self.unseen_domain else ("Name", "Email", "Phone", "Password", "City", "Comment")),
-        ]
+        known = self.domain.fields
+        if not self.unseen_domain:
+            known += ("Name", "Email", "Phone", "Password", "City", "Comment")
         names = random.sample(list(dict.fromkeys(known)), random.randint(2, 4))
         required = random.random() < 0.2
         said, label = "", "Send"
@@ -298,64 +214,45 @@ class _Draft:
             label = random.choice(("Save", "Submit", "Go", "Sign up", "Book", coin_name(random)))
             said += random.choice((" and a button ", " with a button called ", ", button ")) + copied(label)
         body = [f" input{input_type(name)}{' required' * required}: {name}" for name in names]
-        return (
-            [*body, f" button: {label}"],
-            {
-                "names": enumerate_names([name.lower() if name != label else name for name in names], random),
-                "button": said,
-            },
-            _FORM,
-        )
+        listed = enumerate_names([name.lower() if name != label else name for name in names], random)
+        return [*body, f" button: {label}"], {"names": listed, "button": said}
 
-    def _tabs(self) -> tuple[list[str], dict[str, str], str]:
-        names = self._some_names(2, 4)
-        body = [" tabs", *(f"  tab{' on' if i == 0 else ''}: {capitalize(name)}" for i, name in enumerate(names))]
-        return body, {"names": enumerate_names(names, self.random)}, _TABS
+    def _tabs(self) -> tuple[list[str], dict[str, str]]:
+        names = self._draw_things(2, 4)
+        body = [" tabs", *(f"  tab{' on' * (i == 0)}: {capitalize(name)}" for i, name in enumerate(names))]
+        return body, {"names": enumerate_names(names, self.random)}
 
-    def _cards(self) -> tuple[list[str], dict[str, str], str]:
+    def _cards(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        names = self._some_names(2, 4)
+        names = self._draw_things(2, 4)
         image, button = random.random() < 0.4, random.random() < 0.3
         said, body = "", [" row"]
         if image or button:
             parts = [random.choice(("a picture", "an image"))] * image + ["a button"] * button
             said = random.choice((" with {} each", ", each with {}", ", {} on each")).format(" and ".join(parts))
-        for name in names:
-            body += [
-                f"  card: {capitalize(name)}",
-                *[f"   image: {capitalize(name)}"] * image,
-                *["   button: Open"] * button,
-            ]
-        return body, {"names": enumerate_names(names, random), "each": said}, _CARDS
+        for name in map(capitalize, names):
+            body += [f"  card: {name}", *[f"   image: {name}"] * image, *["   button: Open"] * button]
+        return body, {"names": enumerate_names(names, random), "each": said}
 
-    def _some_names(self, low: int, high: int) -> list[str]:
-        random = self.random
-        count = random.randint(low, high)
-        if self.unseen_domain or random.random() < 0.4:
-            return random.sample(self.domain.things, count)
-        return list(dict.fromkeys(coin_thing(random) for _ in range(count)))
-
-    def _mix(self) -> tuple[list[str], dict[str, str], str]:
+    def _mix(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         parts = [self._part() for _ in range(random.randint(2, 5))]
         said = [text for text, _ in parts]
-        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(said[:-1]), said[-1]])}, _MIX
+        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(said[:-1]), said[-1]])}
 
     def _part(self) -> tuple[str, str]:
         random = self.random
-        name = random.choice(self._some_names(1, 2))
-        kind, nouns = random.choice(list(PART_NOUNS.items()))
+        name = random.choice(self._draw_things(1, 2))
+        kind, nouns = random.choice(list(texts()["parts"].items()))
         noun = random.choice(nouns)
         color = random.choice(COLORS) if kind in COLORED and random.random() < 0.3 else ""
         label = copied(name)
         if kind == "divider":
             return f"a {noun}", kind
-        value = random.randint(1, 20) * 5 if kind in ("progress", "slider") and random.random() < 0.5 else None
-        words, at = (
-            [str(value)] * (value is not None),
-            f" at {value}" + random.choice(("", "%", " percent")) if value is not None else "",
-        )
-        adjective = color
+        words, adjective, at = [], color, ""
+        if kind in ("progress", "slider") and random.random() < 0.5:
+            words = [str(random.randint(1, 20) * 5)]
+            at = f" at {words[0]}" + random.choice(("", "%", " percent"))
         if kind == "chart" and random.random() < 0.5:
             form = random.choice(("line", "pie"))
             words.append(form)
@@ -370,32 +267,10 @@ class _Draft:
         article = "an" if (adjective or noun)[0] in "aeiou" else "a"
         joint = random.choice((" ", " ", " called ", " for " if kind not in ("text", "header") else " saying "))
         line = " ".join([kind, *words]) + f": {capitalize(name)}{cells}"
-        return plain_spaces(f"{article} {adjective} {noun}{joint}{label}{at}"), line
-
-
-def plain_spaces(text: str) -> str:
-    """A marked text without spaces too many."""
-    return " ".join(text.split())
-
-
-PART_NOUNS = {
-    "button": ("button",), "text": ("text", "line of text", "paragraph"), "checkbox": ("checkbox", "tick box"),
-    "input": ("input", "text field", "field"), "image": ("picture", "image", "photo"), "chart": ("chart", "diagram"),
-    "progress": ("progress bar",), "badge": ("badge", "tag"), "select": ("select", "dropdown", "choice"),
-    "slider": ("slider",),
-    "divider": ("divider", "separator", "line"), "header": ("heading", "subtitle"), "card": ("card",),
-}  # fmt: skip
-"""What components are called that stand alone."""
-COLORED = ("button", "text", "checkbox", "chart", "progress", "badge", "header", "card")
+        return " ".join(f"{article} {adjective} {noun}{joint}{label}{at}".split()), line
 
 
 def input_type(label: str) -> str:
     """The word of an input's type, by its label, with the space before it."""
-    found = {
-        " email": ("email",), " password": ("password",), " time": ("time",),
-        " date": ("date", "birthday", "deadline", "departure", "arrival", "joined"),
-        " number": ("phone", "rooms", "guests", "servings", "sets", "weight", "amount", "quantity", "count", "year",
-                    "pages", "tickets", "people", "nights", "seats", "hours", "rating", "round", "grade", "kilometers"),
-    }  # fmt: skip
     words = plain(label).lower().split()
-    return next((name for name, hints in found.items() if any(hint in words for hint in hints)), "")
+    return next((f" {name}" for name, hints in texts()["types"].items() if any(hint in words for hint in hints)), "")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
+from functools import cache
+from importlib import resources
 from random import Random
+from typing import Any
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _COPIED = re.compile("(\x01[^\x02]*\x02)")
@@ -16,9 +20,15 @@ NOISY_SHARE = 0.25
 HELD_OUT_MARK = "~"
 
 
+@cache
+def texts() -> dict[str, Any]:
+    """What people say, as it stands in texts.toml."""
+    return tomllib.loads(resources.files(__package__).joinpath("texts.toml").read_text("utf-8"))
+
+
 def templates(text: str, *, held_out: bool) -> list[str]:
     """The lines of a text that begin with the mark of those held out, or those that do not."""
-    lines = [line.strip() for line in text.strip().split("\n")]
+    lines = text.strip().split("\n")
     return [line.removeprefix(HELD_OUT_MARK) for line in lines if line.startswith(HELD_OUT_MARK) == held_out]
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sfumato.data.kinds import PromptKind
-from sfumato.data.tasks.arithmetic import Arithmetic
+from sfumato.data.tasks.arithmetic import Arithmetic, Plain, Sums
 from sfumato.data.tasks.base import TEST_SHARE, Item, Split, Task, draw, items, problem_key, split_of, stream
 from sfumato.data.tasks.bugfix import Bugfix
 from sfumato.data.tasks.countdown import Countdown
 from sfumato.data.tasks.gym import PREFIX, Gym
 from sfumato.data.tasks.middle import Middle
-from sfumato.data.tasks.plain import Plain
 from sfumato.data.tasks.recall import fizzbuzz, pi
 from sfumato.data.tasks.records import Field, Json, Pets
 from sfumato.data.tasks.sudoku import Sudoku4, Sudoku9
-from sfumato.data.tasks.sums import Sums
 from sfumato.data.tasks.ui import ui_tasks
 from sfumato.errors import ConfigError, unknown
 

@@ -1,4 +1,4 @@
-"""Expressions whose answer is asked for before, or after, the derivation that shows it.
+"""Arithmetic: expressions whose answer is asked for before or after the derivation that shows it, and plain ones.
 
 The answer-first order is the task of interest: a model that only ever moves forward has to guess the answer,
 one that revises can go back once the derivation below it stands. Running totals have two digits from the
@@ -21,7 +21,6 @@ Term = tuple[str, int]
 
 # Nine digits hold every value of the task, and keep a hostile response from making int() slow.
 _ANSWER = re.compile(r"answer: (-?[0-9]{1,9})")
-_RESULT = re.compile(r"[^=]* = (-?[0-9]{1,9})")
 
 # Of no other terms is an expression made, and above all of no plain numbers.
 _TERM = r"(?:\d{1,2}\*\(\d/\d\)\^2|sqrt\(\d{1,3}\)|\d\*\d|\d\^2|\d{1,2}/\d)"
@@ -150,9 +149,7 @@ class Arithmetic(Task):
             return None
         answer, *derivation = item.response.split("\n")
         return replace(
-            item,
-            prompt=f"derive, then answer: {item.meta['expression']}",
-            response="\n".join([*derivation, answer]),
+            item, prompt=f"derive, then answer: {item.meta['expression']}", response="\n".join([*derivation, answer])
         )
 
     def check(self, item: Item, response: str) -> bool:
@@ -175,7 +172,120 @@ class Arithmetic(Task):
         stated = {match[1] for line in response.split("\n") if (match := _ANSWER.fullmatch(line.strip()))}
         return stated.pop() if len(stated) == 1 else None
 
-    def derivation_answer(self, response: str) -> str | None:
-        """The last result of the derivation: what the answer ought to be by the response's own account."""
-        results = [match[1] for line in response.split("\n") if (match := _RESULT.fullmatch(line.strip()))]
-        return results[-1] if results else None
+
+_SCALED_SHARE = 0.4
+
+
+class Sums(Task):
+    """Three to six lines of numbers up to 99 whose results have two digits; two in five are products or quotients.
+
+    A derivation states its total twice, so a canvas that shows one copy teaches nothing about calculating. Here nothing
+    but the operands says what a result is.
+    """
+
+    name = "sums"
+    kind = PromptKind(
+        name=name,
+        description="Works out several sums, products and quotients of numbers up to 99, a line each.",
+        example="sums: 12+35, 81/3, 40-17",
+        pattern=r"sums: \d{1,2}[-+*/]\d{1,2}(?:, \d{1,2}[-+*/]\d{1,2})*",
+    )
+
+    def generate(self, seed: int) -> Item:
+        """Lines with results, operands and signs as in a derivation."""
+        random = Random(seed)
+        sums: list[str] = []
+        lines: list[str] = []
+        num_sums = random.randint(3, 6)
+        while len(sums) < num_sums:
+            total, value, sign = random.randint(1, 99), random.randint(1, 99), random.choice("+-")
+            if random.random() < _SCALED_SHARE:
+                options = scales(total)
+                if not options:
+                    continue
+                sign, (_, value) = random.choice(options)
+            after = apply(total, sign, value)
+            if 10 <= after <= 99:
+                sums.append(f"{total}{sign}{value}")
+                lines.append(f"{sums[-1]} = {after}")
+        return Item(prompt=f"sums: {', '.join(sums)}", response="\n".join(lines))
+
+    def check(self, item: Item, response: str) -> bool:
+        """True if every sum stands there with its result, in order."""
+        return [line.strip() for line in response.strip().split("\n")] == item.response.split("\n")
+
+
+_BOUND = 200
+_NUMBER = r"(?<!\d)(?:\d{1,2}|100)(?!\d)"
+_NEGATIVE_SHARE = 0.15
+# A first term and what is done to it, n for a number; weights in hundredths.
+_SHAPES = {
+    "n +n": 24, "n -n": 20, "n *n": 24, "n /n": 12,
+    "n +n +n": 5, "n +n -n": 3, "n*n +n": 5, "n +n*n": 4, "n +n *n": 3,
+}  # fmt: skip
+_DERIVED = {"answer, then derive: {}": 9, "derive, then answer: {}": 3}
+_WORDINGS = _DERIVED | {"{}": 3, "{}=": 2, "{} =": 1, "What is {}?": 2}
+_SPACED_SHARE = 0.3
+_FIRST, _LAST = Arithmetic(answer_first=True), Arithmetic(answer_first=False)
+
+
+def _number(random: Random) -> int:
+    return random.randint(0, random.choice((9, 12, 20, 100)))
+
+
+def _plain_term(random: Random, shape: str) -> Term:
+    if shape == "n":
+        number = _number(random)
+        return str(number), number
+    a, b = _number(random), _number(random)
+    return f"{a}*{b}", a * b
+
+
+def _expression(random: Random, shape: str) -> tuple[Term, list[tuple[str, Term]]]:
+    """Numbers for a shape, drawn until every total is a whole number of up to 200; few are negative."""
+    start, *rest = shape.split()
+    while True:
+        first = _plain_term(random, start)
+        moves = [(part[0], _plain_term(random, part[1:])) for part in rest]
+        totals = [first[1]]
+        for sign, (_, value) in moves:
+            if sign == "/" and (not value or totals[-1] % value):
+                break
+            totals.append(apply(totals[-1], sign, value))
+        else:
+            if max(map(abs, totals)) <= _BOUND and (min(totals) >= 0 or random.random() < _NEGATIVE_SHARE):
+                return first, moves
+
+
+class Plain(Task):
+    """One or two operations on plain numbers, asked for in the ways that people try first.
+
+    Whole numbers up to 100, totals up to 200; the answer with its derivation, or of one operation also alone.
+    """
+
+    name = "plain"
+    kind = PromptKind(
+        name=name,
+        description="Works out one or two operations on whole numbers up to 100.",
+        example="12+5=",
+        pattern=rf"(?:answer, then derive|derive, then answer): \(?{_NUMBER}(?: ?[-+*/] ?{_NUMBER}\)?){{1,2}}"
+        rf"|(?:What is )?{_NUMBER} ?[-+*/] ?{_NUMBER} ?[=?]?",
+    )
+
+    def generate(self, seed: int) -> Item:
+        """An expression of a random shape in a random wording, some with spaces around its signs."""
+        random = Random(seed)
+        (shape,) = random.choices(list(_SHAPES), list(_SHAPES.values()))
+        wordings = _WORDINGS if shape.count("n") == 2 else _DERIVED
+        (wording,) = random.choices(list(wordings), list(wordings.values()))
+        item = (_LAST if wording.startswith("derive") else _FIRST).item(*_expression(random, shape))
+        expression = item.meta["expression"]
+        if random.random() < _SPACED_SHARE:
+            expression = "".join(f" {c} " if c in "+-*/" else c for c in expression)
+        response = item.response if ":" in wording else str(item.answer)
+        return Item(prompt=wording.format(expression), response=response, meta={"value": int(str(item.answer))})
+
+    def check(self, item: Item, response: str) -> bool:
+        """True if the answer is right, on its line or alone, as it was asked; the derivation is not judged here."""
+        stated = _FIRST.answer(response) if ":" in item.prompt else response.strip()
+        return stated == str(item.meta["value"])

@@ -5,9 +5,13 @@ Only the middle that leads from the one to the other is right, in any of the wor
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import resources
 from itertools import product
 from random import Random
+from typing import Any
 
 from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
@@ -15,43 +19,12 @@ from sfumato.data.tasks.base import Item, Task
 # First sentence, last sentence, accepted middles with the gold one first.
 Story = tuple[str, str, list[str]]
 
-_PEOPLE = (
-    ("Anna", "She"), ("Maria", "She"), ("Mia", "She"), ("Eva", "She"), ("Sara", "She"),
-    ("Tom", "He"), ("Leo", "He"), ("Ben", "He"), ("Paul", "He"), ("Omar", "He"),
-)  # fmt: skip
-_THINGS = ("apples", "pears", "books", "coins", "stamps", "eggs", "cards", "pens", "plums", "shells")
-_ERRANDS = (
-    ("bakery", "bread", "buys"),
-    ("market", "fruit", "buys"),
-    ("bookshop", "a novel", "buys"),
-    ("pharmacy", "medicine", "buys"),
-    ("library", "a book", "borrows"),
-    ("forest", "mushrooms", "finds"),
-    ("beach", "shells", "finds"),
-    ("lake", "a fish", "catches"),
-    ("garden", "flowers", "picks"),
-    ("orchard", "apples", "picks"),
-)
-_CITIES = ("Oslo", "Bergen", "Rome", "Milan", "Paris", "Lyon", "Berlin", "Vienna", "Madrid", "Lisbon")
-_GOODS = ("pen", "book", "cake", "ball", "hat", "cup", "lamp", "kite")
-_ANIMALS = ("cat", "dog", "rabbit", "hen", "goat", "duck", "mouse")
-_ROOMS = ("kitchen", "garden", "garage", "cellar", "attic", "hall", "barn", "yard")
-_STATES = (
-    (("door", "window", "gate", "box", "drawer"), "closed", "open", "opens", "closes"),
-    (("lamp", "radio", "heater", "fan", "oven"), "off", "on", "turns on", "turns off"),
-    (("cup", "bucket", "bottle", "tank", "vase"), "empty", "full", "fills", "empties"),
-)
-_COLORS = ("red", "blue", "green", "yellow", "white", "black")
-_NEEDS = (
-    ("hungry", "full", "eats something"),
-    ("thirsty", "no longer thirsty", "drinks some water"),
-    ("tired", "wide awake", "sleeps for a while"),
-    ("dirty", "clean again", "takes a bath"),
-    ("cold", "warm again", "puts on a coat"),
-    ("in the rain", "still dry", "opens an umbrella"),
-    ("in the dark", "in the light", "turns on a lamp"),
-    ("lost", "on the right way", "looks at a map"),
-)
+
+@cache
+def _words(name: str) -> list[Any]:
+    """A list of middle.toml."""
+    found: list[Any] = tomllib.loads(resources.files(__package__).joinpath("middle.toml").read_text("utf-8"))[name]
+    return found
 
 
 def _wordings(*parts: str | Iterable[str]) -> list[str]:
@@ -70,8 +43,8 @@ def _two_numbers(random: Random, low: int, high: int) -> tuple[int, int]:
 
 
 def _count(random: Random) -> Story:
-    name, pronoun = random.choice(_PEOPLE)
-    things = random.choice(_THINGS)
+    name, pronoun = random.choice(_words("people"))
+    things = random.choice(_words("things"))
     before, after = _two_numbers(random, 1, 20)
     change = abs(after - before)
     moved = _number_of(change, things)
@@ -80,31 +53,27 @@ def _count(random: Random) -> Story:
         middles = _wordings((pronoun, name), ("gets", "finds", "buys", "receives"), (more, moved))
     else:
         middles = _wordings((pronoun, name), ("gives away", "loses", "sells"), moved)
-    return (
-        f"{name} has {_number_of(before, things)}.",
-        f"Now {name} has {_number_of(after, things)}.",
-        middles,
-    )
+    return (f"{name} has {_number_of(before, things)}.", f"Now {name} has {_number_of(after, things)}.", middles)
 
 
 def _errand(random: Random) -> Story:
-    name, pronoun = random.choice(_PEOPLE)
-    place, thing, verb = random.choice(_ERRANDS)
+    name, pronoun = random.choice(_words("people"))
+    place, thing, verb = random.choice(_words("errands"))
     middles = _wordings((pronoun, name), (verb, "gets", "finds"), thing, ("there", f"at the {place}"))
     return f"{name} goes to the {place}.", f"{name} walks home with {thing}.", middles
 
 
 def _trip(random: Random) -> Story:
     vehicle = random.choice(("train", "bus", "coach"))
-    start, end = random.sample(_CITIES, 2)
+    start, end = random.sample(_words("cities"), 2)
     leaves, arrives = sorted(_two_numbers(random, 5, 23))
     middles = _wordings(("The trip takes", "It takes", "It travels for"), _number_of(arrives - leaves, "hours"))
     return f"The {vehicle} leaves {start} at {leaves}.", f"It reaches {end} at {arrives}.", middles
 
 
 def _purchase(random: Random) -> Story:
-    name, pronoun = random.choice(_PEOPLE)
-    thing = random.choice(_GOODS)
+    name, pronoun = random.choice(_words("people"))
+    thing = random.choice(_words("goods"))
     after, before = sorted(_two_numbers(random, 1, 30))
     price = _number_of(before - after, "coins")
     middles = _wordings((pronoun, name), "pays", price, "for", (f"a {thing}", f"the {thing}"))
@@ -117,16 +86,16 @@ def _purchase(random: Random) -> Story:
 
 
 def _walk(random: Random) -> Story:
-    animal = random.choice(_ANIMALS)
-    start, end = random.sample(_ROOMS, 2)
+    animal = random.choice(_words("animals"))
+    start, end = random.sample(_words("rooms"), 2)
     ways = (f"from the {start} to the {end}", f"to the {end}", f"into the {end}")
     middles = _wordings(("It", f"The {animal}"), ("goes", "walks", "runs", "moves"), ways)
     return f"The {animal} is in the {start}.", f"Now the {animal} is in the {end}.", middles
 
 
 def _state(random: Random) -> Story:
-    name, pronoun = random.choice(_PEOPLE)
-    things, before, after, forth, back = random.choice(_STATES)
+    name, pronoun = random.choice(_words("people"))
+    things, before, after, forth, back = random.choice(_words("states"))
     thing = random.choice(things)
     verb = forth
     if random.random() < 0.5:
@@ -136,8 +105,8 @@ def _state(random: Random) -> Story:
 
 
 def _gift(random: Random) -> Story:
-    (name, pronoun), (other, _) = random.sample(_PEOPLE, 2)
-    thing, color = random.choice(_GOODS), random.choice(_COLORS)
+    (name, pronoun), (other, _) = random.sample(_words("people"), 2)
+    thing, color = random.choice(_words("goods")), random.choice(_words("colors"))
     whats = (f"the {thing}", f"the {color} {thing}", "it")
     middles = _wordings((pronoun, name), ("gives", "hands"), whats, "to", other)
     middles += _wordings((pronoun, name), ("gives", "hands"), other, whats[:2])
@@ -158,7 +127,7 @@ def _weather(random: Random) -> Story:
 
 
 def _lift(random: Random) -> Story:
-    name, pronoun = random.choice(_PEOPLE)
+    name, pronoun = random.choice(_words("people"))
     before, after = _two_numbers(random, 1, 30)
     way = "up" if after > before else "down"
     middles = _wordings((pronoun, name), ("rides", "goes"), way, _number_of(abs(after - before), "floors"))
@@ -166,8 +135,8 @@ def _lift(random: Random) -> Story:
 
 
 def _need(random: Random) -> Story:
-    name, pronoun = random.choice(_PEOPLE)
-    before, after, remedy = random.choice(_NEEDS)
+    name, pronoun = random.choice(_words("people"))
+    before, after, remedy = random.choice(_words("needs"))
     return f"{name} is {before}.", f"Now {name} is {after}.", _wordings((pronoun, name), remedy)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
+import numpy as np
+
 from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
@@ -126,19 +128,9 @@ class _Sudoku(Task):
 
 
 @cache
-def _grids4() -> tuple[Grid, ...]:
+def _grids4() -> np.ndarray:
     """All 288 valid grids of side 4 (OEIS A107739)."""
-    return tuple(_solve([0] * 16, 4, 1000))
-
-
-@cache
-def _grids4_with() -> tuple[tuple[int, ...], ...]:
-    """For each cell and digit, the set of grids that have it there, as bits."""
-    grids = _grids4()
-    return tuple(
-        tuple(sum(1 << i for i, grid in enumerate(grids) if grid[cell] == digit) for digit in range(5))
-        for cell in range(16)
-    )
+    return np.array(_solve([0] * 16, 4, 1000), dtype=np.int8)
 
 
 class Sudoku4(_Sudoku):
@@ -151,18 +143,15 @@ class Sudoku4(_Sudoku):
     def generate(self, seed: int) -> Item:
         """A grid drawn uniformly from all of them, less as many cells as were drawn to be blank."""
         random = Random(seed)
-        grids, grids_with = _grids4(), _grids4_with()
-        solution = random.choice(grids)
+        grids = _grids4()
+        solution = grids[random.choice(range(len(grids)))]
         num_blanks = random.randint(6, 11)
         while True:
             cells = random.sample(range(16), 16 - num_blanks)
-            fitting = -1
-            for cell in cells:
-                fitting &= grids_with[cell][solution[cell]]
-            if fitting.bit_count() == 1:
+            if (grids[:, cells] == solution[cells]).all(axis=1).sum() == 1:
                 break
-        puzzle = [digit if cell in cells else 0 for cell, digit in enumerate(solution)]
-        return self._item(puzzle, solution)
+        puzzle = [digit if cell in cells else 0 for cell, digit in enumerate(solution.tolist())]
+        return self._item(puzzle, solution.tolist())
 
 
 class Sudoku9(_Sudoku):

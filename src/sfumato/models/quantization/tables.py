@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT, TORCH, Backend, QuantizedActivation, Rounding
+
+if TYPE_CHECKING:
+    from sfumato.kernels.cpu.products import Matrix
 
 # Four standard deviations of what rounding a row of the matrix does to a logit, which are scale * |x| / sqrt(12) each.
 _UNSURE = 4 / 12**0.5
@@ -27,18 +30,17 @@ def multiplies_integers(device: torch.device) -> bool:
     return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
 
 
-class IntegerMatrix(Protocol):
-    """A matrix to multiply with, or many of one shape: `sfumato.kernels.cpu.products.Matrix`, or one in torch."""
+class IntegerMatrix:
+    """A matrix to multiply with, or many of one shape, in torch; `sfumato.kernels.cpu.products.Matrix` does the same.
 
-    @property
-    def levels(self) -> Tensor:
-        """As it was given."""
-        ...
+    Args:
+        levels: int8 [O, I] or [X, O, I].
+    """
 
-    @property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def __init__(self, levels: Tensor) -> None:
+        self.levels = levels
+        self.tensors: tuple[Tensor, ...] = (levels,)
         """All that a product reads besides what it is given."""
-        ...
 
     def multiply(
         self,
@@ -54,34 +56,9 @@ class IntegerMatrix(Protocol):
         Args:
             x: the rows.
             scales_XO: float32; factors of the outputs of each matrix.
-            bias_O: float32; what is added.
-            residual_NO: float32; what is added then.
+            bias_O, residual_NO: float32; what is added, one after the other.
             end_X: int32, of many matrices: the row that those of each end before; of one digit.
         """
-        ...
-
-    def mean(self, digits_MI: Tensor, factor: float) -> Tensor:
-        """Products with rows of two digits from 0 on to the base 127, times a factor [N, O], float32: of few outputs
-        and very many inputs."""
-        ...
-
-
-class PlainMatrix:
-    """The same in torch, of matrices as they are."""
-
-    def __init__(self, levels: Tensor) -> None:
-        self.levels = levels
-        self.tensors = (levels,)
-
-    def multiply(
-        self,
-        x: QuantizedActivation,
-        scales_XO: Tensor,
-        bias_O: Tensor | None = None,
-        *,
-        residual_NO: Tensor | None = None,
-        end_X: Tensor | None = None,
-    ) -> Tensor:
         if end_X is None:
             high_NO, *low_NO = torch.split(torch._int_mm(x.levels_MI, self.levels.T), max(1, len(x.scale_N)))
             out_NO = high_NO.float()
@@ -100,12 +77,14 @@ class PlainMatrix:
         return out_NO
 
     def mean(self, digits_MI: Tensor, factor: float) -> Tensor:
+        """Products with rows of two digits from 0 on to the base 127, times a factor [N, O], float32: of few outputs
+        and very many inputs."""
         high_NO, low_NO = torch._int_mm(digits_MI, self.levels.T).float().chunk(2)
         mean_NO: Tensor = high_NO.add_(low_NO, alpha=1 / DIGIT).mul_(factor)
         return mean_NO
 
 
-def integer_matrix(levels: Tensor, *, means: bool = False) -> IntegerMatrix:
+def integer_matrix(levels: Tensor, *, means: bool = False) -> IntegerMatrix | Matrix:
     """A matrix in the form in which it is multiplied fastest, or many.
 
     Args:
@@ -118,7 +97,7 @@ def integer_matrix(levels: Tensor, *, means: bool = False) -> IntegerMatrix:
 
         if products.is_available():
             return products.Matrix(levels, sums=means)
-    return PlainMatrix(levels)
+    return IntegerMatrix(levels)
 
 
 class IntegerTable(nn.Module):

@@ -97,11 +97,7 @@ class QuantizedWeight(nn.Module):
     scales: Tensor
 
     def __init__(
-        self,
-        shape: torch.Size,
-        quantization: Quantization,
-        dtype: torch.dtype,
-        device: torch.device | str = "cpu",
+        self, shape: torch.Size, quantization: Quantization, dtype: torch.dtype, device: torch.device | str = "cpu"
     ) -> None:
         super().__init__()
         *leading, num_inputs = shape
