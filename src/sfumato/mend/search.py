@@ -17,9 +17,9 @@ from sfumato.text.lexemes import Lexeme, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
-"""Nats that a further edit of a text that parses costs: most bugs are one edit."""
+"""Nats that each edit but the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_REPAIR = 2.0
-"""Nats that a further edit of a text costs that does not parse yet."""
+"""The same in a text that did not parse."""
 
 
 class Reads(Protocol):
@@ -120,8 +120,8 @@ class _Node(NamedTuple):
     number: int
     text: _Text
     region: Region
-    tried: bool
-    """Whether it was handed to `verify`, so that its own edits are next."""
+    parses: bool | None = None
+    """Whether the text has a meaning, once that is known, so that its own edits are next."""
     gap: tuple[Reads, Gap] | None = None
     """What is to be filled in it first."""
 
@@ -159,36 +159,34 @@ class Search:
             seen.add((target.name, found.text if found else target.source))
             whole = _Text(target, 0)
             for region in target.regions:
-                self._expand(queue, _Node(-region.prior, 0, whole, region, True), gains=found is not None)
+                self._expand(queue, _Node(-region.prior, 0, whole, region, found is not None))
         while queue and self.num_runs < config.max_runs and time.monotonic() < ends_at:
             node = heapq.heappop(queue)
             text = node.text
             if node.gap is not None:
                 self._fill(queue, node, *node.gap)
                 continue
-            if node.tried:
-                self._expand(queue, node, gains=True)
+            if node.parses is not None:
+                self._expand(queue, node)
                 continue
             found = self.meaning(text.source)
             key = (text.target.name, found.text if found else text.source)
             if key in seen:
                 continue
             seen.add(key)
-            if found is None:
-                if text.depth < config.max_edits:
-                    self._expand(queue, node, gains=False)
-                continue
-            if not found.is_worse_than(before[text.target.name]):
+            original = before[text.target.name]
+            if found is not None and not found.is_worse_than(original):
                 self.num_runs += 1
                 self.on_run(self.num_runs)
                 if self.verify(text.target, text.source):
                     return Repair(text.source, -node.cost, text.depth, self.num_runs, text.target.name)
             if text.depth < config.max_edits:
-                later = node._replace(cost=node.cost + FURTHER_EDIT, number=next(self._numbers), tried=True)
+                cost = node.cost + (FURTHER_REPAIR if original is None else FURTHER_EDIT)
+                later = node._replace(cost=cost, number=next(self._numbers), parses=found is not None)
                 heapq.heappush(queue, later)
         return None
 
-    def _expand(self, queue: list[_Node], node: _Node, *, gains: bool) -> None:
+    def _expand(self, queue: list[_Node], node: _Node) -> None:
         """Queue the edits of a text. One that has no meaning needs an edit, whatever the model believes: there an edit
         costs what its probability says, so that one beside the error is not taken along for its own sake."""
         if self.num_reads >= self.config.max_reads:
@@ -203,8 +201,7 @@ class Search:
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
             if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
                 continue
-            further = FURTHER_REPAIR if text.depth else 0.0
-            cost = node.cost + (-score if gains else math.log1p(math.exp(min(-score, 700.0))) + further)
+            cost = node.cost + (-score if node.parses else math.log1p(math.exp(min(-score, 700.0))))
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
@@ -228,7 +225,7 @@ class Search:
         moved = patch._replace(start=start + patch.start, end=start + patch.end)
         end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
         edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
-        heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end), False))
+        heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))
 
 
 def _on_lines(text: _Text) -> list[bool] | None:
