@@ -18,7 +18,7 @@ from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
 """Nats that each edit but the first costs in a text that parsed: most bugs are one edit."""
-FURTHER_REPAIR = 2.0
+FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
 
 

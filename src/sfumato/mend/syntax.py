@@ -47,7 +47,7 @@ def mend_syntax(
         length: lexemes of a window.
         config: of the search at each place.
     """
-    config = config or SearchConfig(max_runs=1, max_reads=200, max_edits=4, max_s=20.0)
+    config = config or SearchConfig(max_runs=1, max_reads=400, max_edits=4, max_s=20.0)
     edits = 0
     for _ in range(MAX_ERRORS):
         line = error_line(source)
