@@ -41,6 +41,7 @@ def convert(
     from sfumato.api import DTYPES
     from sfumato.checkpoints.load import export_checkpoint, export_like, load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find_model
+    from sfumato.gguf_file import opened
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
@@ -56,7 +57,7 @@ def convert(
         raise ConfigError("--dtype is for weights, and a delta holds differences; allowed: --bits")
     if bits is not None and (to == "huggingface" or dtype is not None):
         raise ConfigError("--bits goes with --to sfumato and --to delta, and without --dtype")
-    place = find_model(source)
+    place = opened(find_model(source))
     checkpoint = load_checkpoint(place)
     reads_lexemes = isinstance(checkpoint.model, Decoder) and checkpoint.model.config.lexemes is not None
     tokenizer = None if reads_lexemes else Tokenizer.of(place)
@@ -80,7 +81,7 @@ def convert(
             base=base,
             bits=None if bits is None else cast("Bits", int(bits)),
         )
-        stop_head = LearnedStop.read(place) if place.is_dir() else None
+        stop_head = LearnedStop.read(place) if isinstance(place, Path) else None
         if stop_head is not None:
             stop_head.write(directory)
     if tokenizer is not None:
