@@ -141,6 +141,9 @@ def test_how_sure_it_is_stands_in_the_figures_and_in_json(sfumato, tmp_path):
         ("a.toml", "x = 1\n", "x = \n", "Invalid value"),
         ("a.py", "x = (\n", "x = )\n", None),
         ("a.txt", "x = 1\n", "x = (\n", None),
+        ("a.txt", "a\nb\nc\n", "a\n\nc\n", "have an empty line in the place of one"),
+        ("a.txt", "a\nb\nc\n", "a\nc\n", None),
+        ("a.txt", "a\n\nc\n", "a\nb\nc\n", None),
     ],
 )
 def test_what_parsed_still_does(sfumato, tmp_path, monkeypatch, name, before, after, error):

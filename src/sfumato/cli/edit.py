@@ -55,7 +55,9 @@ def edit(
     n: Annotated[int, typer.Option("--n", help="Edits to make, of which the surest is shown; --json has all.")] = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write what would no longer parse, too.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write what would no longer parse or would leave a line empty, too.")
+    ] = False,
     model: Model = "tiny",
     system: System = None,
     sampling: Sampling = Sampling(),
@@ -95,7 +97,7 @@ def edit(
     if not changed:
         return
     if not force:
-        _check_parses(file, text, result.text)
+        _check_harmless(file, text, result.text)
     if not dry_run:
         write_changes([(file, content, result.text.encode())], yes=yes)
 
@@ -195,13 +197,20 @@ def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str
     return text[: start + column - 1], text[start + column - 1 :]
 
 
-def _check_parses(file: Path, before: str, after: str) -> None:
-    """Refuse to write what no longer parses, where the text before did."""
+def _check_harmless(file: Path, before: str, after: str) -> None:
+    """Refuse to write a text in which a line was emptied, or that no longer parses where the text before did."""
+    lines = [[bool(line.strip()) for line in text.splitlines()] for text in (before, after)]
+    # A line that is meant to go takes its end along.
+    harm = (
+        "have an empty line in the place of one"
+        if len(lines[0]) == len(lines[1]) and sum(lines[1]) < sum(lines[0])
+        else ""
+    )
     parse = _PARSERS.get(file.suffix)
-    if parse is None or _error(parse, before):
-        return
-    if error := _error(parse, after):
-        typer.echo(f"sfumato: {file} would no longer parse ({error}): nothing written; --force writes it", err=True)
+    if parse is not None and not _error(parse, before) and (error := _error(parse, after)):
+        harm = f"no longer parse ({error})"
+    if harm:
+        typer.echo(f"sfumato: {file} would {harm}: nothing written; --force writes it", err=True)
         raise typer.Exit(1)
 
 
