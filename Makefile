@@ -93,8 +93,8 @@ soak: .venv/.ready
 	$(BIN)/python -m benchmarks soak tiny --minutes 30
 
 # Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish,
-# tiny-skills and tiny-middle each from the one before, and the rest of the twin from the twin. What comes out becomes the
-# embedded models, with a learned stop.
+# tiny-skills and tiny-middle each from the one before, tiny-plain from that one with a learned stop, and the rest of the
+# twin from the twin. What comes out becomes the embedded models.
 train-tiny: .venv/.ready
 	@for name in tiny-ar tiny tiny-polish tiny-skills tiny-middle tiny-twin tiny-twin-rest; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
@@ -102,8 +102,8 @@ train-tiny: .venv/.ready
 	done
 	cp runs/tiny-middle/checkpoint/* src/sfumato/assets/tiny/
 	$(BIN)/sfumato heads recipes/tiny-heads.toml
-	cp runs/tiny-heads/checkpoint/stop_head.safetensors runs/tiny-heads/checkpoint/generation_config.json \
-	  src/sfumato/assets/tiny/
+	$(BIN)/sfumato train recipes/tiny-plain.toml $(call resumed,tiny-plain)
+	cp runs/tiny-plain/checkpoint/* src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
 # 1.4 GB of packages and corpora, then an hour of one core; in few bits what comes out is the embedded model.
