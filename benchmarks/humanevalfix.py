@@ -21,7 +21,8 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sfumato.mend.proposals import Gap, Proposal, Proposer
+from sfumato.mend.mender import load_mender
+from sfumato.mend.proposals import Gap, Proposal
 from sfumato.mend.sandbox import Limits, run_limited
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import FAMILIES, FIXED, kind_of, lex
@@ -108,7 +109,7 @@ def passes(item: dict[str, str], source: str, half: str, folder: Path) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("items", type=Path)
-    parser.add_argument("--model", type=Path, help="a checkpoint; without one, mutation in random order")
+    parser.add_argument("--model", help="a name or a checkpoint; without one, mutation in random order")
     parser.add_argument("--operators-first", action="store_true", help="random mutation, operators and numbers first")
     parser.add_argument("--n", type=int, default=0, help="the first so many items")
     parser.add_argument("--runs", type=int, default=50)
@@ -117,9 +118,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.model is not None:
-        from sfumato.checkpoints.load import load_checkpoint
-
-        proposer = Proposer(load_checkpoint(options.model).model)
+        proposer = load_mender(options.model).proposer
     results = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -153,8 +152,7 @@ def main() -> None:
                     "fixed": passes(item, repair.source, "hidden", folder),
                     "edits": repair.num_edits,
                     "score": round(repair.score, 3),
-                    "same": ast.dump(ast.parse(repair.source))
-                    == ast.dump(ast.parse(f"{item['header']}\n{item['right']}")),
+                    "same": ast.dump(ast.parse(repair.source)) == ast.dump(ast.parse(item["right"])),
                     "source": repair.source,
                 }
             results.append(result)
