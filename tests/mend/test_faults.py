@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from sfumato.mend import mender, sandbox, search
-from sfumato.mend.faults import read_traits
+from sfumato.mend.faults import Bindings, read_traits
 from sfumato.mend.parsing import read_meaning
 
 BEFORE = """
@@ -33,7 +33,8 @@ def mean(numbers: List[float], key, total: int = 0) -> float:
 
 
 def faults_of(source: str) -> dict[str, int]:
-    return read_traits(source, ast.parse(source)).faults
+    tree = ast.parse(source)
+    return read_traits(source, tree, Bindings(tree)).faults
 
 
 @pytest.mark.parametrize(

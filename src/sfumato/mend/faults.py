@@ -60,14 +60,14 @@ class Traits:
         return bool(self.faults - before.faults or before.definitions - self.definitions or uncalled)
 
 
-def read_traits(source: str, tree: ast.Module) -> Traits:
+def read_traits(source: str, tree: ast.Module, bindings: Bindings) -> Traits:
     """The traits of a program.
 
     Args:
         source: of the program.
         tree: what it parses to.
+        bindings: of the tree.
     """
-    bindings = _Bindings(tree)
     faults = Counter(_faults(tree, bindings))
     try:
         with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def _unbound(table: symtable.SymbolTable, known: frozenset[str]) -> Iterator[str
         yield from _unbound(child, known)
 
 
-class _Bindings(ast.NodeVisitor):
+class Bindings(ast.NodeVisitor):
     """What the names of a program stand for, whatever their scope."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -182,7 +182,7 @@ class _Bindings(ast.NodeVisitor):
         super().generic_visit(node)
 
 
-def _faults(tree: ast.Module, bindings: _Bindings) -> Iterator[str]:
+def _faults(tree: ast.Module, bindings: Bindings) -> Iterator[str]:
     # Modules and classes document their fields as well.
     documented = [node for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTIONS))]
     docstrings = {
@@ -242,7 +242,7 @@ def _compare_faults(node: ast.Compare) -> Iterator[str]:
             yield f"compare {ast.dump(node)}"
 
 
-def _call_faults(node: ast.Call, bindings: _Bindings) -> Iterator[str]:
+def _call_faults(node: ast.Call, bindings: Bindings) -> Iterator[str]:
     callee = node.func
     if isinstance(callee, _PLAIN):
         yield f"call {ast.dump(callee)}"
@@ -290,7 +290,7 @@ class _WithoutAnnotations(ast.NodeTransformer):
         return annotation if names - self._known else None
 
 
-def without_annotations(tree: ast.Module) -> ast.Module:
+def without_annotations(tree: ast.Module, bindings: Bindings) -> ast.Module:
     """The same program without annotations that change nothing; the tree is changed."""
-    stripped: ast.Module = _WithoutAnnotations(frozenset(_Bindings(tree).bound | _BUILTINS)).visit(tree)
+    stripped: ast.Module = _WithoutAnnotations(frozenset(bindings.bound | _BUILTINS)).visit(tree)
     return stripped

@@ -6,7 +6,7 @@ import ast
 import warnings
 from dataclasses import dataclass
 
-from sfumato.mend.faults import Traits, read_traits, without_annotations
+from sfumato.mend.faults import Bindings, Traits, read_traits, without_annotations
 
 
 def parse(source: str) -> ast.Module | SyntaxError:
@@ -48,5 +48,6 @@ def read_meaning(source: str) -> Meaning | None:
     tree = parse(source)
     if isinstance(tree, SyntaxError):
         return None
-    traits = read_traits(source, tree)
-    return Meaning(ast.dump(without_annotations(tree)), traits)
+    bindings = Bindings(tree)
+    traits = read_traits(source, tree, bindings)
+    return Meaning(ast.dump(without_annotations(tree, bindings)), traits)
