@@ -32,7 +32,6 @@ from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import find_device
 from sfumato.kernels.cpu.packed import pack_linears
 from sfumato.mend.mender import Mended, Mender, load_mender
-from sfumato.models.decoder import Decoder
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.samplers.base import Sampler, Turn
@@ -130,7 +129,7 @@ def load(
     place = opened(find_model(name))
     # What cannot be run is refused before anything large is read.
     described = describe(place)
-    if isinstance(described.model, Decoder) and described.model.config.lexemes is not None:
+    if described.reads_lexemes:
         if name == "mend" and (dtype, quantize, device, threads, check) == ("float32", None, "cpu", None, None):
             return load_mender(name)
         raise CheckpointError(f"{name} repairs Python and writes no text; allowed: sfumato mend, sfumato.load_mender")

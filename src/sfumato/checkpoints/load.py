@@ -52,6 +52,11 @@ class Checkpoint:
     generation: dict[str, Any]
     """Sampling defaults under our names, from generation_config.json."""
 
+    @property
+    def reads_lexemes(self) -> bool:
+        """Whether it repairs Python, and has no tokenizer."""
+        return isinstance(self.model, Decoder) and self.model.config.lexemes is not None
+
 
 def save_checkpoint(
     directory: Path,

@@ -59,8 +59,7 @@ def convert(
         raise ConfigError("--bits goes with --to sfumato and --to delta, and without --dtype")
     place = opened(find_model(source))
     checkpoint = load_checkpoint(place)
-    reads_lexemes = isinstance(checkpoint.model, Decoder) and checkpoint.model.config.lexemes is not None
-    tokenizer = None if reads_lexemes else Tokenizer.of(place)
+    tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(place)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
         export_like(directory, checkpoint, find_model(base), dtype=stored)
