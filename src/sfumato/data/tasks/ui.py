@@ -6,11 +6,12 @@ wordings, five domains, and combinations such as a table in dark mode or a colou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
-from sfumato.data.apps.commands import draw_command
+from sfumato.data.apps.commands import Command, draw_command
+from sfumato.data.apps.screens import Screen as DrawnScreen
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import distort
 from sfumato.data.kinds import PromptKind
@@ -19,6 +20,7 @@ from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse, to_text
 
 Unseen = Literal["", "wordings", "domains", "combinations"]
+Drawn = TypeVar("Drawn", Command, DrawnScreen)
 MARK = "\n> "
 """Between a screen and what is said about it; the screen comes first, to be read before the command is there."""
 
@@ -33,7 +35,27 @@ def _outline(component: Component, choices: frozenset[str]) -> object:
     return component.kind, component.words, text, cells, children
 
 
-class Screen(Task):
+class _Interface(Task):
+    """A task with items that hold something unseen."""
+
+    kind: PromptKind
+
+    def __init__(self, unseen: Unseen = "") -> None:
+        self.unseen = unseen
+        self.name = f"{self.kind.name}{'_' * bool(unseen)}{unseen}"
+
+    def _draw(self, draw: Callable[..., Drawn], random: Random, **more: bool) -> Drawn:
+        """Draw until there is a held-out combination, or none, as it is to be."""
+        unseen_combination = self.unseen == "combinations"
+        while True:
+            drawn = draw(
+                random, unseen_wording=self.unseen == "wordings", unseen_domain=self.unseen == "domains", **more
+            )
+            if drawn.combination == unseen_combination:
+                return drawn
+
+
+class Screen(_Interface):
     """Write the screen that a sentence asks for."""
 
     kind = PromptKind(
@@ -43,19 +65,10 @@ class Screen(Task):
         pattern=r"screen: .+",
     )
 
-    def __init__(self, unseen: Unseen = "") -> None:
-        self.unseen = unseen
-        self.name = f"ui_screen{'_' * bool(unseen)}{unseen}"
-
     def generate(self, seed: int) -> Item:
         """A sentence with its screen."""
         random = Random(seed)
-        while True:
-            screen = draw_screen(
-                random, unseen_wording=self.unseen == "wordings", unseen_domain=self.unseen == "domains"
-            )
-            if screen.combination == (self.unseen == "combinations"):
-                break
+        screen = self._draw(draw_screen, random)
         return Item(
             prompt=f"screen: {distort(screen.sentence, random)}",
             response="\n".join(screen.lines),
@@ -77,7 +90,7 @@ class Screen(Task):
         return _outline(page, choices) == _outline(parse(item.response), choices)
 
 
-class Edit(Task):
+class Edit(_Interface):
     """Write the program that a command about a screen means."""
 
     kind = PromptKind(
@@ -87,22 +100,10 @@ class Edit(Task):
         pattern=r"a page.*\n> [^\n]+",
     )
 
-    def __init__(self, unseen: Unseen = "") -> None:
-        self.unseen = unseen
-        self.name = f"ui_edit{'_' * bool(unseen)}{unseen}"
-
     def generate(self, seed: int) -> Item:
         """A screen with a command about it."""
         random = Random(seed)
-        while True:
-            command = draw_command(
-                random,
-                unseen_wording=self.unseen == "wordings",
-                unseen_domain=self.unseen == "domains",
-                unseen_intent=self.unseen == "combinations",
-            )
-            if command.combination == (self.unseen == "combinations"):
-                break
+        command = self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
         return Item(
             prompt=to_text(command.page) + MARK + distort(command.sentence, random),
             response=command.program,
