@@ -328,12 +328,9 @@ def test_what_is_given_is_marked_where_it_is_read(make_decoder: Callable[..., De
         assert bool(batch.given_BT[row, place]) == (not before and packed.given_BT[row, read] > 0)
     assert not batch.given_BT[packed.canvases_BT == 0].any()
     read: list[dict[str, Any]] = []
-
-    def forward(*args: Any, **kwargs: Any) -> Tensor:
-        read.append(kwargs)
-        return model(*args, **kwargs)
-
-    losses(model, batch, forward=forward)
+    model.register_forward_pre_hook(lambda _model, _args, kwargs: read.append(kwargs), with_kwargs=True)
+    losses(model, batch)
+    assert len(read) == 2
     assert all(torch.equal(one["given_RQ"], batch.given_BT) for one in read)
     known = packed.given_BT > 0
     torch.testing.assert_close(read[1]["soft_RQD"][known], model.embedding_VD[packed.tokens_BT[known]])
@@ -401,13 +398,9 @@ def test_what_is_no_bound_is_refused(setting: dict[str, Any], message: str):
 def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):
     model = make_decoder()
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=1.0)
-    calls = []
-
-    def forward(*args: Any, **kwargs: Any) -> Tensor:
-        calls.append(kwargs["soft_RQD"])
-        return model(*args, **kwargs)
-
-    losses(model, batch, forward=forward)
+    calls: list[Tensor | None] = []
+    model.register_forward_pre_hook(lambda _model, _args, kwargs: calls.append(kwargs["soft_RQD"]), with_kwargs=True)
+    losses(model, batch)
     assert calls == [None]
 
 

@@ -29,7 +29,7 @@ _CHAT_TEMPLATE = """\
 {%- endif -%}"""
 
 
-def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+def train_tokenizer(texts: Iterable[str], vocab_size: int, *, words: bool = False) -> Tokenizer:
     """Train a byte-level BPE in which every digit is a token of its own.
 
     Merges stop at digits and line ends only, not at words: a small vocabulary on terse tasks then has pieces
@@ -38,6 +38,8 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     Args:
         texts: prompts and responses, without chat markup.
         vocab_size: tokens wanted, special ones and all 256 bytes included: 261 or more.
+        words: merges stop before spaces too, so that a word has the same tokens whatever stands beside it:
+            for answers that copy words of the prompt.
 
     Returns:
         A tokenizer with the tokens of `SPECIAL_TOKENS` and a chat template. It has fewer tokens than were
@@ -50,9 +52,11 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     if vocab_size < smallest:
         raise ConfigError(f"vocab_size is {vocab_size}; allowed: {smallest} or more (bytes, special tokens)")
     tokenizer = tokenizers.Tokenizer(models.BPE())
+    spaces = [pre_tokenizers.Split(" ", "merged_with_next")] if words else []
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split("\n", "isolated"),
+            *spaces,
             pre_tokenizers.Digits(individual_digits=True),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]

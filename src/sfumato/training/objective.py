@@ -11,7 +11,7 @@ canvas with less noise where it is distilled to fewer steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -340,7 +340,6 @@ def losses(
     weights: Mapping[str, float] = MappingProxyType({}),
     teacher: Decoder | None = None,
     teacher_top: int = 64,
-    forward: Callable[..., Tensor] | None = None,
 ) -> dict[str, Tensor]:
     """The terms of one batch, each a sum over `TrainingBatch.counts`, in nats.
 
@@ -350,18 +349,14 @@ def losses(
         weights: from `ObjectiveConfig.weights`; what is not named there is left out, if it costs anything.
         teacher: what says more, if that is asked for and not stored.
         teacher_top: see `ObjectiveConfig`.
-        forward: a compiled form of the model's forward; None calls the model.
     """
-    model = decoder
-    if batch.features_VF is not None:
-        model, forward = decoder.bind(batch.features_VF), None
-    forward = forward or model
+    model = decoder if batch.features_VF is None else decoder.bind(batch.features_VF)
     tokens_BT, soft_BTD = batch.tokens_BT, None
     marks = {"given_RQ": batch.given_BT} if model.config.given_embedding else {}
     reads = batch.first_pass(decoder)
     if reads or batch.accompanied:
         with torch.no_grad():
-            hidden_BTD = forward(
+            hidden_BTD = model(
                 batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=None, **marks
             )
             if reads:
@@ -374,7 +369,7 @@ def losses(
                     soft_BTD = torch.where(batch.known_BT[:, :, None], known_BTD, soft_BTD)
             if batch.unroll is not None:
                 tokens_BT = torch.where(batch.canvas_BT, batch.unroll.write(probs_BTV), tokens_BT)
-    hidden_BTD = forward(
+    hidden_BTD = model(
         tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT, soft_RQD=soft_BTD, **marks
     )
     canvas_NV = model.logits(deciding(hidden_BTD, batch.shift)[batch.on_canvas_BT])

@@ -48,6 +48,8 @@ class DataConfig:
     """Directory of a tokenizer to use; empty trains one of model.vocab_size on the tasks."""
     tokenizer_items: int = 2000
     """Items of each task that a new tokenizer is trained on."""
+    tokenizer_words: bool = False
+    """A new tokenizer's tokens end before spaces, for tasks whose answers copy words of the prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -206,7 +206,7 @@ class Run:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
             tokenizer = Tokenizer.of(opened(given))
         else:
-            tokenizer = train_tokenizer(_texts(data), vocab_size)
+            tokenizer = train_tokenizer(_texts(data), vocab_size, words=data.tokenizer_words)
             tokenizer.save(own)
         if tokenizer.vocab_size > vocab_size:
             raise ConfigError(

@@ -347,12 +347,9 @@ class Trainer(Loop):
         self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
         self._process, self._source, self._end_id, self._spec = process, source, end_id, spec
         self._packing, self._objective, self._make_batch = packing, objective, make_batch
-        self._forward: Callable[..., Tensor] = model
-        if config.compile and model.config.lexemes is not None:
-            # What is bound to a lexicon is another model for each batch, all with the same layers.
-            model.model.compile(dynamic=True)
-        elif config.compile:
-            self._forward = torch.compile(model)
+        if config.compile:
+            # The layers, not the whole: what is bound to a lexicon is another model for each batch.
+            model.model.compile(dynamic=model.config.lexemes is not None)
         # An accelerator does not wait for the batches of its next step, which are made beside it.
         self._beside = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
         self._ahead: tuple[int, Future[Batches]] | None = None
@@ -382,7 +379,6 @@ class Trainer(Loop):
                     weights=weights,
                     teacher=self._teacher,
                     teacher_top=self._objective.teacher_top,
-                    forward=self._forward,
                 )
             terms = {name: term / counts[name] for name, term in sums.items()}
             total = torch.stack([weights.get(name, 0.0) * term for name, term in terms.items()]).sum()
