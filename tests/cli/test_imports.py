@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
 HEAVY = ("torch", "tokenizers", "safetensors", "numpy", "numba", "transformers")
 
+RUN = "from sfumato.cli.app import app\ntry:\n    app({})\nexcept SystemExit as end:\n    assert not end.code"
 
-def imported_by(code: str) -> list[str]:
-    """The heavy modules that are there after running some code in a fresh interpreter."""
-    report = f"{code}\nimport sys\nprint('\\n' + ' '.join(name for name in {HEAVY} if name in sys.modules))"
+
+def imported_by(code: str, names: Sequence[str] = HEAVY) -> list[str]:
+    """Those of some modules that are there after running some code in a fresh interpreter."""
+    report = f"{code}\nimport sys\nprint('\\n' + ' '.join(name for name in {tuple(names)} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1].split()
 
@@ -36,5 +39,11 @@ def test_importing_the_package_imports_nothing_heavy():
     ids=str,
 )
 def test_help_imports_nothing_heavy(args):
-    code = f"from sfumato.cli.app import app\ntry:\n    app({args})\nexcept SystemExit as end:\n    assert not end.code"
-    assert imported_by(code) == []
+    assert imported_by(RUN.format(args)) == []
+
+
+def test_an_answer_needs_nothing_of_the_compiler():
+    """It takes as long to import as the rest of the command, and one operation on the meta device imports it all."""
+    assert imported_by(
+        RUN.format(["run", "12+5"]), ["torch", "torch._dynamo", "torch.fx.experimental.symbolic_shapes", "sympy"]
+    ) == ["torch"]

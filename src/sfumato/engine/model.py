@@ -83,7 +83,8 @@ class TextModel:
             """Of prompts that it was trained on; where it lists none, it takes any."""
         except (RequestError, ConfigError) as error:
             raise CheckpointError(f"generation_config.json of {name}: {error}") from None
-        banned_V = torch.arange(config.vocab_size, device=checkpoint.model.device) >= tokenizer.vocab_size
+        # Made on the CPU: on the meta device, where models without weights are, it would import all of torch's compiler.
+        banned_V = torch.arange(config.vocab_size) >= tokenizer.vocab_size
         banned_V[[id_ for id_ in tokenizer.special_ids if id_ not in tokenizer.eos_ids]] = True
         self.bundle = ModelBundle(
             name=name,
@@ -91,7 +92,7 @@ class TextModel:
             spec=checkpoint.spec,
             process=process,
             tokenizer=tokenizer,
-            banned=banned_V,
+            banned=banned_V.to(checkpoint.model.device),
             stop_head=stop_head,
         )
 
