@@ -277,6 +277,9 @@ def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextMo
     result = model.infill("".join(text[:3]), "".join(text[7:]), prompt="?", max_tokens=16, steps=2)
     assert result.text == "".join(text[3:7])
     assert result.tokens == said[3:7]
+    cut = model.infill("".join(text[:3]), "".join(text[7:]), prompt="?", max_tokens=16, steps=2, stop=[text[5]])
+    assert cut.text == "".join(text[3:5])
+    assert cut.tokens == said[3:5]
 
 
 @pytest.mark.parametrize(
@@ -285,6 +288,8 @@ def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextMo
         ({"length": 0}, "length is 0; allowed: 'auto' or a whole number"),
         ({"length": "long"}, "length is 'long'"),
         ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"stop": ""}, "stop is ''; allowed: a list of texts"),
+        ({"stop": [""]}, r"stop is \(''\,\); allowed: a list of texts that are not empty"),
         ({"n": 0}, "n is 0; allowed: 1 to 256"),
         ({"length": 100}, "a span has 102 tokens"),
     ],

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import Model, Sampling, System, Weights
+from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, write_changes
 from sfumato.errors import ConfigError, RequestError
 
@@ -114,6 +114,7 @@ def infill(
     only: Annotated[bool, typer.Option("--only", help="Print what was written, without the text around it.")] = False,
     model: Model = "tiny",
     system: System = None,
+    stop: Stop = None,
     sampling: Sampling = Sampling(),
     as_json: Json = False,
     weights: Weights = Weights(),
@@ -122,7 +123,13 @@ def infill(
     name = "stdin" if file is None or str(file) == "-" else str(file)
     text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
     prefix, suffix = _around(name, text, at, marker)
-    options: InfillOptions = {"prompt": prompt, "system": system, "length": length or "auto", "max_tokens": max_tokens}
+    options: InfillOptions = {
+        "prompt": prompt,
+        "system": system,
+        "length": length or "auto",
+        "max_tokens": max_tokens,
+        "stop": stop,
+    }
     sampling.apply_to(options)
     result = weights.load(model).infill(prefix, suffix, **options)
     if as_json:

@@ -19,6 +19,7 @@ from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, 
 from sfumato.engine.prompts import Prompt, encode_prompt, start_from
 from sfumato.engine.request import Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import edit_text, infill_text
+from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
@@ -83,7 +84,7 @@ class TextModel:
             """Of prompts that it was trained on; where it lists none, it takes any."""
         except (RequestError, ConfigError) as error:
             raise CheckpointError(f"generation_config.json of {name}: {error}") from None
-        # Made on the CPU: on the meta device, where models without weights are, it would import all of torch's compiler.
+        # Made on the CPU: on the meta device, where models have no weights, it would import torch's compiler.
         banned_V = torch.arange(config.vocab_size) >= tokenizer.vocab_size
         banned_V[[id_ for id_ in tokenizer.special_ids if id_ not in tokenizer.eos_ids]] = True
         self.bundle = ModelBundle(
@@ -296,7 +297,7 @@ class TextModel:
             self._check_sees_suffix("start from a draft")
         revisit = options.get("revisit") or 0
         start, pinned = start_from(self.tokenizer, seed_text, options.get("pin", ()), strength, revisit)
-        stop = as_list("stop", options.get("stop") or (), "text")
+        stop = check_stop(options.get("stop"))
         whole = ("schema", "regex", "choices", "constraint")
         if stop and (asked := [name for name in whole if options.get(name) is not None]):
             raise RequestError(f"stop would cut an answer that {asked[0]} says as a whole; allowed: one of them")
@@ -314,7 +315,7 @@ class TextModel:
             deadline_ms=options.get("deadline_ms"),
             min_steps=options.get("min_steps"),
             start=start,
-            stop=tuple(stop),
+            stop=stop,
             automaton=self.languages.asked(options, pin=pinned),
             revisit=revisit,
             revisit_level=1.0 if strength is None else strength,

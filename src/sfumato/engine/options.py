@@ -129,6 +129,8 @@ class InfillOptions(CanvasOptions, total=False):
     after the gap again."""
     max_tokens: int
     """The longest that "auto" tries; 32 by default."""
+    stop: Sequence[str] | None
+    """Texts before the first of which what is written ends, such as a line end."""
 
 
 class EditOptions(CanvasOptions, total=False):

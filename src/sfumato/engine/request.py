@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import RequestError
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
@@ -126,9 +127,7 @@ class Request:
             raise RequestError(
                 f"max_tokens is {self.max_tokens}; allowed: {len(self.start.tokens)}, the tokens of the start"
             )
-        if not all(isinstance(one, str) and one for one in self.stop):
-            raise RequestError(f"stop is {self.stop!r}; allowed: a list of texts that are not empty")
-        if self.stop and (self.start is not None or self.revisit):
+        if check_stop(self.stop) and (self.start is not None or self.revisit):
             given = "revisit" if self.revisit else "a draft or a gap, all of whose tokens are filled in"
             raise RequestError(f"stop is for an answer that grows to its end; allowed: without {given}")
         if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):

@@ -19,6 +19,7 @@ from sfumato.engine import editing
 from sfumato.engine.excerpt import Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
+from sfumato.engine.stop_strings import check_stop, scan
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
 
@@ -51,9 +52,10 @@ def infill_text(model: TextModel, prefix: str, suffix: str, n: int, options: Inf
         raise RequestError(f"length is {length!r}; allowed: 'auto' or a whole number, 1 or more")
     if max_tokens < 1:
         raise RequestError(f"max_tokens is {max_tokens}; allowed: 1 or more")
+    stop = check_stop(options.get("stop"))
     context = model.context(options.get("prompt"), options.get("system"))
     job = Rewriting(model, context, range(seed, seed + n), canvas_options(options, InfillOptions.__optional_keys__))
-    return job.infill(prefix, suffix, length=length, max_tokens=max_tokens)
+    return job.infill(prefix, suffix, length=length, max_tokens=max_tokens, stop=stop)
 
 
 def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list[Result]:
@@ -108,7 +110,9 @@ class Rewriting:
         self.model, self.context, self.seeds, self.options = model, context, seeds, options
         self.tokenizer = model.tokenizer
 
-    def infill(self, prefix: str, suffix: str, *, length: int | Literal["auto"], max_tokens: int) -> list[Result]:
+    def infill(
+        self, prefix: str, suffix: str, *, length: int | Literal["auto"], max_tokens: int, stop: Sequence[str]
+    ) -> list[Result]:
         """See `TextModel.infill`."""
         pieces, judge = self._gap(prefix, "", suffix), length == "auto"
         blanks = judge and self.model.spec.blanks
@@ -133,6 +137,8 @@ class Rewriting:
                     near |= set(range(low + 1, high)) - set(coarse)
             if near:
                 fill(sorted(near))
+        if stop:
+            tried = {key: _of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
         ranked = _ranked([[tried[key] for key in tried if key[1] == own] for own in self.seeds])
         # Of the text alone, without what it shares tokens with.
         return [

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Detokenizer, Tokenizer
+
+
+def check_stop(given: Iterable[str] | None) -> tuple[str, ...]:
+    """Stop strings as they were given.
+
+    Raises:
+        RequestError: if they are no list of texts, or one is empty.
+    """
+    stop = tuple(as_list("stop", () if given is None else given, "text"))
+    if not all(stop):
+        raise RequestError(f"stop is {stop!r}; allowed: a list of texts that are not empty")
+    return stop
 
 
 def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> tuple[str, int, bool]:
