@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import itertools
 import json
 import random
@@ -247,3 +249,30 @@ def test_automata_are_remembered(make_model: Make, specs: dict[str, GenerationSp
 def test_a_deadline_gives_what_was_committed(make_model: Make, specs: dict[str, GenerationSpec]):
     result = make_model(specs["uniform"]).generate("?", schema=PERSON, deadline_ms=1, steps=48, adaptive=False)
     assert result.finish_reason == "deadline"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_old_objects_are_not_searched_while_an_automaton_is_made(
+    make_model: Make, specs: dict[str, GenerationSpec], fails: bool
+):
+    """That would take longer than an interrupt may wait. Whatever becomes of it, they are searched for again."""
+    found = set()
+
+    class Anything:
+        start = 0
+
+        def advance(self, state: int, byte: int) -> int:
+            found.add(gc.get_threshold())
+            if fails:
+                raise KeyboardInterrupt
+            return state
+
+        def accepts(self, state: int) -> bool:
+            return True
+
+    model = make_model(specs["uniform"])
+    before = gc.get_threshold()
+    with pytest.raises(KeyboardInterrupt) if fails else contextlib.nullcontext():
+        model.request("?", constraint=Anything())
+    assert found == {(*before[:2], 2**31 - 1)}
+    assert gc.get_threshold() == before

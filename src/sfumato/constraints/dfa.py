@@ -8,6 +8,7 @@ the same thing, and any of them can be combined. Nothing here knows tokens.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import deque
 from collections.abc import Hashable, Sequence
@@ -27,10 +28,12 @@ DEAD = 0
 MAX_STATES = 50_000
 MAX_SECONDS = 1.7
 """With what is done between two looks at the clock, what is refused is refused within two."""
+_NEVER = 2**31 - 1
 
 
 class Budget:
-    """What the making of one language may take.
+    """What the making of one language may take. Within `with`, old objects are not searched for cycles: states have
+    none, and a search through so many of them takes longer than an interrupt may wait.
 
     Args:
         max_states: of any automaton on the way.
@@ -41,6 +44,16 @@ class Budget:
         self.max_states, self.max_seconds = max_states, MAX_SECONDS if max_seconds is None else max_seconds
         self._end = time.thread_time() + self.max_seconds
         self._num_checks = 0
+
+    def __enter__(self) -> Budget:
+        self._thresholds = gc.get_threshold()
+        gc.set_threshold(*self._thresholds[:2], _NEVER)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Another thread that began meanwhile, and ends later, leaves them alone.
+        if self._thresholds[2] != _NEVER:
+            gc.set_threshold(*self._thresholds)
 
     def part(self, max_states: int, max_seconds: float) -> Budget:
         """A smaller budget, for a first attempt: what it takes counts here too."""

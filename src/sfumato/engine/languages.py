@@ -84,8 +84,8 @@ class Languages:
         if key not in self._automata:
             token_bytes = self._tokenizer.token_bytes
             padded = [*token_bytes, *[None] * (self._vocab_size - len(token_bytes))]
-            budget = Budget()
-            self._automata[key] = over_tokens(make(budget), padded, self._tokenizer.eos_ids, budget)
+            with Budget() as budget:
+                self._automata[key] = over_tokens(make(budget), padded, self._tokenizer.eos_ids, budget)
             if len(self._automata) > _REMEMBERED:
                 self._automata.pop(next(iter(self._automata)), None)
         return self._automata[key]
