@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
 import signal
 
@@ -142,3 +144,14 @@ def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch):
         with pytest.raises(KeyboardInterrupt):
             of_regex("(.{50},){20}")
         assert checks == at
+
+
+def test_what_is_made_holds_no_cycles():
+    """It is gone at once, whatever the collector is told: of one that is refused there may be a hundred megabytes."""
+    with contextlib.suppress(RequestError):
+        of_regex("a*")  # and what is imported on the way
+    gc.collect()
+    of_regex("(é|[ab]){3,50}x*")
+    with pytest.raises(RequestError):
+        of_regex("(é|[ab]){3,50}x*", Budget(max_states=100))
+    assert gc.collect() < 50

@@ -358,25 +358,7 @@ class _Compiler:
         inner: dict[tuple[Branch, tuple[int, ...]], int] = {}
         # Of each branch the states that branch so, and where their slots lead.
         spelled: dict[Branch, tuple[list[int], list[list[int]]]] = {}
-
-        def branch_off(number: int, branch: Branch, leaves: Sequence[int]) -> None:
-            nonlocal num_states
-            self.budget.check(num_states)
-            targets = [DEAD]
-            for behind, parts in branch.slots:
-                key = tuple(leaves[part] for part in parts)
-                if behind is None:
-                    targets.append(key[0])
-                    continue
-                if (behind, key) not in inner:
-                    inner[behind, key] = num_states
-                    num_states += 1
-                    branch_off(inner[behind, key], behind, key)
-                targets.append(inner[behind, key])
-            numbers, all_targets = spelled.setdefault(branch, ([], []))
-            numbers.append(number)
-            all_targets.append(targets)
-
+        waiting: list[tuple[int, Branch, Sequence[int]]] = []
         for number, state in enumerate(kept, 1):
             merged: dict[int, int] = {}
             for mask, target in rows[state]:
@@ -389,10 +371,26 @@ class _Compiler:
                     branch_of[masks] = encoding.encode(parts)
                 branch, leaves = branch_of[masks]
                 targets = list(merged)
-                branch_off(number, branch, [targets[leaf] for leaf in leaves])
+                waiting.append((number, branch, [targets[leaf] for leaf in leaves]))
+        for number, branch, into in waiting:  # which grows meanwhile
+            self.budget.check(num_states)
+            slots = [DEAD]
+            for behind, behind_parts in branch.slots:
+                key = tuple(into[part] for part in behind_parts)
+                if behind is None:
+                    slots.append(key[0])
+                    continue
+                if (behind, key) not in inner:
+                    inner[behind, key] = num_states
+                    waiting.append((num_states, behind, key))
+                    num_states += 1
+                slots.append(inner[behind, key])
+            numbers, all_slots = spelled.setdefault(branch, ([], []))
+            numbers.append(number)
+            all_slots.append(slots)
         next_SB = np.zeros((num_states, 256), dtype=np.int32)
-        for branch, (numbers, all_targets) in spelled.items():
-            next_SB[numbers] = np.array(all_targets, dtype=np.int32)[:, branch.slot_B]
+        for branch, (numbers, all_slots) in spelled.items():
+            next_SB[numbers] = np.array(all_slots, dtype=np.int32)[:, branch.slot_B]
         final_S = np.zeros(num_states, dtype=bool)
         final_S[1 : len(kept) + 1] = [is_final[state] for state in kept]
         return Language(next_SB, final_S, 1)
