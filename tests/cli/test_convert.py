@@ -79,10 +79,11 @@ def test_a_dtype_may_be_chosen(sfumato, autoregressive, tmp_path):
     assert all(torch.equal(ours[name].bfloat16().float(), half[name]) for name in ours)
 
 
-def test_a_canvas_model_is_no_model_of_transformers(sfumato, checkpoint, tmp_path):
-    done = sfumato("convert", checkpoint, tmp_path / "theirs", "--to", "huggingface")
+@pytest.mark.parametrize(("model", "what"), [(None, "refines canvases"), ("mend", "reads lexemes")])
+def test_a_model_of_ours_is_none_of_transformers(sfumato, checkpoint, tmp_path, model, what):
+    done = sfumato("convert", model or checkpoint, tmp_path / "theirs", "--to", "huggingface")
     assert done.exit_code == 1
-    assert "this model refines canvases, which no model of transformers does" in done.stderr
+    assert f"this model {what}, which no model of transformers does" in done.stderr
     assert not (tmp_path / "theirs").exists()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+import sfumato
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.config import load_recipe
 from sfumato.data.tasks import TASKS, split_of
@@ -165,6 +166,8 @@ def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatc
     assert again.tokenizer.encode("countdown: 1 2 3") == first.tokenizer.encode("countdown: 1 2 3")
     given = Run(read(path, "model.vocab_size=280", f"data.tokenizer={tmp_path / 'run' / 'tokenizer'}"), tmp_path / "b")
     assert given.tokenizer.vocab_size == first.tokenizer.vocab_size
+    named = Run(read(path, "model.vocab_size=768", "data.tokenizer=tiny"), tmp_path / "c")
+    assert named.tokenizer.encode("12+5=17") == sfumato.load("tiny").tokenizer.encode("12+5=17")
     with pytest.raises(
         ConfigError, match=r"model.vocab_size is 262; allowed: at least 2[0-9]+, the size of the tokenizer"
     ):

@@ -114,9 +114,10 @@ def export_checkpoint(
         CheckpointError: if transformers has no such model, or a file cannot be written.
     """
     model, spec = checkpoint.model, checkpoint.spec
-    if not spec.autoregressive or not isinstance(model.config, DecoderConfig):
+    if checkpoint.reads_lexemes or not spec.autoregressive or not isinstance(model.config, DecoderConfig):
+        what = "reads lexemes" if checkpoint.reads_lexemes else "refines canvases"
         raise CheckpointError(
-            "this model refines canvases, which no model of transformers does; allowed: autoregressive ones, --base "
+            f"this model {what}, which no model of transformers does; allowed: autoregressive ones, --base "
             "with the directory of the checkpoint it was trained from, or --to sfumato"
         )
     config = hugging_face_config(model.config)

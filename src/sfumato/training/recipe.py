@@ -45,7 +45,7 @@ class DataConfig:
     files: dict[str, float] = field(default_factory=dict)
     """Weight by path of a text, .jsonl or .parquet file, or directory of shards, relative to the working directory."""
     tokenizer: str = ""
-    """Directory of a tokenizer to use; empty trains one of model.vocab_size on the tasks."""
+    """A tokenizer to use: its directory, or the name of a model; empty trains one of model.vocab_size on the tasks."""
     tokenizer_items: int = 2000
     """Items of each task that a new tokenizer is trained on."""
     tokenizer_words: bool = False

@@ -200,7 +200,9 @@ class Run:
         data, vocab_size = self.recipe.data, self.shape.vocab_size
         own = self.directory / "tokenizer"
         given = Path(data.tokenizer) if data.tokenizer else own
-        if data.tokenizer or (own / "tokenizer.json").exists():
+        if data.tokenizer and not given.is_dir():
+            tokenizer = Tokenizer.of(opened(find_model(data.tokenizer)))
+        elif data.tokenizer or (own / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.model is None:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
