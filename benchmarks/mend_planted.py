@@ -2,19 +2,27 @@
 
     python benchmarks/mend_planted.py runs/code/held syntax --model mend
     python benchmarks/mend_planted.py runs/code/held several --model mend
+    python benchmarks/mend_planted.py runs/code/held bytes --n 2000
 
 syntax: functions that do not parse any more; how many are made to parse with at most 4 lexemes changed, and how many of
 those are what they were, beside a program that balances brackets and adds colons, and how often the line that Python's
 own message names is one that was changed. several: functions with two or three other names, operators or literals, put
 back by one pass over the text, every edit above a threshold at once, or by several passes, the surest edit of each.
+bytes: files with byte order marks, CRLF, tabs, odd spaces and no last line end, and a function that does not parse in
+each; in how many something is written that the difference of `sfumato mend` does not show.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
+import json
 import random
 import re
+import subprocess
+import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -92,19 +100,23 @@ def balanced(source: str) -> str:
     return "\n".join(lines)
 
 
-def run_syntax(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
+def broken_sources(corpus: Corpus, seed: int) -> Iterator[tuple[list[str], str]]:
+    """The lexemes of functions, and their text with structural noise, where it does not parse."""
     rng = random.Random(f"syntax {seed}")
     noise = EditNoiseConfig(plausible=0, structural=1, uniform=0, clean=0, opened=0, spare=0)
+    for clean in functions(corpus, seed):
+        seen = [cell.seen for cell in corrupt(clean, noise, rng) if cell.seen != END]
+        broken = break_source(to_source(clean), clean, seen)
+        if error_line(broken) is not None:
+            yield clean, broken
+
+
+def run_syntax(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
     tried = located = 0
     parsed = {"model": 0, "balanced": 0}
     few, equal = dict(parsed), dict(parsed)
-    for clean in functions(corpus, seed):
-        seen = [cell.seen for cell in corrupt(clean, noise, rng) if cell.seen != END]
-        source = to_source(clean)
-        broken = break_source(source, clean, seen)
-        line = error_line(broken)
-        if line is None:
-            continue
+    for clean, broken in broken_sources(corpus, seed):
+        source, line = to_source(clean), error_line(broken)
         tried += 1
         differing = {
             number + 1
@@ -125,6 +137,68 @@ def run_syntax(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
         shares = (parsed[name] / tried, few[name] / tried, equal[name] / tried)
         few_changed = f"{shares[1]:.1%} with at most {MAX_CHANGED} changed"
         print(f"{name}: {shares[0]:.1%} parse, {few_changed}, {shares[2]:.1%} as before")
+
+
+def as_people_save_it(source: str, rng: random.Random) -> bytes:
+    """A file of a text: comments and odd spaces around it, other line ends and indents, with or without a mark."""
+    before = rng.choice(["", "# -*- coding: utf-8 -*-\n", "x = 1   \n\n\n", '"""Grüße.\t"""\n\f\n'])
+    behind = rng.choice(["", "\n\n# end   ", "\ny = [\n\t1,\n]  # x\n", "\n\n\n"])
+    text = (
+        before
+        + (
+            re.sub("^ +", lambda found: "\t" * (len(found[0]) // 4), source, flags=re.MULTILINE)
+            if rng.random() < 0.2
+            else source
+        )
+        + behind
+    )
+    if rng.random() < 0.3:
+        text = text.replace("\n", "\r\n")
+    return (BOM_UTF8 if rng.random() < 0.2 else b"") + text.encode()
+
+
+def shown(before: list[bytes], difference: str) -> list[bytes]:
+    """The lines of a file after a difference: what it does not name as it was, what it adds without line ends."""
+    after, place = list[bytes](), 0
+    for line in difference.splitlines()[2:]:
+        if found := re.match(r"@@ -(\d+)(,0)?", line):
+            first = int(found[1]) - (found[2] is None)
+            after += before[place:first]
+            place = first
+        elif line[0] == "+":
+            after.append(line[1:].encode())
+        elif line[0] == "-":
+            place += 1
+        elif line[0] == " ":
+            after.append(before[place])
+            place += 1
+    return after + before[place:]
+
+
+def run_bytes(corpus: Corpus, model: str, n: int, seed: int) -> None:
+    rng = random.Random(f"bytes {seed}")
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        for number, (_, broken) in enumerate(itertools.islice(broken_sources(corpus, seed), n)):
+            path = Path(folder, f"{number}.py")
+            files[path] = as_people_save_it(broken, rng)
+            path.write_bytes(files[path])
+        command = ["sfumato", "mend", folder, "--model", model]
+        # Both end with 1 where something is left.
+        said = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=False).stdout)
+        untouched = sum(path.read_bytes() == content for path, content in files.items())
+        subprocess.run([*command, "--yes"], capture_output=True, check=False)
+        differences = {Path(one["path"]): one["diff"] for one in said["repairs"]}
+        wrong = 0
+        for path, content in files.items():
+            found = path.read_bytes().splitlines(keepends=True)
+            expected = shown(content.splitlines(keepends=True), differences.get(path, ""))
+            wrong += len(found) != len(expected) or not all(
+                one == other or one.rstrip(b"\r\n") == other.removeprefix(BOM_UTF8)
+                for one, other in zip(found, expected, strict=False)
+            )
+    print(f"{len(files)} files, {len(differences)} mended; {len(files) - untouched} written by --json")
+    print(f"{wrong} in which something else changed than the difference shows")
 
 
 def edits(proposer: Proposer, lexemes: list[str]) -> list[tuple[float, Patch]]:
@@ -195,14 +269,17 @@ def run_several(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("what", choices=("syntax", "several"))
+    parser.add_argument("what", choices=("syntax", "several", "bytes"))
     parser.add_argument("--model", default="mend")
     parser.add_argument("--n", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    proposer = load_mender(options.model).proposer
+    corpus = Corpus(options.corpus)
+    if options.what == "bytes":
+        run_bytes(corpus, options.model, options.n, options.seed)
+        return
     run = run_syntax if options.what == "syntax" else run_several
-    run(Corpus(options.corpus), proposer, options.n, options.seed)
+    run(corpus, load_mender(options.model).proposer, options.n, options.seed)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ WRONG = {
     'model.generate("hi", steps="24")': 'argument types "str", "str"',
     'model.stream("hi", reuse="all")': "expected \"Literal['none', 'settled', 'block'] | None\"",
     'model.request("hi", sed=1)': 'Unexpected keyword argument "sed"',
-    'model.infill("a", "b", stop=["."])': '"infill" of "TextModel"',
+    'model.infill("a", "b", ban=["."])': '"infill" of "TextModel"',
     'model.edit("a", spans=[1])': 'expected "tuple[int, int]"',
     'sfumato.load("tiny", thread=1)': 'No overload variant of "load"',
 }

@@ -137,13 +137,9 @@ def test_accumulated_batches_are_different_ones(make_trainer: Make, tmp_path: Pa
 
 def spoil(trainer: Trainer, steps: set[int], value: float = math.nan) -> None:
     """Make the loss of some steps not finite."""
-    forward = trainer._forward
-
-    def spoiled(*args: Any, **kwargs: Any) -> Tensor:
-        hidden: Tensor = forward(*args, **kwargs)
-        return hidden * value if trainer.progress.step in steps else hidden
-
-    trainer._forward = spoiled
+    trainer.model.register_forward_hook(
+        lambda _model, _args, hidden: hidden * value if trainer.progress.step in steps else hidden
+    )
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

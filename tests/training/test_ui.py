@@ -18,6 +18,7 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "ui.toml"
 def test_two_steps_and_a_score(tmp_path: Path):
     small = [
         "train.steps=2",
+        "train.compile=false",
         "packing.rows=1",
         "data.tokenizer_items=200",
         "evaluation={}",
