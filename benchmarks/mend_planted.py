@@ -160,16 +160,16 @@ def as_people_save_it(source: str, rng: random.Random) -> bytes:
 def shown(before: list[bytes], difference: str) -> list[bytes]:
     """The lines of a file after a difference: what it does not name as it was, what it adds without line ends."""
     after, place = list[bytes](), 0
-    for line in difference.splitlines()[2:]:
+    for line in difference.split("\n")[2:]:
         if found := re.match(r"@@ -(\d+)(,0)?", line):
             first = int(found[1]) - (found[2] is None)
             after += before[place:first]
             place = first
-        elif line[0] == "+":
+        elif line[:1] == "+":
             after.append(line[1:].encode())
-        elif line[0] == "-":
+        elif line[:1] == "-":
             place += 1
-        elif line[0] == " ":
+        elif line[:1] == " ":
             after.append(before[place])
             place += 1
     return after + before[place:]
