@@ -21,7 +21,11 @@ _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
     "missing": 1.5, "column": 2,
 }  # fmt: skip
-_NO_VERBS = ("[new", "[I ", "[what", "[who")
+_NO_VERBS = frozenset(
+    "I I'd I'm a all alphabetically also and another asdf at away be before blah by can could everything exclusively "
+    "first for from hello how in instead is just let let's never new no nothing now one only ordered plus some sorted "
+    "thank the then there there's two we we're what what's where which who will without".split()
+)
 _MAX_PAGES = 60
 
 
@@ -99,9 +103,12 @@ def draw_command(
 
 def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording: bool) -> str:
     template = random.choice(templates(texts()["commands"][intent], held_out=unseen_wording))
-    asks = template.startswith("[") and not template.startswith(_NO_VERBS) and random.random() < 0.3
+    names_first = template.startswith("{")
     for name, value in slots.items():
         template = template.replace(f"{{{name}}}", value)
-    if not unseen_wording:
-        template = random.choice(texts()["asking" if asks else "polite"]).format(template)
-    return word(template, random)
+    sentence = word(template, random)
+    if unseen_wording:
+        return sentence
+    asks = not names_first and sentence.split()[0] not in _NO_VERBS and random.random() < 0.3
+    around: str = random.choice(texts()["asking" if asks else "polite"])
+    return around.format(sentence)
