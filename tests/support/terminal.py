@@ -9,9 +9,11 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 TIMEOUT_S = 600.0
+PATIENCE_S = 5.0
 
 
 class Terminal:
@@ -44,12 +46,22 @@ class Terminal:
         """Write what a person would."""
         os.write(self._ours, text.encode())
 
-    def read_until(self, pattern: str = "") -> None:
-        """Read until what was written has a match; to the end without a pattern."""
+    def read_until(self, pattern: str = "", *, again: Callable[[], object] | None = None) -> None:
+        """Read until what was written has a match; to the end without a pattern.
+
+        Args:
+            pattern: what to wait for.
+            again: what a person does who has waited for a while.
+        """
         end = time.monotonic() + TIMEOUT_S
         while not (pattern and re.search(pattern, self.written)):
-            waiting, _, _ = select.select([self._ours], [], [], max(0.0, end - time.monotonic()))
-            assert waiting, self.written
+            patience = PATIENCE_S if again else TIMEOUT_S
+            waiting, _, _ = select.select([self._ours], [], [], patience)
+            if not waiting:
+                assert again is not None, self.written
+                assert time.monotonic() < end, self.written
+                again()
+                continue
             try:
                 part = os.read(self._ours, 65536)
             except OSError:

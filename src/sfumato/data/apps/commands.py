@@ -21,11 +21,6 @@ _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
     "missing": 1.5, "column": 2,
 }  # fmt: skip
-_NO_VERBS = frozenset(
-    "I I'd I'm a all alphabetically also and another asdf at away be before blah by can could everything exclusively "
-    "first for from hello how in instead is just let let's never new no nothing now one only ordered plus some sorted "
-    "thank the then there there's two we we're what what's where which who will without".split()
-)
 _MAX_PAGES = 60
 
 
@@ -109,6 +104,6 @@ def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording
     sentence = word(template, random)
     if unseen_wording:
         return sentence
-    asks = not names_first and sentence.split()[0] not in _NO_VERBS and random.random() < 0.3
+    asks = not names_first and sentence.split()[0] not in texts()["no_verbs"] and random.random() < 0.3
     around: str = random.choice(texts()["asking" if asks else "polite"])
     return around.format(sentence)
