@@ -51,7 +51,8 @@ def _copy_attributes(path: Path, other: Path) -> None:
 
 def difference(path: Path, before: str, after: str) -> list[str]:
     """Lines of the unified difference of two texts of a file."""
-    lines = before.splitlines(), after.splitlines()
+    # A form feed ends no line of a file, though it does for `str.splitlines`.
+    lines = before.removesuffix("\n").split("\n"), after.removesuffix("\n").split("\n")
     return list(difflib.unified_diff(*lines, str(path), str(path), lineterm=""))
 
 

@@ -22,7 +22,7 @@ class AsyncEngine:
                 ...
 
     Args:
-        engine: an engine, which nobody else may step meanwhile and which is closed with this; or what `Engine` takes.
+        engine: an engine, which is closed with this, and which other threads may use meanwhile; or what `Engine` takes.
     """
 
     def __init__(self, engine: Engine | HasBundle | ModelBundle) -> None:

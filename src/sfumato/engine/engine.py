@@ -22,6 +22,7 @@ from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, StepForward
 from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
 from sfumato.engine.sequence import FinishedCanvas, Sequence
+from sfumato.engine.turns import TurnLock
 from sfumato.errors import CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, StepResult, step
@@ -95,7 +96,9 @@ class Engine:
         pool.replays = self.config.replay
         on_gpu = pool.device.type == "cuda"
         self.runner = Runner(weights, pool, layout, Replayer(record_cuda) if pool.replays and on_gpu else None)
-        self._lock = threading.RLock()
+        # Held for a whole step; what arrives meanwhile has a lock of its own, so that nobody waits to submit.
+        self._lock, self._intake = TurnLock(), threading.Lock()
+        self._arrived: deque[Sequence] = deque()
         self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
         # The canvases in work, and whose they are; each sequence knows its row.
@@ -124,20 +127,19 @@ class Engine:
             CapacityError: if it can never be held, if the queue is full, or if the engine is closed.
         """
         self.check_request(request)
-        with self._lock:
+        with self._intake:
             if self._closed:
                 raise CapacityError("this engine is closed; submit to another one")
-            if len(self._waiting) + request.n > self.config.max_queue:
+            if self.num_waiting + request.n > self.config.max_queue:
                 raise CapacityError(
-                    f"{len(self._waiting)} answers wait and {request.n} more are asked for; allowed: "
+                    f"{self.num_waiting} answers wait and {request.n} more are asked for; allowed: "
                     f"{self.config.max_queue} waiting. {self._hint()}"
                 )
             request_id, events = self._num_requests, EventQueue(request.n, drafts=drafts, latest_only=latest_only)
             sequences = [Sequence(self.bundle, request, request_id, i, events) for i in range(request.n)]
             self._num_requests += 1
             self._events[request_id] = events
-            for sequence in sequences:
-                enqueue(self._waiting, sequence)
+            self._arrived += sequences
             return request_id
 
     def check_request(self, request: Request) -> None:
@@ -177,13 +179,24 @@ class Engine:
     def close(self) -> None:
         """End all requests, as if they were cancelled, and take no more."""
         with self._lock:
-            self._closed = True
+            with self._intake:
+                self._closed = True
             self._end(self._open_sequences(), "cancelled")
 
     @property
     def has_work(self) -> bool:
         """Whether a step would do anything."""
-        return bool(self._running or self._waiting)
+        return bool(self._running or self.num_waiting)
+
+    @property
+    def num_running(self) -> int:
+        """Answers in work."""
+        return len(self._running)
+
+    @property
+    def num_waiting(self) -> int:
+        """Answers that wait for room."""
+        return len(self._waiting) + len(self._arrived)
 
     def step(self) -> None:
         """Take one step: one pass through the weights at most. `take` gives what happened."""
@@ -217,7 +230,7 @@ class Engine:
         try:
             while backlog or index_of:
                 with self._lock:
-                    while backlog and len(self._waiting) + backlog[0][1].n <= self.config.max_queue:
+                    while backlog and self.num_waiting + backlog[0][1].n <= self.config.max_queue:
                         index, request = backlog.popleft()
                         index_of[self.submit(request, drafts=drafts)] = index
                     if not any(self._events[request_id] for request_id in index_of):
@@ -232,6 +245,10 @@ class Engine:
 
     # What a step is made of.
 
+    def _receive(self) -> None:
+        while self._arrived:
+            enqueue(self._waiting, self._arrived.popleft())
+
     def _expire(self) -> None:
         now = time.perf_counter()
         self._end([sequence for sequence in self._open_sequences() if sequence.is_late(now)], "deadline")
@@ -239,6 +256,7 @@ class Engine:
     def _admit(self) -> None:
         """Reserve room in the cache for those that wait, in their order. One that is too large for now is passed over
         by smaller ones, but not for ever."""
+        self._receive()
         admitted: list[Sequence] = []
         passed = 0
         for sequence in self._waiting:
@@ -264,7 +282,7 @@ class Engine:
         new = [sequence for sequence in sequences if sequence.row < 0]
         if not new:
             return
-        load = (len(self._running) + len(self._waiting)) / self.config.load_threshold
+        load = (len(self._running) + self.num_waiting) / self.config.load_threshold
         canvases = [sequence.open_canvas() for sequence in new]
         fresh = CanvasBatch.from_tokens(
             self.bundle.process,
@@ -406,6 +424,7 @@ class Engine:
         self._drop(gone)
 
     def _open_sequences(self) -> list[Sequence]:
+        self._receive()
         return [sequence for sequence in (*self._running, *self._waiting) if sequence.finish_reason is None]
 
     def _max_positions(self) -> int:
@@ -419,7 +438,7 @@ class Engine:
     def _hint(self) -> str:
         if not self._seconds_each:
             return "Try again in a while"
-        wait_s = self._seconds_each * len(self._waiting) / max(1, len(self._running))
+        wait_s = self._seconds_each * self.num_waiting / max(1, len(self._running))
         return f"Try again in about {max(1, round(wait_s))} s"
 
 

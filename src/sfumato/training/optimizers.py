@@ -34,9 +34,9 @@ class Muon(torch.optim.Muon):
     def step(self, closure: Any = None) -> Any:
         """One update of each matrix."""
         if multiplies_bfloat16(self.param_groups[0]["params"][0].device):
-            return super().step(closure)
+            return super().step(closure)  # type: ignore[no-untyped-call]
         with _Float32():
-            return super().step(closure)
+            return super().step(closure)  # type: ignore[no-untyped-call]
 
 
 def make_optimizers(

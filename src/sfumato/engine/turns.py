@@ -1,0 +1,32 @@
+"""Threads that take turns."""
+
+from __future__ import annotations
+
+import threading
+
+
+class TurnLock:
+    """A lock that its holder may take again, and that no thread takes twice while another one waits.
+
+    Python's own are taken by whoever is awake when they are free: a thread that takes one in a loop keeps it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._next = threading.Lock(), threading.Lock()
+        self._owner: int | None = None
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        own = threading.get_ident()
+        if self._owner != own:
+            # Held by whoever is next, so that the thread that has the lock cannot be next as well.
+            with self._next:
+                self._lock.acquire()
+            self._owner = own
+        self._depth += 1
+
+    def __exit__(self, *exception: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = None
+            self._lock.release()
