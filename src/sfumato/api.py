@@ -154,6 +154,19 @@ def load(
     return text_model
 
 
+def outline(name: str | Path) -> TextModel:
+    """A model without its weights: it says what it can do, and checks requests.
+
+    Raises:
+        CheckpointError: as `load` does.
+    """
+    place = opened(find_model(name))
+    described = describe(place)
+    if described.reads_lexemes:
+        raise CheckpointError(f"{name} repairs Python and writes no text; allowed: sfumato mend, sfumato.load_mender")
+    return TextModel(str(name), described, Tokenizer.of(place))
+
+
 def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
     """The checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
 

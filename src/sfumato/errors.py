@@ -26,7 +26,20 @@ class RequestError(SfumatoError):
 
 
 class CapacityError(SfumatoError):
-    """The request is well formed, but there is no room for it (now, or ever: the message says which)."""
+    """The request is well formed, but there is no room for it."""
+
+
+class BusyError(CapacityError):
+    """There is no room for a request now.
+
+    Args:
+        message: what is full.
+        retry_after_s: seconds after which there may be room; None if there will be none here.
+    """
+
+    def __init__(self, message: str, retry_after_s: int | None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:

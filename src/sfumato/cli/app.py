@@ -25,6 +25,7 @@ from sfumato.cli.models import models, pull
 from sfumato.cli.options import expand
 from sfumato.cli.rl import rl
 from sfumato.cli.run import run
+from sfumato.cli.serve import serve
 from sfumato.cli.train import adapt, distil, train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
 from sfumato.interrupts import exit_code
@@ -132,6 +133,7 @@ def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> Non
 
 
 _add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
+_add(app, {"serve": serve})
 _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
 _add(app, {"eval": evaluate, "doctor": doctor, "convert": convert, "pull": pull})
 _add(data, DATA_COMMANDS)

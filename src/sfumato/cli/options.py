@@ -79,14 +79,16 @@ class Weights:
         with progress(f"loading {name}"):
             from sfumato.api import load
 
-            return load(
-                name,
-                dtype=self.dtype,
-                quantize=self.quantize,
-                threads=self.threads or "auto",
-                device=self.device,
-                check=check,
-            )
+            return load(name, **self.settings(), check=check)
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments of `sfumato.load`."""
+        return {
+            "dtype": self.dtype,
+            "quantize": self.quantize,
+            "threads": self.threads or "auto",
+            "device": self.device,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,9 +81,8 @@ class AsyncEngine:
         finally:
             del self._news[request_id]
             if num_open:
-                await asyncio.to_thread(self.engine.cancel, request_id)
-                self.engine.take(request_id)
-                self._wake.set()
+                # It is done even where this task is cancelled once more meanwhile.
+                await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._cancel, request_id)))
 
     async def generate(self, request: Request) -> list[Result]:
         """Answer a request.
@@ -106,6 +105,11 @@ class AsyncEngine:
         self._wake.set()
         await asyncio.to_thread(self._thread.join)
         self._thread = None
+
+    def _cancel(self, request_id: int) -> None:
+        self.engine.cancel(request_id)
+        self.engine.take(request_id)
+        self._wake.set()
 
     def _work(self) -> None:
         assert self._loop is not None

@@ -23,7 +23,7 @@ from sfumato.engine.runner import Runner, StepForward
 from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
 from sfumato.engine.sequence import FinishedCanvas, Sequence
 from sfumato.engine.turns import TurnLock
-from sfumato.errors import CapacityError, ConfigError
+from sfumato.errors import BusyError, CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, StepResult, step
 
@@ -124,16 +124,20 @@ class Engine:
 
         Raises:
             RequestError: if the model cannot do it.
-            CapacityError: if it can never be held, if the queue is full, or if the engine is closed.
+            CapacityError: if it can never be held.
+            BusyError: if the queue is full, or the engine is closed.
         """
         self.check_request(request)
         with self._intake:
             if self._closed:
-                raise CapacityError("this engine is closed; submit to another one")
+                raise BusyError("this engine is closed; submit to another one", None)
             if self.num_waiting + request.n > self.config.max_queue:
-                raise CapacityError(
+                wait_s = self._seconds_each * self.num_waiting / max(1, self.num_running)
+                retry_after_s = max(1, round(wait_s))
+                raise BusyError(
                     f"{self.num_waiting} answers wait and {request.n} more are asked for; allowed: "
-                    f"{self.config.max_queue} waiting. {self._hint()}"
+                    f"{self.config.max_queue} waiting. Try again in about {retry_after_s} s",
+                    retry_after_s,
                 )
             request_id, events = self._num_requests, EventQueue(request.n, drafts=drafts, latest_only=latest_only)
             sequences = [Sequence(self.bundle, request, request_id, i, events) for i in range(request.n)]
@@ -434,12 +438,6 @@ class Engine:
             return _GPU_POSITIONS
         alone = len({sequence.request_id for sequence in self._running}) == 1
         return _LONE_POSITIONS if alone else _SHARED_POSITIONS
-
-    def _hint(self) -> str:
-        if not self._seconds_each:
-            return "Try again in a while"
-        wait_s = self._seconds_each * self.num_waiting / max(1, len(self._running))
-        return f"Try again in about {max(1, round(wait_s))} s"
 
 
 def finished_canvases(result: StepResult) -> dict[int, FinishedCanvas]:

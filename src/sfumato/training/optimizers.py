@@ -13,7 +13,7 @@ from sfumato.training.distributed import trained
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether a device multiplies bfloat16 as fast as float32, or faster; a CPU without AVX-512 takes 50 times as long."""
+    """Whether a device is as fast at bfloat16 as at float32; a CPU without AVX-512 takes 50 times as long."""
     return device.type != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 

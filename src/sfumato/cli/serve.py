@@ -1,0 +1,147 @@
+"""`sfumato serve`: models behind HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import MODEL_HELP, Weights, complete_model
+from sfumato.errors import ConfigError
+from sfumato.interrupts import NUMBERS
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from sfumato.server.hosting import Host
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def serve(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help=f"{MODEL_HELP} Or NAME=MODEL. The first answers who names none; tiny, if none is given.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    api_keys: Annotated[
+        Path | None, typer.Option("--api-key-file", help="Who may ask: a TOML file that --add-key makes.")
+    ] = None,
+    add_key: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Make a key, print it, put its hash into --api-key-file, leave.")
+    ] = None,
+    requests_per_minute: Annotated[int | None, typer.Option(min=1, help="With --add-key: most requests.")] = None,
+    positions_per_day: Annotated[
+        int | None, typer.Option(min=1, help="With --add-key: most positions computed, which is what answers cost.")
+    ] = None,
+    without_keys: Annotated[
+        bool, typer.Option("--without-keys", help="Let anybody ask who reaches an address beyond this machine.")
+    ] = False,
+    max_rows: Annotated[int, typer.Option(min=1, help="Answers of a model in work at once; others wait.")] = 64,
+    max_queue: Annotated[int, typer.Option(min=1, help="Answers that may wait; further ones get 429.")] = 1024,
+    memory: Annotated[
+        float | None, typer.Option(help="Gigabytes that weights may take; if not given, half of what is free.")
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(help="Where canvases are kept: a file, or a URL as SQLAlchemy takes it; else in the cache."),
+    ] = None,
+    keep_days: Annotated[float | None, typer.Option(min=0, help="Canvases that are older are forgotten.")] = None,
+    max_body: Annotated[int, typer.Option(min=1024, help="Bytes of a request.")] = 4_000_000,
+    cors: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Repeatable; pages of it may ask from a browser.")
+    ] = None,
+    drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
+    weights: Weights = Weights(),
+) -> None:
+    """Serve models over HTTP: OpenAI's completions, Mercury's, and canvases that can be revised."""
+    try:
+        import uvicorn
+
+        from sfumato.server.access import Access
+        from sfumato.server.access import add_key as make_key
+        from sfumato.server.app import Limits, create_app
+        from sfumato.server.history import History
+        from sfumato.server.hosting import Host, served_names
+    except ImportError as error:
+        raise ConfigError("the server needs more packages: pip install 'sfumato[server]'") from error
+    if add_key is not None:
+        if api_keys is None:
+            raise ConfigError("--add-key needs a file: --api-key-file FILE")
+        budgets = {"requests_per_minute": requests_per_minute, "positions_per_day": positions_per_day}
+        typer.echo(make_key(api_keys, add_key, budgets))
+        return
+    if host not in _LOOPBACK and api_keys is None and not without_keys:
+        raise ConfigError(
+            f"host is {host!r}, which others reach; allowed: with --api-key-file FILE, or with --without-keys"
+        )
+    from sfumato.checkpoints.packaged import cache_directory
+    from sfumato.engine.engine import EngineConfig
+    from sfumato.machine import free_memory
+
+    access = Access() if api_keys is None else Access.read(api_keys)
+    hosting = Host(
+        served_names(models or ["tiny"]),
+        config=EngineConfig(max_rows=max_rows, max_queue=max_queue),
+        memory_bytes=free_memory() / 2 if memory is None else memory * 1e9,
+        settings=weights.settings(),
+    )
+    history = History(database or cache_directory() / "canvases.db")
+    if keep_days is not None:
+        history.expire(time.time() - keep_days * 86400)
+    limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()))
+    app = create_app(hosting, history, access, limits, preload=False)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)
+    asyncio.run(_serve(config, hosting, drain_seconds))
+
+
+async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float) -> None:
+    """Serve until a signal comes and the answers in work are there, their time is up, or another signal comes."""
+    import uvicorn
+
+    server, state, loop = uvicorn.Server(config), config.app.state, asyncio.get_running_loop()  # type: ignore[union-attr]
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        if stopping.is_set():
+            server.force_exit = server.should_exit = True
+        stopping.set()
+
+    with contextlib.ExitStack() as stack:
+        for number in NUMBERS:
+            loop.add_signal_handler(number, stop)
+            stack.callback(loop.remove_signal_handler, number)
+        serving = asyncio.ensure_future(server._serve())
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.01)
+        if serving.done():
+            raise ConfigError(
+                f"cannot listen on {config.host}:{config.port}; allowed: an address and port that is free"
+            )
+        address, port = server.servers[0].sockets[0].getsockname()[:2]
+        shown = f"[{address}]" if ":" in address else address
+        typer.echo(f"http://{shown}:{port} serves {', '.join(hosting.names)}", err=True)
+        loading = asyncio.ensure_future(hosting.use(hosting.default))
+        waiting = asyncio.ensure_future(stopping.wait())
+        await asyncio.wait({loading, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if loading.done() and loading.exception() is None:
+            state.ready = True
+            await waiting
+        state.ready = False
+        end = loop.time() + drain_seconds
+        while state.num_open and loop.time() < end and not server.should_exit:
+            await asyncio.sleep(0.02)
+        server.should_exit = True
+        await serving
+        if loading.done():
+            loading.result()

@@ -1,0 +1,159 @@
+"""Who may ask, how much, and how large: API keys, budgets and sizes of bodies."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from sfumato.errors import ConfigError
+from sfumato.server.failures import ApiError
+from sfumato.storage import write_atomically
+
+_PREFIX = "sfu-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """One that may ask. The key itself is stored nowhere.
+
+    Raises:
+        ConfigError: if a field is not what it should be.
+    """
+
+    name: str
+    sha256: str
+    """Of the key, in hexadecimal."""
+    requests_per_minute: int | None = None
+    positions_per_day: int | None = None
+    """Positions computed, which is what an answer costs the machine (`Usage.positions_computed`)."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sha256, str) or len(self.sha256) != 64:
+            raise ConfigError(f"sha256 of key {self.name!r} is {self.sha256!r}; allowed: 64 hexadecimal digits")
+        for field in ("requests_per_minute", "positions_per_day"):
+            value = getattr(self, field)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ConfigError(f"{field} of key {self.name!r} is {value!r}; allowed: a whole number, 1 or more")
+
+
+class Access:
+    """Checks keys and what they have left.
+
+    Args:
+        keys: that are good; with none, everybody may ask.
+    """
+
+    def __init__(self, keys: tuple[Key, ...] = ()) -> None:
+        self.keys = keys
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    @classmethod
+    def read(cls, path: Path) -> Access:
+        """The keys of a file, a table [NAME] each.
+
+        Raises:
+            ConfigError: if it cannot be read.
+        """
+        return cls(_read(path))
+
+    def find(self, authorization: str | None, x_api_key: str | None = None) -> Key | None:
+        """The key of a request; None where none is needed.
+
+        Raises:
+            ApiError: if none is given, or it is not good.
+        """
+        if not self.keys:
+            return None
+        scheme, _, given = (authorization or "").partition(" ")
+        given = given.strip() if scheme.lower() == "bearer" else x_api_key or ""
+        if not given:
+            raise _refused("this server needs a key: Authorization: Bearer KEY")
+        digest = hashlib.sha256(given.encode()).hexdigest()
+        # All of them are compared, each in constant time.
+        found = [key for key in self.keys if hmac.compare_digest(key.sha256, digest)]
+        if not found:
+            raise _refused("this key is not known here")
+        return found[0]
+
+    def admit(self, key: Key | None) -> None:
+        """Count a request.
+
+        Raises:
+            ApiError: if the key has no more, with the seconds until it has.
+        """
+        if key is None:
+            return
+        if key.positions_per_day is not None:
+            self._check(RateLimitItemPerDay(key.positions_per_day), key, "positions_per_day")
+        if key.requests_per_minute is not None:
+            item = RateLimitItemPerMinute(key.requests_per_minute)
+            if not self._limiter.hit(item, key.name, "requests"):
+                raise self._spent(item, key, "requests_per_minute")
+
+    def charge(self, key: Key | None, positions: int) -> None:
+        """Count what an answer cost."""
+        if key is not None and key.positions_per_day is not None:
+            item = RateLimitItemPerDay(key.positions_per_day)
+            left = self._limiter.get_window_stats(item, key.name, "positions").remaining
+            # An answer that was begun is finished: the last one may cost more than was left.
+            self._limiter.hit(item, key.name, "positions", cost=min(positions, left))
+
+    def _check(self, item: RateLimitItem, key: Key, what: str) -> None:
+        if not self._limiter.test(item, key.name, "positions"):
+            raise self._spent(item, key, what)
+
+    def _spent(self, item: RateLimitItem, key: Key, what: str) -> ApiError:
+        counted = "positions" if what == "positions_per_day" else "requests"
+        reset = self._limiter.get_window_stats(item, key.name, counted).reset_time
+        wait = max(1, round(reset - time.time()))
+        message = f"{what} of key {key.name!r} is {item.amount}, and spent; try again in {wait} s"
+        return ApiError(429, message, code="budget_spent", headers={"Retry-After": str(wait)})
+
+
+def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
+    """Make a key, and put its hash into a file.
+
+    Args:
+        path: of the file.
+        name: of the key.
+        limits: `requests_per_minute` and `positions_per_day`, where they are not None.
+
+    Returns:
+        The key, which is nowhere else.
+
+    Raises:
+        ConfigError: if there is one of that name, or the file cannot be read.
+    """
+    keys = _read(path) if path.exists() else ()
+    if not name.isidentifier() or any(key.name == name for key in keys):
+        raise ConfigError(f"the name of the key is {name!r}; allowed: letters, digits and _, and one that is not there")
+    key = _PREFIX + secrets.token_urlsafe(32)
+    lines = [f"[{name}]", f'sha256 = "{hashlib.sha256(key.encode()).hexdigest()}"']
+    lines += [f"{limit} = {value}" for limit, value in limits.items() if value is not None]
+    before = path.read_text(encoding="utf-8").rstrip("\n") + "\n\n" if keys else ""
+    write_atomically(path, (before + "\n".join(lines) + "\n").encode())
+    return key
+
+
+def _read(path: Path) -> tuple[Key, ...]:
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tuple(Key(name=name, **table) for name, table in tables.items())
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{path} is no file of keys: {error}; `sfumato serve --add-key NAME` makes one") from None
+
+
+def _refused(message: str) -> ApiError:
+    return ApiError(401, message, code="invalid_api_key", headers={"WWW-Authenticate": "Bearer"})

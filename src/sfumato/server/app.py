@@ -1,0 +1,462 @@
+"""The HTTP application: routes, and what every request goes through."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import sfumato
+from sfumato.engine.model import TextModel
+from sfumato.errors import SfumatoError
+from sfumato.server import completions
+from sfumato.server.access import Access, Key
+from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, LiveCanvas
+from sfumato.server.edits import ApplyRequest, EditCompletionRequest, apply_answer, edit_answer
+from sfumato.server.failures import ApiError
+from sfumato.server.history import History
+from sfumato.server.hosting import Host
+from sfumato.server.metrics import Metrics
+from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
+
+Answer = TypeVar("Answer")
+_Json = dict[str, Any]
+_SSE = "text/event-stream; charset=utf-8"
+_OPEN_PATHS = frozenset({"/health", "/ready"})
+logger = logging.getLogger("sfumato.server")
+
+
+def owner_of(request: Request) -> str:
+    """The name of the key that asks; empty where none is needed."""
+    key: Key | None = getattr(request.state, "key", None)
+    return key.name if key else ""
+
+
+Owner = Annotated[str, Depends(owner_of)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a request may be."""
+
+    max_body_bytes: int = 4_000_000
+    cors_origins: tuple[str, ...] = ()
+
+
+class ClientGoneError(Exception):
+    """The client has left."""
+
+
+def create_app(
+    host: Host, history: History, access: Access | None = None, limits: Limits | None = None, *, preload: bool = True
+) -> FastAPI:
+    """A server's application.
+
+    Args:
+        host: its models.
+        history: where canvases are kept.
+        access: who may ask; None is everybody.
+        limits: what a request may be.
+        preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
+    """
+    access, limits = access or Access(), limits or Limits()
+    metrics = Metrics(host)
+
+    def charge(owner: str, positions: int) -> None:
+        access.charge(next((key for key in access.keys if key.name == owner), None), positions)
+
+    canvases = Canvases(host, history, charge)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if preload:
+            await host.use(host.default)
+            app.state.ready = True
+        yield
+        app.state.ready = False
+        await canvases.close()
+        await host.close()
+        await asyncio.to_thread(history.close)
+
+    app = FastAPI(
+        title="Sfumato",
+        version=sfumato.__version__,
+        summary="Text diffusion behind HTTP: OpenAI's completions, Mercury's, and canvases that can be revised.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        responses={status: {"model": ErrorBody} for status in (400, 401, 404, 405, 409, 413, 429, 500, 503)},
+    )
+    app.state.ready, app.state.num_open = False, 0
+    app.add_middleware(_Boundary, app=app, access=access, limits=limits, metrics=metrics)
+    if limits.cors_origins:
+        from starlette.middleware.cors import CORSMiddleware
+
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(limits.cors_origins), allow_methods=["*"], allow_headers=["*"]
+        )
+    for kind in (SfumatoError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _refuse)
+
+    def bill(owner: str, results: list[Any]) -> None:
+        charge(owner, sum(result.usage.positions_computed for result in results))
+        metrics.count(results)
+
+    # What the server is.
+
+    @app.get("/health", tags=["server"])
+    async def health() -> _Json:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @app.get("/ready", tags=["server"])
+    async def ready() -> Response:
+        """Whether requests are taken: 503 while the first model loads, and when the server is going down."""
+        return JSONResponse({"ready": app.state.ready}, 200 if app.state.ready else 503)
+
+    @app.get("/metrics", tags=["server"], response_class=Response)
+    async def prometheus() -> Response:
+        """Figures for Prometheus."""
+        return Response(metrics.render(), media_type=metrics.media_type)
+
+    @app.get("/v1/models", tags=["models"])
+    async def models() -> _Json:
+        """The models that are served, and what each can do."""
+        return {"object": "list", "data": [_card(host, name) for name in host.names]}
+
+    @app.get("/v1/models/{model:path}", tags=["models"])
+    async def model_card(model: str) -> _Json:
+        """What a model can do."""
+        host.check(model)
+        return _card(host, model)
+
+    # Completions.
+
+    @app.post("/v1/chat/completions", tags=["completions"])
+    async def chat_completions(body: ChatRequest, request: Request, owner: Owner) -> Response:
+        """Answer a conversation."""
+        body.model = body.model or host.default
+        with await host.use(body.model) as hosted:
+            asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
+            if not body.stream:
+                [results] = await _while_there(request, completions.answers(hosted, [asked]))
+                bill(owner, results)
+                return JSONResponse(completions.chat_answer(hosted.model, body, results))
+        return await _streamed(
+            host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill_to(owner))
+        )
+
+    def bill_to(owner: str) -> Any:
+        return lambda results: bill(owner, results)
+
+    @app.post("/v1/completions", tags=["completions"])
+    async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
+        """Continue a text, or with a suffix write what stands before that."""
+        body.model = body.model or host.default
+        if body.suffix is not None:
+            return await filled_in(body, request, owner)
+        with await host.use(body.model) as hosted:
+            asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
+            if not body.stream:
+                results = await _while_there(request, completions.answers(hosted, asked))
+                bill(owner, [result for of_one in results for result in of_one])
+                return JSONResponse(completions.text_answer(body, results))
+        return await _streamed(
+            host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
+        )
+
+    @app.post("/v1/fim/completions", tags=["completions"])
+    async def fim_completions(body: FimRequest, request: Request, owner: Owner) -> Response:
+        """Write what stands between a prompt and a suffix."""
+        body.model = body.model or host.default
+        return await filled_in(body, request, owner)
+
+    async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
+        with await host.use(body.model or "") as hosted:
+            results = await _while_there(request, completions.filled_in(hosted, body))
+        bill(owner, results)
+        if body.stream:
+            parts = completions.kept_alive(completions.filled_in_stream(body, results))
+            return StreamingResponse(parts, media_type=_SSE)
+        return JSONResponse(completions.text_answer(body, [results]))
+
+    @app.post("/v1/edit/completions", tags=["completions"])
+    async def edit_completions(body: EditCompletionRequest, request: Request, owner: Owner) -> _Json:
+        """The next edit of a file: Mercury's."""
+        body.model = body.model or host.default
+        with await host.use(body.model) as hosted:
+            result, answer = await _while_there(request, edit_answer(hosted, body))
+        bill(owner, [result])
+        return answer
+
+    @app.post("/v1/apply/completions", tags=["completions"])
+    async def apply_completions(body: ApplyRequest) -> _Json:
+        """A file with an abbreviated update put in its place: Mercury's."""
+        body.model = body.model or host.default
+        host.check(body.model)
+        return apply_answer(body)
+
+    # Canvases.
+
+    @app.post("/v1/canvas", tags=["canvases"])
+    async def create_canvas(body: CanvasRequest, request: Request, owner: Owner) -> Response:
+        """Begin a canvas, or n of them."""
+        made = await canvases.create(body, owner)
+        if body.background:
+            return JSONResponse(_listed(made), 202)
+        if body.stream:
+            parts = _ended_with_reader(canvases, made)
+            return StreamingResponse(parts, media_type=_SSE)
+        tasks = [canvas.task for canvas in made if canvas.task is not None]
+        try:
+            await _while_there(request, asyncio.gather(*map(asyncio.shield, tasks)))
+        except (ClientGoneError, asyncio.CancelledError):
+            for task in tasks:
+                task.cancel()
+            raise
+        failed = next((canvas.error for canvas in made if canvas.error is not None), None)
+        if failed is not None:
+            status = 400 if failed["type"] == "invalid_request_error" else 500
+            raise ApiError(status, failed["message"], code=failed["code"], param=failed["param"])
+        return JSONResponse(_listed(made))
+
+    @app.get("/v1/canvas/{canvas_id}", tags=["canvases"])
+    async def read_canvas(canvas_id: str, owner: Owner) -> _Json:
+        """A canvas as it stands."""
+        return (await canvases.find(canvas_id, owner)).to_dict()
+
+    @app.get("/v1/canvas/{canvas_id}/events", tags=["canvases"], response_class=Response)
+    async def canvas_events(canvas_id: str, owner: Owner, after: int = 0) -> Response:
+        """What happens to a canvas: a snapshot of it first, whatever came after, then what changes."""
+        canvas = await canvases.find(canvas_id, owner)
+        return StreamingResponse(canvases.events(canvas), media_type=_SSE)
+
+    @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"])
+    async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
+        """Change a canvas: its dirty places are written anew, all else stays."""
+        return (await _while_there(request, canvases.edit(canvas_id, body, owner))).to_dict()
+
+    @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"])
+    async def undo_canvas(canvas_id: str, body: UndoRequest, owner: Owner) -> _Json:
+        """Go back to the text before."""
+        return (await canvases.undo(canvas_id, body.base_rev, owner)).to_dict()
+
+    @app.get("/v1/canvas/{canvas_id}/revisions", tags=["canvases"])
+    async def canvas_revisions(canvas_id: str, owner: Owner) -> _Json:
+        """All that a canvas ever was."""
+        return {"object": "list", "data": await canvases.revisions(canvas_id, owner)}
+
+    @app.delete("/v1/canvas/{canvas_id}", tags=["canvases"])
+    async def delete_canvas(canvas_id: str, owner: Owner) -> _Json:
+        """End what is being done to a canvas, and forget it."""
+        await canvases.delete(canvas_id, owner)
+        return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
+
+    return app
+
+
+class UndoRequest(BaseModel):
+    """`POST /v1/canvas/{id}/undo`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    base_rev: int
+
+
+class ErrorDetails(BaseModel):
+    """What was wrong."""
+
+    model_config = ConfigDict(extra="allow")
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(BaseModel):
+    """OpenAI's error object."""
+
+    error: ErrorDetails
+
+
+def _listed(made: list[LiveCanvas]) -> _Json:
+    if len(made) == 1:
+        return made[0].to_dict()
+    return {"object": "list", "data": [canvas.to_dict() for canvas in made]}
+
+
+async def _ended_with_reader(canvases: Canvases, made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
+    """Events of canvases, one after the other; whose reader leaves, they end."""
+    try:
+        for canvas in made:
+            async for part in canvases.events(canvas):
+                yield part
+    finally:
+        for canvas in made:
+            if canvas.task is not None and canvas.status == "running":
+                canvas.task.cancel()
+
+
+async def _streamed(host: Host, name: str, make: Any) -> Response:
+    async def parts() -> AsyncIterator[str]:
+        with await host.use(name) as hosted:
+            stream = completions.kept_alive(make(hosted))
+            try:
+                async for part in stream:
+                    yield part
+            finally:
+                await stream.aclose()  # type: ignore[attr-defined]
+
+    return StreamingResponse(parts(), media_type=_SSE, headers={"Cache-Control": "no-cache"})
+
+
+async def _while_there(request: Request, work: Awaitable[Answer]) -> Answer:
+    """What some work comes to, which is cancelled when the client leaves.
+
+    Raises:
+        ClientGoneError: if it left.
+    """
+    working = asyncio.ensure_future(work)
+    watching = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGoneError
+        return working.result()
+    finally:
+        for task in (working, watching):
+            if not task.done():
+                task.cancel()
+        await asyncio.wait({working, watching})
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _card(host: Host, name: str) -> _Json:
+    model = host.outlines[name]
+    spec = model.spec
+    card = {"id": name, "object": "model", "created": host.created, "owned_by": "sfumato"}
+    return card | {
+        "context_length": model.decoder.config.max_position_embeddings,
+        "capabilities": _capabilities(model),
+        "loaded": name in host.loaded,
+        "sfumato": {
+            "noise": None if spec.autoregressive else spec.noise,
+            "canvas_length": spec.canvas_length,
+            "steps": model.sampler_defaults.steps,
+            "max_tokens": model.max_tokens,
+            "tasks": model.tasks,
+            "kinds": [kind.to_dict() for kind in model.kinds],
+            "parameters": sorted(ChatRequest.model_fields.keys() - {"messages"}),
+        },
+    }
+
+
+def _capabilities(model: TextModel) -> list[str]:
+    found = ["completion", "structured_output"]
+    found += ["chat", "tools"] if model.tokenizer.has_chat_template else []
+    return found if model.spec.autoregressive else [*found, "infill", "edit", "canvas", "draft"]
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """OpenAI's error object, with a status that says whose mistake it was."""
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        place = [str(part) for part in first["loc"] if part not in ("body", "path", "query")]
+        param = ".".join(place) or None
+        what = first["msg"][:1].lower() + first["msg"][1:]
+        if first["type"] == "extra_forbidden":
+            what = "this field is not known here, and nothing would come of it"
+        refusal = ApiError(400, f"{param or 'the body'}: {what}", param=param, code=first["type"])
+    elif isinstance(error, HTTPException):
+        refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+    else:
+        refusal = ApiError.of(error)
+    if refusal.status == 500:
+        logger.error("request %s failed", request.state.request_id, exc_info=error)
+    return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
+
+
+class _Boundary:
+    """What every request passes: a number, its key, the size of its body; and is counted."""
+
+    def __init__(self, inner: ASGIApp, *, app: FastAPI, access: Access, limits: Limits, metrics: Metrics) -> None:
+        self._inner, self._app = inner, app
+        self._access, self._limits, self._metrics = access, limits, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        request = Request(scope)
+        request.state.request_id = uuid.uuid4().hex
+        begun, status = time.perf_counter(), 499
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"].append((b"x-request-id", request.state.request_id.encode()))
+            await send(message)
+
+        self._app.state.num_open += 1
+        try:
+            inner_receive = self._admit(request, receive)
+            await self._inner(scope, inner_receive, sending)
+        except ClientGoneError:
+            pass
+        except SfumatoError as error:
+            refusal = ApiError.of(error)
+            response = JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
+            await response(scope, receive, sending)
+        finally:
+            self._app.state.num_open -= 1
+            route = getattr(scope.get("route"), "path", "unknown")
+            seconds = time.perf_counter() - begun
+            self._metrics.request(request.method, route, status, seconds)
+            logger.info("%s %s %s %d %.3f", request.state.request_id, request.method, route, status, seconds)
+
+    def _admit(self, request: Request, receive: Receive) -> Receive:
+        """The body as it comes, as long as it is not too large.
+
+        Raises:
+            ApiError: if the request may not pass.
+        """
+        path = request.url.path
+        if path not in _OPEN_PATHS:
+            key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
+            request.state.key = key
+            if request.method == "POST":
+                if not self._app.state.ready:
+                    raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
+                self._access.admit(key)
+        most = self._limits.max_body_bytes
+        too_large = ApiError(413, f"the body is too large; allowed: {most} bytes", code="body_too_large")
+        declared = request.headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > most:
+            raise too_large
+        size = 0
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > most:
+                raise too_large
+            return message
+
+        return receiving

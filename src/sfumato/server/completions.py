@@ -1,0 +1,373 @@
+"""Answers in OpenAI's shapes: chat and text completions, whole or streamed.
+
+A stream's deltas are text that stays: what they add up to is the answer. Drafts ride beside them, in an object of
+chunks whose delta is empty, so that clients which know nothing of them append nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import Any
+
+from sfumato.engine.model import TextModel
+from sfumato.engine.prompts import Prompt
+from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Usage
+from sfumato.errors import RequestError
+from sfumato.server.failures import ApiError
+from sfumato.server.hosting import HostedModel
+from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest, FunctionCall, Sampled, parse_call
+
+PING_S = 15.0
+"""Seconds after which a silent stream says that it is there."""
+_Json = dict[str, Any]
+Bill = Callable[[list[Result]], object]
+
+
+async def answers(hosted: HostedModel, requests: list[Request]) -> list[list[Result]]:
+    """What the model answers to each request.
+
+    Raises:
+        ApiError: if something failed on the way.
+    """
+    results = await asyncio.gather(*(hosted.answering.generate(request) for request in requests))
+    for result in (one for each in results for one in each):
+        check_result(result)
+    return results
+
+
+def check_result(result: Result) -> None:
+    """Refuse to give out an answer that failed, or that the server's end cut short."""
+    if result.failed:
+        raise ApiError(500, result.error or "the model gave NaN or infinite logits", code="model_failed")
+
+
+def usage_of(results: list[Result]) -> _Json:
+    """The fields that clients know, and what the canvases cost."""
+    usage = Usage.together([result.usage for result in results])
+    prompt_tokens = max((result.usage.prompt_tokens for result in results), default=0)
+    cached = max((result.usage.cached_tokens for result in results), default=0)
+    known = {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": cached},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }
+    return known | {name: value for name, value in usage.to_dict().items() if name not in (*known, "cached_tokens")}
+
+
+def usage_of_many(results: list[list[Result]]) -> _Json:
+    """The same for several prompts."""
+    each = [usage_of(of_one) for of_one in results]
+    summed = usage_of([result for of_one in results for result in of_one])
+    summed["prompt_tokens"] = sum(usage["prompt_tokens"] for usage in each)
+    summed["total_tokens"] = summed["prompt_tokens"] + summed["completion_tokens"]
+    return summed
+
+
+def finish_reason(result: Result) -> str:
+    """OpenAI's word where there is one; "deadline", "cancelled" and "unsure" are ours."""
+    return "stop" if result.finish_reason == "steps" else result.finish_reason
+
+
+def make_request(model: TextModel, prompt: Prompt, body: Sampled, **more: Any) -> Request:
+    """The engine's request for a body."""
+    options: _Json = {**body.to_options(model), **more}
+    return model.request(prompt, n=1 if body.n is None else body.n, **options)
+
+
+# Chat.
+
+
+def chat_request(model: TextModel, body: ChatRequest) -> Request:
+    """What a chat asks of the engine.
+
+    Raises:
+        RequestError, CapacityError: if it cannot be done.
+    """
+    if body.stream_options is not None and not body.stream:
+        raise RequestError("stream_options is for a stream; allowed: with stream")
+    if body.logprobs and body.stream:
+        raise RequestError("logprobs is for whole answers; allowed: without stream")
+    return make_request(model, body.to_prompt(model), body)
+
+
+def chat_answer(model: TextModel, body: ChatRequest, results: list[Result]) -> _Json:
+    """A chat completion."""
+    choices = []
+    for index, result in enumerate(results):
+        message, reason = _message(body, result)
+        logprobs = {"content": _logprobs(model, result), "refusal": None} if body.logprobs else None
+        choices.append({"index": index, "message": message, "finish_reason": reason, "logprobs": logprobs})
+    return _head("chatcmpl", "chat.completion", body) | {
+        "choices": choices,
+        "usage": usage_of(results),
+        "sfumato": _ours(results),
+    }
+
+
+def _message(body: ChatRequest, result: Result) -> tuple[_Json, str]:
+    call = _call_of(body, result)
+    if call is None:
+        return {"role": "assistant", "content": result.text, "refusal": None}, finish_reason(result)
+    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [_tool_call(call)]}
+    return message, "tool_calls"
+
+
+def _call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
+    calls = body.tools and body.tool_choice != "none"
+    return parse_call(result.text, body.tools or []) if calls else None
+
+
+def _tool_call(call: FunctionCall) -> _Json:
+    return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": call.model_dump()}
+
+
+def _logprobs(model: TextModel, result: Result) -> list[_Json]:
+    spelled = [model.tokenizer.token_bytes[token] or b"" for token in result.tokens]
+    return [
+        {
+            "token": piece.decode("utf-8", "replace"),
+            "logprob": math.log(max(confidence, 1e-9)),
+            "bytes": list(piece),
+            "top_logprobs": [],
+        }
+        for piece, confidence in zip(spelled, result.confidence, strict=False)
+    ]
+
+
+def _ours(results: list[Result]) -> _Json:
+    return {
+        "seeds": [result.seed for result in results],
+        "certainty": [round(result.certainty, 4) + 0.0 for result in results],
+        "finish_reasons": [result.finish_reason for result in results],
+    }
+
+
+def _head(prefix: str, kind: str, body: Sampled) -> _Json:
+    return {
+        "id": f"{prefix}-{uuid.uuid4().hex}",
+        "object": kind,
+        "created": int(time.time()),
+        "model": body.model,
+        "system_fingerprint": None,
+    }
+
+
+# Streams.
+
+
+def sse(data: _Json | str) -> str:
+    """A server-sent event without a name."""
+    return f"data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+async def chat_stream(
+    hosted: HostedModel, body: ChatRequest, request: Request, bill: Bill
+) -> AsyncGenerator[str, None]:
+    """Chunks of a chat completion."""
+    head = _head("chatcmpl", "chat.completion.chunk", body)
+    held = bool(body.tools) and body.tool_choice != "none"
+
+    def chunk(index: int, delta: _Json, reason: str | None = None, **more: Any) -> str:
+        return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
+
+    def told(result: Result, index: int, rest: str) -> list[str]:
+        call = _call_of(body, result)
+        ours = {"sfumato": _ours([result])}
+        if call is not None:
+            calls = [{"index": 0} | _tool_call(call)]
+            return [chunk(index, {"tool_calls": calls}), chunk(index, {}, "tool_calls", **ours)]
+        parts = [chunk(index, {"content": rest})] if rest else []
+        return [*parts, chunk(index, {}, finish_reason(result), **ours)]
+
+    for index in range(request.n):
+        yield chunk(index, {"role": "assistant", "content": ""})
+    async for part in _stream(
+        hosted,
+        body,
+        request,
+        bill,
+        text=lambda index, text: chunk(index, {"content": text}),
+        end=told,
+        draft=lambda index, draft: chunk(index, {}, sfumato=draft),
+        held=held,
+        whole=bool(body.diffusing),
+    ):
+        yield part if isinstance(part, str) else sse(head | {"choices": [], "usage": part})
+
+
+async def text_stream(
+    hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill
+) -> AsyncGenerator[str, None]:
+    """Chunks of a text completion of one prompt."""
+    head = _head("cmpl", "text_completion", body)
+
+    def chunk(index: int, text: str, reason: str | None = None, **more: Any) -> str:
+        choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+        return sse(head | {"choices": [choice]} | more)
+
+    async for part in _stream(
+        hosted,
+        body,
+        requests[0],
+        bill,
+        text=chunk,
+        end=lambda result, index, rest: [chunk(index, rest, finish_reason(result), sfumato=_ours([result]))],
+        draft=lambda index, draft: chunk(index, "", sfumato=draft),
+    ):
+        yield part if isinstance(part, str) else sse(head | {"choices": [], "usage": part})
+
+
+async def _stream(
+    hosted: HostedModel,
+    body: Sampled,
+    request: Request,
+    bill: Bill,
+    *,
+    text: Callable[[int, str], str],
+    end: Callable[[Result, int, str], list[str]],
+    draft: Callable[[int, _Json], str],
+    held: bool = False,
+    whole: bool = False,
+) -> AsyncIterator[str | _Json]:
+    """Parts of a stream; last, the usage if that was asked for.
+
+    Args:
+        hosted, body, request: what is streamed.
+        bill: called with each answer.
+        text: what a piece of text that stays comes to.
+        end: what an answer's end comes to, with what of its text has not been sent.
+        draft: what a draft comes to.
+        held: keep text back until the answer is there.
+        whole: send whole drafts in place of text.
+    """
+    # What is opened again may still change.
+    held = held or request.revisit > 0 or whole
+    sent = [0] * request.n
+    results: dict[int, Result] = {}
+    seq = 0
+    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole):
+        if isinstance(event, CanvasChanged):
+            if whole:
+                yield text(event.variation, event.text)
+            else:
+                yield draft(event.variation, draft_of(event, seq))
+            seq += 1
+        elif isinstance(event, Committed) and not held and event.text:
+            sent[event.variation] += len(event.text)
+            yield text(event.variation, event.text)
+        elif isinstance(event, Finished):
+            bill([event.result])
+            check_result(event.result)
+            results[event.variation] = event.result
+            rest = event.result.text if whole else event.result.text[sent[event.variation] :]
+            for part in end(event.result, event.variation, rest):
+                yield part
+    if body.stream_options is not None and body.stream_options.include_usage:
+        yield usage_of(list(results.values()))
+
+
+def draft_of(event: CanvasChanged, seq: int) -> _Json:
+    """A draft as clients see it: the text of each position of the canvas, and what became of it in this step."""
+    return {
+        "type": "diffusion_frame",
+        "seq": seq,
+        "block": event.canvas,
+        "step": event.step,
+        "total": event.steps,
+        "text": event.text,
+        "pieces": list(event.pieces),
+        "state": [
+            "revised" if revised else "accepted" if accepted else "noise"
+            for accepted, revised in zip(event.accepted, event.revised, strict=True)
+        ],
+        "confidence": [round(value, 4) for value in event.confidence],
+    }
+
+
+async def kept_alive(parts: AsyncGenerator[str, None]) -> AsyncIterator[str]:
+    """A stream that ends in [DONE], says so where it fails, and is never silent for long."""
+    following: asyncio.Future[str | None] | None = None
+    try:
+        while True:
+            following = following or asyncio.ensure_future(anext(parts, None))  # type: ignore[arg-type]
+            done, _ = await asyncio.wait({following}, timeout=PING_S)
+            if not done:
+                yield ": ping\n\n"
+                continue
+            part, following = following.result(), None
+            if part is None:
+                break
+            yield part
+    except Exception as error:
+        following = None
+        yield sse(ApiError.of(error).to_dict())
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.wait({following})
+        await parts.aclose()
+    yield sse("[DONE]")
+
+
+# Text completions.
+
+
+def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
+    """What a text completion asks of the engine: a request for each prompt.
+
+    Raises:
+        RequestError, CapacityError: if it cannot be done.
+    """
+    given: Any = body.prompt
+    several = isinstance(given, list) and given and not isinstance(given[0], int)
+    prompts: list[Prompt] = given if several else [given]
+    if len(prompts) > 1 and body.stream:
+        raise RequestError(f"prompt has {len(prompts)} texts; allowed in a stream: one")
+    return [make_request(model, prompt, body, raw=isinstance(prompt, str)) for prompt in prompts]
+
+
+def text_answer(body: Sampled, results: list[list[Result]]) -> _Json:
+    """A text completion."""
+    together = [result for of_one in results for result in of_one]
+    choices = [
+        {"index": index, "text": result.text, "finish_reason": finish_reason(result), "logprobs": None}
+        for index, result in enumerate(together)
+    ]
+    return _head("cmpl", "text_completion", body) | {
+        "choices": choices,
+        "usage": usage_of_many(results),
+        "sfumato": _ours(together),
+    }
+
+
+async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -> list[Result]:
+    """What stands between a prompt and a suffix, most certain first.
+
+    Raises:
+        RequestError, CapacityError: if it cannot be done.
+    """
+    if not isinstance(body.prompt, str):
+        raise RequestError("prompt is no text; allowed with a suffix: one text")
+    prefix, options = body.prompt, dict(body.to_options(hosted.model))
+    answers = await hosted.call(lambda model: model.infill(prefix, body.suffix or "", n=body.n or 1, **options))
+    results = answers if isinstance(answers, list) else [answers]
+    for result in results:
+        check_result(result)
+    return results
+
+
+async def filled_in_stream(body: CompletionRequest | FimRequest, results: list[Result]) -> AsyncGenerator[str, None]:
+    """The same as a stream: lengths are tried side by side, so that nothing stays before the end."""
+    head = _head("cmpl", "text_completion", body)
+    for index, result in enumerate(results):
+        choice = {"index": index, "text": result.text, "logprobs": None, "finish_reason": finish_reason(result)}
+        yield sse(head | {"choices": [choice], "sfumato": _ours([result])})
+    if body.stream_options is not None and body.stream_options.include_usage:
+        yield sse(head | {"choices": [], "usage": usage_of(results)})

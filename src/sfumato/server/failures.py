@@ -1,0 +1,63 @@
+"""What a request that fails gets: a status, and OpenAI's error object."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sfumato.errors import BusyError, CapacityError, CheckpointError, SfumatoError
+
+_PARAM = re.compile(r"(\w+) (?:is|has) ")
+
+
+class ApiError(SfumatoError):
+    """A request that is refused.
+
+    Args:
+        status: of HTTP.
+        message: what was given, and what is allowed.
+        code: of OpenAI's error object, such as "model_not_found".
+        param: the field that is wrong.
+        headers: of the response.
+        **details: further fields of the error object.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        headers: dict[str, str] | None = None,
+        **details: object,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.param = status, code, param
+        self.headers, self.details = headers or {}, details
+
+    @classmethod
+    def of(cls, error: Exception) -> ApiError:
+        """What an exception comes to; our own bugs tell nothing of what is inside."""
+        if isinstance(error, ApiError):
+            return error
+        if isinstance(error, BusyError):
+            if error.retry_after_s is None:
+                return cls(503, "the server is shutting down", code="shutting_down", headers={"Retry-After": "5"})
+            wait = {"Retry-After": str(error.retry_after_s)}
+            return cls(429, str(error), code="queue_full", headers=wait)
+        if isinstance(error, CapacityError):
+            return cls(400, str(error), code="context_length_exceeded")
+        if isinstance(error, CheckpointError):
+            return cls(500, str(error), code="model_unusable")
+        if isinstance(error, SfumatoError):
+            named = _PARAM.match(str(error))
+            return cls(400, str(error), param=named[1] if named else None)
+        return cls(500, f"unexpected {type(error).__name__}", code="internal_error")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The body of the response."""
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        kind = {401: "authentication_error", 429: "rate_limit_error"}.get(self.status, kind)
+        error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
+        return {"error": error | self.details}

@@ -1,0 +1,144 @@
+"""Canvases and their revisions in a database: every text that was ever final, and how it came to be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Engine,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    delete,
+    event,
+    insert,
+    select,
+)  # fmt: skip
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from sfumato.errors import ConfigError
+from sfumato.server.failures import ApiError
+
+_METADATA = MetaData()
+_CANVASES = Table(
+    "canvases",
+    _METADATA,
+    Column("id", String(64), primary_key=True),
+    Column("owner", String(64), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt", JSON, nullable=False),
+    Column("created", Float, nullable=False, index=True),
+)
+_REVISIONS = Table(
+    "revisions",
+    _METADATA,
+    Column("canvas_id", String(64), ForeignKey("canvases.id", ondelete="CASCADE"), primary_key=True),
+    Column("rev", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("made_by", String(16), nullable=False),
+    Column("details", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+)
+Row = Mapping[str, Any]
+
+
+class History:
+    """What is kept of canvases. Its methods wait for the database: call them in a thread.
+
+    Args:
+        url: of the database, as SQLAlchemy takes it, such as "sqlite:///canvases.db"; or a path of an SQLite file.
+
+    Raises:
+        ConfigError: if there is no such database.
+    """
+
+    def __init__(self, url: str | Path) -> None:
+        if isinstance(url, Path) or "://" not in url:
+            Path(url).parent.mkdir(parents=True, exist_ok=True)
+            url = f"sqlite:///{url}"
+        try:
+            self._engine: Engine = create_engine(url)
+            if self._engine.dialect.name == "sqlite":
+                event.listen(self._engine, "connect", _set_up_sqlite)
+            _METADATA.create_all(self._engine)
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, SQLAlchemyError) as error:
+            reason = str(error).split("\n")[0]
+            raise ConfigError(f"cannot use the database {url!r}: {reason}; allowed: a file, or a URL") from None
+
+    def create(self, canvas_id: str, *, owner: str, model: str, prompt: object) -> None:
+        """Note that a canvas was begun."""
+        row = {"id": canvas_id, "owner": owner, "model": model, "prompt": prompt, "created": time.time()}
+        with self._engine.begin() as connection:
+            connection.execute(insert(_CANVASES).values(**row))
+
+    def add(self, canvas_id: str, rev: int, text: str, *, made_by: str, details: Row) -> None:
+        """Keep a revision; when this returns, it is on the disk.
+
+        Raises:
+            ApiError: 409 if there is one of that number, 404 if the canvas was deleted.
+        """
+        row = {"canvas_id": canvas_id, "rev": rev, "text": text, "made_by": made_by, "details": dict(details)}
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(insert(_REVISIONS).values(**row, created=time.time()))
+        except IntegrityError:
+            if self.find(canvas_id) is None:
+                raise ApiError(404, f"canvas {canvas_id} was deleted", code="canvas_not_found") from None
+            raise ApiError(409, f"revision {rev} of canvas {canvas_id} is there", code="stale_revision") from None
+
+    def find(self, canvas_id: str) -> dict[str, Any] | None:
+        """A canvas with its last revision: id, owner, model, prompt, created; rev, text, made_by and details are None
+        where it has none."""
+        last = select(_REVISIONS).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev.desc()).limit(1)
+        with self._engine.connect() as connection:
+            canvas = connection.execute(select(_CANVASES).where(_CANVASES.c.id == canvas_id)).mappings().first()
+            revision = connection.execute(last).mappings().first()
+        if canvas is None:
+            return None
+        none = dict.fromkeys(("rev", "text", "made_by", "details"))
+        return dict(canvas) | (none if revision is None else {name: revision[name] for name in none})
+
+    def revisions(self, canvas_id: str) -> list[dict[str, Any]]:
+        """All revisions of a canvas, the first one first."""
+        columns = [column for column in _REVISIONS.c if column.name != "canvas_id"]
+        wanted = select(*columns).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev)
+        with self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(wanted).mappings()]
+
+    def delete(self, canvas_id: str) -> None:
+        """Forget a canvas with all its revisions."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(_REVISIONS).where(_REVISIONS.c.canvas_id == canvas_id))
+            connection.execute(delete(_CANVASES).where(_CANVASES.c.id == canvas_id))
+
+    def expire(self, before: float) -> int:
+        """Forget canvases that were begun before a time; how many."""
+        old = select(_CANVASES.c.id).where(_CANVASES.c.created < before)
+        with self._engine.begin() as connection:
+            connection.execute(delete(_REVISIONS).where(_REVISIONS.c.canvas_id.in_(old)))
+            return connection.execute(delete(_CANVASES).where(_CANVASES.c.created < before)).rowcount
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+def _set_up_sqlite(connection: Any, _: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    # Readers do not wait for a writer, and what was committed survives a crash of the machine.
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute("PRAGMA busy_timeout=10000")
+    cursor.close()

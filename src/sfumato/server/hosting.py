@@ -1,0 +1,166 @@
+"""The models of a server: loaded when they are first asked for, each with an engine, as many as memory holds."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfumato.api import load, outline
+from sfumato.engine.async_engine import AsyncEngine
+from sfumato.engine.engine import Engine, EngineConfig
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Event, Request
+from sfumato.errors import SfumatoError, unknown
+from sfumato.server.failures import ApiError
+
+Answer = TypeVar("Answer")
+
+
+class _AbandonedError(SfumatoError):
+    """Nobody waits for what a thread works on."""
+
+
+class _Watched:
+    """An engine for calls that run requests of their own; they end with the step in which they are abandoned."""
+
+    def __init__(self, engine: Engine, abandoned: threading.Event) -> None:
+        self._engine, self._abandoned = engine, abandoned
+
+    def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
+        """See `Engine.run`."""
+        for item in self._engine.run(requests, drafts=True):
+            if self._abandoned.is_set():
+                raise _AbandonedError
+            yield item
+
+
+class HostedModel:
+    """A loaded model, and the engine that answers for it."""
+
+    def __init__(self, name: str, model: TextModel, engine: Engine) -> None:
+        self.name, self.model = name, model
+        self.answering = AsyncEngine(engine)
+        self.size_bytes = sum(
+            tensor.numel() * tensor.element_size() for tensor in (*model.decoder.parameters(), *model.decoder.buffers())
+        )
+        self.num_users = 0
+        self.used_at = 0.0
+
+    async def call(self, function: Callable[[TextModel], Answer]) -> Answer:
+        """What a function makes of the model, in a thread. Cancelled, it stops with the next step."""
+        abandoned = threading.Event()
+        model = copy.copy(self.model)
+        model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
+        try:
+            return await asyncio.to_thread(function, model)
+        finally:
+            abandoned.set()
+
+
+class Host:
+    """The models that a server answers with.
+
+    Args:
+        names: what is served: the names that requests give, and what `sfumato.load` takes for each.
+        config: how much each engine takes on.
+        memory_bytes: that weights may take; a model that nobody uses makes room for the next.
+        settings: further arguments of `sfumato.load`.
+
+    Raises:
+        CheckpointError: if a model is not there, or writes no text.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        *,
+        config: EngineConfig | None = None,
+        memory_bytes: float = float("inf"),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.names = dict(names)
+        self.outlines: dict[str, TextModel] = {name: outline(source) for name, source in names.items()}
+        """The models without their weights."""
+        self.loaded: dict[str, HostedModel] = {}
+        self.created = int(time.time())
+        self._config, self._memory_bytes, self._settings = config, memory_bytes, dict(settings or {})
+        self._loading = asyncio.Lock()
+
+    @property
+    def default(self) -> str:
+        """The model that is named first."""
+        return next(iter(self.names))
+
+    def check(self, name: str) -> TextModel:
+        """The outline of a model.
+
+        Raises:
+            ApiError: if no such model is served.
+        """
+        if name not in self.names:
+            raise ApiError(404, unknown("model", name, self.names), code="model_not_found", param="model")
+        return self.outlines[name]
+
+    @contextmanager
+    def _using(self, hosted: HostedModel) -> Iterator[HostedModel]:
+        hosted.num_users += 1
+        try:
+            yield hosted
+        finally:
+            hosted.num_users -= 1
+            hosted.used_at = time.monotonic()
+
+    async def use(self, name: str) -> Any:
+        """A context in which a model is loaded and stays so.
+
+        Raises:
+            ApiError: if no such model is served, or all memory is in use.
+        """
+        self.check(name)
+        if name not in self.loaded:
+            async with self._loading:
+                if name not in self.loaded:
+                    self.loaded[name] = await self._load(name)
+        return self._using(self.loaded[name])
+
+    async def _load(self, name: str) -> HostedModel:
+        model = await asyncio.to_thread(lambda: load(self.names[name], **self._settings))
+        hosted = HostedModel(name, model, Engine(model, self._config))
+        while self.loaded and hosted.size_bytes + self.size_bytes > self._memory_bytes:
+            idle = [other for other in self.loaded.values() if not other.num_users]
+            if not idle:
+                message = f"{name} needs the memory of models that are answering; try again when they are done"
+                raise ApiError(503, message, code="no_memory", headers={"Retry-After": "10"})
+            oldest = min(idle, key=lambda other: other.used_at)
+            await self.loaded.pop(oldest.name).answering.close()
+        await hosted.answering.__aenter__()
+        return hosted
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the weights that are loaded."""
+        return sum(hosted.size_bytes for hosted in self.loaded.values())
+
+    async def close(self) -> None:
+        """End all requests and engines."""
+        for hosted in self.loaded.values():
+            await hosted.answering.close()
+
+
+def served_names(models: Iterable[str]) -> dict[str, str]:
+    """What models are called in requests: as they were given, or a path by its last part, or as NAME=MODEL says."""
+    names: dict[str, str] = {}
+    for given in models:
+        name, separator, source = given.partition("=")
+        if not separator:
+            name, source = Path(given).name if Path(given).exists() else given, given
+        if name in names:
+            raise ApiError(400, f"two models are called {name!r}; allowed: NAME=MODEL for one of them")
+        names[name] = source
+    return names

@@ -1,0 +1,350 @@
+"""What requests may say: OpenAI's fields, Mercury's, and those of a canvas, checked by name and type."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from sfumato.engine.model import TextModel
+from sfumato.engine.options import GenerateOptions
+from sfumato.errors import RequestError
+
+Effort = Literal["none", "instant", "minimal", "low", "medium", "high", "xhigh"]
+_SHARE_OF_STEPS: dict[str, float] = {
+    "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
+}  # fmt: skip
+_MAX_TEXT = 4_000_000
+
+
+class Body(BaseModel):
+    """A JSON object without other fields."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class TextPart(Body):
+    """A part of a message."""
+
+    type: Literal["text", "input_text", "output_text"] = "text"
+    text: str
+    annotations: list[JsonValue] | None = None
+    logprobs: list[JsonValue] | None = None
+
+
+class FunctionCall(Body):
+    """What a model called, as clients send it back."""
+
+    name: str
+    arguments: str
+
+
+class ToolCall(Body):
+    """One call of a function."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: FunctionCall
+
+
+class Message(Body):
+    """One turn of a conversation."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[TextPart] | None = None
+    name: str | None = None
+    refusal: None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str | None = None
+
+    def to_turn(self) -> dict[str, object]:
+        """What a chat template gets."""
+        content = text_of(self.content)
+        if self.tool_calls:
+            calls = [{"name": call.function.name, "arguments": call.function.arguments} for call in self.tool_calls]
+            content = "\n".join([*filter(None, [content]), *map(json.dumps, calls)])
+        return {"role": "system" if self.role == "developer" else self.role, "content": content}
+
+
+class Function(Body):
+    """A function that a model may call."""
+
+    name: str = Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")
+    description: str | None = None
+    parameters: dict[str, JsonValue] | None = None
+    strict: bool | None = None
+
+
+class Tool(Body):
+    """A tool."""
+
+    type: Literal["function"]
+    function: Function
+
+
+class NamedFunction(Body):
+    """The name of a function."""
+
+    name: str
+
+
+class NamedTool(Body):
+    """The function that must be called."""
+
+    type: Literal["function"]
+    function: NamedFunction
+
+
+class JsonSchema(Body):
+    """A schema that an answer must have."""
+
+    name: str = "answer"
+    description: str | None = None
+    schema_: dict[str, JsonValue] | bool = Field(alias="schema", default=True)
+    strict: bool | None = None
+
+
+class ResponseFormat(Body):
+    """What an answer must be."""
+
+    type: Literal["text", "json_object", "json_schema", "regex", "choices"]
+    json_schema: JsonSchema | None = None
+    regex: str | None = None
+    choices: list[str] | None = None
+
+    def to_options(self) -> GenerateOptions:
+        """What the engine is asked.
+
+        Raises:
+            RequestError: if what the type needs is missing, or something else is there.
+        """
+        if self.type in ("text", "json_object"):
+            return {"schema": {"type": "object"}} if self.type == "json_object" else {}
+        given = getattr(self, self.type)
+        if given is None:
+            raise RequestError(f"response_format has type {self.type!r} and no {self.type}")
+        if self.type == "json_schema":
+            return {"schema": given.schema_, "order": "schema"}
+        return {"regex": given} if self.type == "regex" else {"choices": given}
+
+
+class Prediction(Body):
+    """A draft that an answer starts from."""
+
+    type: Literal["content"]
+    content: str | list[TextPart]
+
+
+class StreamOptions(Body):
+    """What a stream tells besides."""
+
+    include_usage: bool = False
+    include_obfuscation: Literal[False] = False
+
+
+class Diffusion(Body):
+    """How canvases are denoised and what they must keep: options of `sfumato.GenerateOptions`."""
+
+    steps: int | None = None
+    sampler: str | None = None
+    settings: dict[str, JsonValue] | None = None
+    """Of the sampler."""
+    canvas_length: int | Literal["auto"] | None = None
+    seed_text: str | None = None
+    pin: list[list[int]] | None = None
+    strength: float | None = None
+    revisit: int | None = None
+    min_steps: int | None = None
+    deadline_ms: int | None = None
+    priority: int | None = None
+    regex: str | None = None
+    choices: list[str] | None = None
+    ban: list[str] | None = None
+
+    def to_options(self) -> GenerateOptions:
+        """What the engine is asked."""
+        given = self.model_dump(exclude_none=True)
+        settings = given.pop("settings", {})
+        if clash := sorted(settings.keys() & GenerateOptions.__optional_keys__ & type(self).model_fields.keys()):
+            raise RequestError(f"settings has {clash[0]}; allowed: as a field of its own")
+        return cast(GenerateOptions, given | settings)
+
+
+class Sampled(Body):
+    """What every request for text has."""
+
+    model: str | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    seed: int | None = None
+    n: int | None = None
+    stop: str | list[str] | None = None
+    frequency_penalty: float | None = Field(default=None, ge=0, le=0)
+    presence_penalty: float | None = Field(default=None, ge=0, le=0)
+    logit_bias: dict[str, float] | None = Field(default=None, max_length=0)
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+    diffusion: Diffusion | None = None
+    draft: bool | None = None
+    """Stream drafts as well, in an object `sfumato` of chunks whose delta is empty."""
+
+    def to_options(self, model: TextModel) -> GenerateOptions:
+        """What the engine is asked.
+
+        Raises:
+            RequestError: if two fields say the same.
+        """
+        options: GenerateOptions = self.diffusion.to_options() if self.diffusion else {}
+        own: dict[str, Any] = {
+            name: value
+            for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.stop:
+            own["stop"] = [self.stop] if isinstance(self.stop, str) else self.stop
+        return merged(options, own)
+
+
+class CompletionRequest(Sampled):
+    """`POST /v1/completions`."""
+
+    prompt: str | list[str] | list[int] | list[list[int]]
+    suffix: str | None = None
+    echo: Literal[False] | None = None
+    logprobs: int | None = Field(default=None, ge=0, le=0)
+    best_of: int | None = Field(default=None, ge=1, le=1)
+
+
+class FimRequest(Sampled):
+    """`POST /v1/fim/completions`: Mercury's."""
+
+    prompt: str
+    suffix: str = ""
+
+
+class ChatRequest(Sampled):
+    """`POST /v1/chat/completions`."""
+
+    messages: list[Message] = Field(min_length=1)
+    max_completion_tokens: int | None = None
+    response_format: ResponseFormat | None = None
+    tools: list[Tool] | None = None
+    tool_choice: Literal["none", "auto", "required"] | NamedTool | None = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: Effort | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = Field(default=None, ge=0, le=0)
+    prediction: Prediction | None = None
+    modalities: list[Literal["text"]] | None = None
+    service_tier: Literal["auto", "default"] | None = None
+    store: Literal[False] | None = None
+    safety_identifier: str | None = None
+    diffusing: bool | None = None
+    """Mercury's: each delta is the whole draft, in place of what it adds."""
+
+    def to_options(self, model: TextModel) -> GenerateOptions:
+        """What the engine is asked."""
+        options = super().to_options(model)
+        more: GenerateOptions = {}
+        if self.max_completion_tokens is not None:
+            more["max_tokens"] = self.max_completion_tokens
+        if self.prediction is not None:
+            more["seed_text"] = text_of(self.prediction.content)
+        if self.reasoning_effort is not None:
+            more["steps"] = steps_of(self.reasoning_effort, model)
+        if self.response_format is not None:
+            more = merged(more, self.response_format.to_options())
+        called = self.called()
+        if called is not None:
+            more = merged(more, {"schema": _schema_of_calls(called), "order": "schema"})
+        return merged(options, more)
+
+    def called(self) -> list[Function] | None:
+        """The functions one of which must be called; None if none must.
+
+        Raises:
+            RequestError: if it is none of the tools.
+        """
+        functions = [tool.function for tool in self.tools or ()]
+        if isinstance(self.tool_choice, NamedTool):
+            name = self.tool_choice.function.name
+            chosen = [function for function in functions if function.name == name]
+            if not chosen:
+                listed = ", ".join(function.name for function in functions) or "none, as tools is empty"
+                raise RequestError(f"tool_choice is {name!r}; allowed: {listed}")
+            return chosen
+        if self.tool_choice != "required":
+            return None
+        if not functions:
+            raise RequestError("tool_choice is 'required'; allowed: with tools")
+        return functions
+
+    def to_prompt(self, model: TextModel) -> list[dict[str, object]]:
+        """The turns that the model sees, with its tools described in the system message."""
+        turns = [message.to_turn() for message in self.messages]
+        if model.kinds:
+            # Such a model was shown no second turn, as `sfumato chat` says.
+            turns = [turn for turn in turns if turn["role"] == "system"][:1] + turns[-1:]
+        if self.tools and self.tool_choice != "none" and not model.kinds:
+            described = "\n".join(tool.function.model_dump_json(exclude_none=True) for tool in self.tools)
+            text = f'Answer with {{"name": ..., "arguments": {{...}}}} to call one of these functions:\n{described}'
+            if turns[0]["role"] == "system":
+                turns[0] = turns[0] | {"content": f"{turns[0]['content']}\n\n{text}"}
+            else:
+                turns.insert(0, {"role": "system", "content": text})
+        return turns
+
+
+def text_of(content: str | list[TextPart] | None) -> str:
+    """A message's text."""
+    return content if isinstance(content, str) else "".join(part.text for part in content or ())
+
+
+def steps_of(effort: Effort, model: TextModel) -> int:
+    """Most steps a canvas may take, by the effort that a client asks for: medium is the model's default."""
+    return max(1, round(model.sampler_defaults.steps * _SHARE_OF_STEPS[effort]))
+
+
+def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> GenerateOptions:
+    """Options with further ones.
+
+    Raises:
+        RequestError: if both have one, with other values.
+    """
+    for name, value in more.items():
+        if name in options and options[name] != value:  # type: ignore[literal-required]
+            raise RequestError(f"{name} is given twice, and not alike; allowed: once")
+    return cast(GenerateOptions, {**options, **more})
+
+
+def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
+    calls: list[dict[str, object]] = [
+        {
+            "type": "object",
+            "properties": {
+                "name": {"const": function.name},
+                "arguments": function.parameters or {"type": "object", "additionalProperties": False},
+            },
+            "required": ["name", "arguments"],
+            "additionalProperties": False,
+        }
+        for function in functions
+    ]
+    return calls[0] if len(calls) == 1 else {"anyOf": calls}
+
+
+def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:
+    """The call of a function that a text is, if it is nothing else."""
+    try:
+        call = json.loads(text)
+    except ValueError:
+        return None
+    names = {tool.function.name for tool in tools}
+    if not isinstance(call, dict) or call.keys() != {"name", "arguments"} or call["name"] not in names:
+        return None
+    return FunctionCall(name=call["name"], arguments=json.dumps(call["arguments"]))
