@@ -24,7 +24,7 @@ from sfumato.errors import SfumatoError
 from sfumato.server import completions
 from sfumato.server.access import Access, Key
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, LiveCanvas
-from sfumato.server.edits import ApplyRequest, EditCompletionRequest, apply_answer, edit_answer
+from sfumato.server.edits import EditCompletionRequest, edit_answer
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
@@ -201,13 +201,6 @@ def create_app(
         bill(owner, [result])
         return answer
 
-    @app.post("/v1/apply/completions", tags=["completions"])
-    async def apply_completions(body: ApplyRequest) -> _Json:
-        """A file with an abbreviated update put in its place: Mercury's."""
-        body.model = body.model or host.default
-        host.check(body.model)
-        return apply_answer(body)
-
     # Canvases.
 
     @app.post("/v1/canvas", tags=["canvases"])
@@ -377,7 +370,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         place = [str(part) for part in first["loc"] if part not in ("body", "path", "query")]
-        param = ".".join(place) or None
+        param = None if first["type"] == "json_invalid" else ".".join(place) or None
         what = first["msg"][:1].lower() + first["msg"][1:]
         if first["type"] == "extra_forbidden":
             what = "this field is not known here, and nothing would come of it"

@@ -12,9 +12,10 @@ import math
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any
+from typing import Any, cast
 
 from sfumato.engine.model import TextModel
+from sfumato.engine.options import InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Usage
 from sfumato.errors import RequestError
@@ -296,7 +297,7 @@ async def kept_alive(parts: AsyncGenerator[str, None]) -> AsyncIterator[str]:
     following: asyncio.Future[str | None] | None = None
     try:
         while True:
-            following = following or asyncio.ensure_future(anext(parts, None))  # type: ignore[arg-type]
+            following = following or asyncio.ensure_future(anext(parts, None))
             done, _ = await asyncio.wait({following}, timeout=PING_S)
             if not done:
                 yield ": ping\n\n"
@@ -355,7 +356,7 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -
     """
     if not isinstance(body.prompt, str):
         raise RequestError("prompt is no text; allowed with a suffix: one text")
-    prefix, options = body.prompt, dict(body.to_options(hosted.model))
+    prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
     answers = await hosted.call(lambda model: model.infill(prefix, body.suffix or "", n=body.n or 1, **options))
     results = answers if isinstance(answers, list) else [answers]
     for result in results:

@@ -1,8 +1,7 @@
-"""Mercury's edits: the next edit of a file, and abbreviated updates put in their place."""
+"""Mercury's next edit of a file."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import time
 import uuid
@@ -18,19 +17,10 @@ from sfumato.server.protocol import Message, Sampled, text_of
 
 _CURSOR = "<|cursor|>"
 _FENCE = "```"
-_ELLIPSIS = re.compile(
-    r"\s*(?:#|//|--|/\*|<!--)?\s*\.\.\.\s*(?:existing code|rest of .*|unchanged.*)?\s*\.*\s*(?:\*/|-->)?\s*"
-)
 
 
 class EditCompletionRequest(Sampled):
     """`POST /v1/edit/completions`: one message, which holds a file and the part of it that may change."""
-
-    messages: list[Message] = Field(min_length=1, max_length=1)
-
-
-class ApplyRequest(Sampled):
-    """`POST /v1/apply/completions`: one message, which holds a file and an update that leaves out what stays."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
 
@@ -56,19 +46,6 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple
     return result, _completion("edit.completion", body, text) | {"usage": usage_of([result])}
 
 
-def apply_answer(body: ApplyRequest) -> dict[str, Any]:
-    """The file with its update.
-
-    Raises:
-        RequestError: if it cannot be told where a part of the update belongs.
-    """
-    message = text_of(body.messages[0].content)
-    original, update = _between(message, "original_code"), _between(message, "update_snippet")
-    text = apply_update(original.strip("\n"), update.strip("\n"))
-    tokens = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    return _completion("apply.completion", body, text) | {"usage": tokens}
-
-
 def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     return {
@@ -86,34 +63,3 @@ def _between(message: str, name: str) -> str:
     if found is None:
         raise RequestError(f"messages has no <|{name}|>...<|/{name}|>; allowed: a message with it")
     return found[1]
-
-
-def apply_update(original: str, update: str) -> str:
-    """A text with an update that says "... existing code ..." for what stays.
-
-    Each part of the update replaces the lines between those of its own that stand in the original: its first and last
-    lines that do are where it belongs.
-
-    Raises:
-        RequestError: if none of a part's lines stands in the original, or not in the order of the parts.
-    """
-    parts: list[list[str]] = [[]]
-    for line in update.split("\n"):
-        if line.strip() and _ELLIPSIS.fullmatch(line):
-            parts.append([])
-        else:
-            parts[-1].append(line)
-    if len(parts) == 1:
-        return update
-    lines, done, written = original.split("\n"), 0, list[str]()
-    for part in parts:
-        if not any(line.strip() for line in part):
-            continue
-        blocks = difflib.SequenceMatcher(None, lines[done:], part, autojunk=False).get_matching_blocks()
-        blocks = [block for block in blocks if any(line.strip() for line in part[block.b : block.b + block.size])]
-        if not blocks:
-            raise RequestError(f"update_snippet has a part of which no line is in the file: {part[0]!r:.80}")
-        start, end = done + blocks[0].a, done + blocks[-1].a + blocks[-1].size
-        written += lines[done:start] + part
-        done = end
-    return "\n".join(written + lines[done:])

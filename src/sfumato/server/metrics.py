@@ -87,14 +87,10 @@ class _Engines(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """A gauge for each figure."""
-        gauges = {
-            "running": ("Answers in work.", lambda engine: engine.num_running),
-            "waiting": ("Answers that wait.", lambda engine: engine.num_waiting),
-        }
-        for name, (text, measure) in gauges.items():
+        for name, text in {"running": "Answers in work.", "waiting": "Answers that wait."}.items():
             family = GaugeMetricFamily(f"sfumato_{name}", text, labels=["model"])
             for hosted in self._host.loaded.values():
-                family.add_metric([hosted.name], measure(hosted.answering.engine))
+                family.add_metric([hosted.name], getattr(hosted.answering.engine, f"num_{name}"))
             yield family
         loaded = GaugeMetricFamily("sfumato_model_bytes", "Bytes of the weights that are loaded.", labels=["model"])
         for hosted in self._host.loaded.values():

@@ -8,14 +8,13 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from sfumato.engine.model import TextModel
-from sfumato.engine.options import GenerateOptions
+from sfumato.engine.options import GenerateOptions, SamplerOptions
 from sfumato.errors import RequestError
 
 Effort = Literal["none", "instant", "minimal", "low", "medium", "high", "xhigh"]
 _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
 }  # fmt: skip
-_MAX_TEXT = 4_000_000
 
 
 class Body(BaseModel):
@@ -161,14 +160,16 @@ class Diffusion(Body):
     regex: str | None = None
     choices: list[str] | None = None
     ban: list[str] | None = None
+    check_prompt: bool | None = None
 
     def to_options(self) -> GenerateOptions:
         """What the engine is asked."""
-        given = self.model_dump(exclude_none=True)
+        given = self.model_dump(include=set(Diffusion.model_fields), exclude_none=True)
         settings = given.pop("settings", {})
-        if clash := sorted(settings.keys() & GenerateOptions.__optional_keys__ & type(self).model_fields.keys()):
-            raise RequestError(f"settings has {clash[0]}; allowed: as a field of its own")
-        return cast(GenerateOptions, given | settings)
+        known = SamplerOptions.__optional_keys__
+        if foreign := sorted(settings.keys() - known):
+            raise RequestError(f"settings has {foreign[0]}; allowed: {', '.join(sorted(known))}")
+        return merged(cast(GenerateOptions, given), settings)
 
 
 class Sampled(Body):

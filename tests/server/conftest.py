@@ -1,0 +1,17 @@
+"""A server that all tests ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the server is an extra")
+
+from serving import Served, start
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One of the embedded model."""
+    yield from start(tmp_path_factory.mktemp("server"))

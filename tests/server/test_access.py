@@ -1,0 +1,130 @@
+"""Keys, budgets, sizes, and who is listened to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from serving import EXPRESSION, Served, start
+from sfumato.cli.app import app
+from sfumato.engine.engine import EngineConfig
+from sfumato.errors import ConfigError
+from sfumato.server.access import Access, Key, add_key
+from sfumato.server.app import Limits
+
+
+def key(name: str, **limits: int) -> Key:
+    return Key(name=name, sha256=hashlib.sha256(name.encode()).hexdigest(), **limits)
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Needs keys, and takes 2,000 bytes."""
+    keys = (key("anna"), key("ben", requests_per_minute=2), key("cleo", positions_per_day=60))
+    yield from start(
+        tmp_path_factory.mktemp("guarded"),
+        keys=keys,
+        limits=Limits(max_body_bytes=2000),
+        config=EngineConfig(max_rows=1, max_queue=1),
+    )
+
+
+def asked(served: Served, who: str | None, **body: Any) -> Any:
+    headers = {} if who is None else {"Authorization": f"Bearer {who}"}
+    return served.http.post("/v1/canvas", json={"prompt": EXPRESSION} | body, headers=headers)
+
+
+def test_who_has_no_key_gets_nothing(guarded: Served):
+    for who in (None, "dora", "", "anna "[:3]):
+        response = asked(guarded, who)
+        assert response.status_code == 401
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert not who or who not in response.text
+    assert guarded.http.get("/v1/models").status_code == 401
+    assert guarded.http.get("/metrics").status_code == 401
+    assert guarded.http.get("/health").status_code == 200
+    assert asked(guarded, "anna").status_code == 200
+
+
+def test_canvases_are_their_owners(guarded: Served):
+    made = asked(guarded, "anna").json()
+    for who, status in (("anna", 200), ("ben", 404)):
+        response = guarded.http.get(f"/v1/canvas/{made['id']}", headers={"Authorization": f"Bearer {who}"})
+        assert response.status_code == status
+
+
+def test_what_is_spent_is_spent_until_it_is_said_to_be_back(guarded: Served):
+    codes = [asked(guarded, "ben").status_code for _ in range(3)]
+    assert codes == [200, 200, 429]
+    assert 1 <= int(asked(guarded, "ben").headers["retry-after"]) <= 60
+    # One answer costs more than the 60 positions: it is finished, and the last one.
+    assert [asked(guarded, "cleo").status_code for _ in range(2)] == [200, 429]
+    assert "positions_per_day" in asked(guarded, "cleo").json()["error"]["message"]
+    assert asked(guarded, "anna").status_code == 200
+
+
+def test_a_body_that_is_too_large_is_not_read(guarded: Served):
+    assert asked(guarded, "anna", text="x" * 3000).status_code == 413
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(10):
+            yield b" " * 1000
+
+    headers = {"Authorization": "Bearer anna", "content-type": "application/json"}
+    assert guarded.http.post("/v1/canvas", content=parts(), headers=headers).status_code == 413
+    assert asked(guarded, "anna").status_code == 200
+
+
+def test_a_full_queue_says_when_to_come_back(guarded: Served):
+    slow = {"steps": 1000, "settings": {"adaptive": False}, "background": True}
+    canvases = [asked(guarded, "anna", **slow) for _ in range(2)]
+    while guarded.host.loaded["tiny"].answering.engine.num_waiting < 1:
+        pass
+    body = {"messages": [{"role": "user", "content": EXPRESSION}]}
+    refused = guarded.http.post("/v1/chat/completions", json=body, headers={"Authorization": "Bearer anna"})
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) >= 1
+    for canvas in canvases:
+        path = f"/v1/canvas/{canvas.json()['id']}"
+        assert guarded.http.delete(path, headers={"Authorization": "Bearer anna"}).status_code == 200
+    guarded.wait_until_idle()
+
+
+def test_keys_are_kept_as_hashes(tmp_path: Path):
+    file = tmp_path / "keys.toml"
+    made = add_key(file, "anna", {"requests_per_minute": 3, "positions_per_day": None})
+    other = add_key(file, "ben", {})
+    assert made not in file.read_text()
+    access = Access.read(file)
+    found = access.find(f"Bearer {made}")
+    assert found is not None
+    assert (found.name, found.requests_per_minute) == ("anna", 3)
+    assert access.find(None, other).name == "ben"  # type: ignore[union-attr]
+    with pytest.raises(ConfigError, match="anna"):
+        add_key(file, "anna", {})
+    file.write_text("[anna]\nsha256 = 3\n")
+    with pytest.raises(ConfigError, match="sha256"):
+        Access.read(file)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--host", "0.0.0.0"), "--api-key-file"),
+        (("nothing-here",), "nothing-here"),
+        (("mend",), "mend"),
+        (("--api-key-file", "/nowhere/keys"), "/nowhere/keys"),
+        (("--add-key", "anna"), "--api-key-file"),
+        (("--database", "nosuch://x"), "nosuch"),
+        (("tiny", "tiny"), "tiny"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(arguments: tuple[str, ...], said: str):
+    done = CliRunner().invoke(app, ["serve", "--port", "0", *arguments])
+    assert done.exit_code in (1, 2)
+    assert said in done.stderr

@@ -1,0 +1,252 @@
+"""Canvases over HTTP: followed, revised, taken back, kept."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from serving import EXPRESSION, Served
+from sfumato.server.canvases import changes
+
+SLOW = {"steps": 1000, "settings": {"adaptive": False}}
+
+
+def read_events(response: httpx.Response) -> Iterator[dict[str, Any]]:
+    """Events as they arrive."""
+    for line in response.iter_lines():
+        if line.startswith("data: "):
+            yield json.loads(line.removeprefix("data: "))
+
+
+class Follower:
+    """The text of a canvas, kept by what its events say alone."""
+
+    def __init__(self) -> None:
+        self.text: str | None = None
+        self.seq = -1
+        self.kinds: list[str] = []
+
+    def take(self, event: dict[str, Any]) -> None:
+        self.kinds.append(event["type"])
+        assert event["seq"] >= self.seq, "events are in order"
+        self.seq = event["seq"]
+        if "text" in event and event["type"] in ("canvas.snapshot", "canvas.done"):
+            if event["type"] == "canvas.done" and event["status"] == "done":
+                assert self.text == event["text"], "what the events came to is the text"
+            self.text = event["text"]
+        replaced = event.get("changes", [])
+        if event["type"] == "canvas.commit":
+            replaced = [{"chars": event["chars"], "text": event["text"]}]
+        for change in replaced:
+            assert self.text is not None
+            start, end = change["chars"]
+            assert 0 <= start <= end <= len(self.text)
+            self.text = self.text[:start] + change["text"] + self.text[end:]
+
+
+def test_a_canvas_is_what_the_library_answers(served: Served):
+    expected = served.model.generate(EXPRESSION, seed=5)
+    canvas = served.ask("/v1/canvas", prompt=EXPRESSION, seed=5).json()
+    assert canvas["text"] == expected.text
+    assert (canvas["rev"], canvas["status"], canvas["finish_reason"]) == (1, "done", "stop")
+    assert canvas["usage"]["denoising_steps"] == expected.usage.denoising_steps
+    again = served.http.get(f"/v1/canvas/{canvas['id']}").json()
+    assert again == canvas
+    several = served.ask("/v1/canvas", prompt=EXPRESSION, n=2, seed=5).json()["data"]
+    assert [each["seed"] for each in several] == [5, 6]
+    assert several[0]["text"] == expected.text
+
+
+def test_what_events_come_to_is_the_text_from_wherever_they_are_read(served: Served):
+    """Over random requests; some readers come late or read slowly."""
+    draw = random.Random(3)
+    for i in range(25):
+        body: dict[str, Any] = {"prompt": EXPRESSION, "seed": i, "steps": draw.choice([3, 12, 60])}
+        body["settings"] = {"adaptive": False}
+        body["canvas_length"] = draw.choice([6, 16, 72])
+        if body["canvas_length"] < 72 and draw.random() < 0.5:
+            body["revisit"] = 1
+        followers = [Follower(), Follower()]
+        canvas = served.ask("/v1/canvas", **body, background=True).json()
+        assert canvas["status"] == "running"
+        for follower in followers:
+            time.sleep(draw.choice([0, 0, 0.05]))
+            with served.http.stream("GET", f"/v1/canvas/{canvas['id']}/events?after={follower.seq}") as response:
+                for event in read_events(response):
+                    follower.take(event)
+        final = served.http.get(f"/v1/canvas/{canvas['id']}").json()
+        for follower in followers:
+            assert follower.text == final["text"]
+            assert follower.kinds[0] == "canvas.snapshot"
+
+
+def test_a_stream_begins_with_all_of_it_and_ends_with_all_of_it(served: Served):
+    follower = Follower()
+    with served.http.stream("POST", "/v1/canvas", json={"prompt": EXPRESSION, "stream": True}) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        for event in read_events(response):
+            follower.take(event)
+    assert follower.kinds[0] == "canvas.snapshot"
+    assert follower.kinds[-1] == "canvas.done"
+    assert follower.text == served.model.generate(EXPRESSION).text
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_changes_make_the_second_draft_of_the_first(seed: int):
+    draw = random.Random(seed)
+    before = tuple(draw.choice(["", "a", "bc", "d e"]) for _ in range(draw.randrange(12)))
+    after = tuple(piece if draw.random() < 0.5 else draw.choice(["", "x", "yz"]) for piece in before)
+    text = "head" + "".join(before)
+    for change in changes(before, after, 4):
+        start, end = change["chars"]
+        text = text[:start] + change["text"] + text[end:]
+    assert text == "head" + "".join(after)
+
+
+def test_edits_name_the_revision_they_are_about(served: Served):
+    canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
+    path, text = f"/v1/canvas/{canvas['id']}", canvas["text"]
+    by_hand = served.ask(f"{path}/edits", base_rev=1, replace=[{"start": 0, "end": 6, "text": "Answer"}]).json()
+    assert (by_hand["rev"], by_hand["text"]) == (2, "Answer" + text[6:])
+    stale = served.ask(f"{path}/edits", base_rev=1, replace=[])
+    assert stale.status_code == 409
+    assert stale.json()["error"]["code"] == "stale_revision"
+    assert (stale.json()["error"]["rev"], stale.json()["error"]["text"]) == (2, by_hand["text"])
+    assert served.ask(f"{path}/edits", base_rev=7, replace=[]).status_code == 409
+    # The model writes a span anew, and nothing else.
+    at = text.index("= 39") + 2
+    edited = served.ask(f"{path}/edits", base_rev=2, spans=[[at, at + 2]]).json()
+    assert edited["rev"] == 3
+    assert edited["text"].startswith(by_hand["text"][:at])
+    assert edited["text"].endswith(by_hand["text"][at + 2 :])
+    expected = served.model.edit(by_hand["text"], spans=[(at, at + 2)])
+    assert edited["text"] == expected.text
+    undone = served.ask(f"{path}/undo", base_rev=3).json()
+    assert (undone["rev"], undone["text"]) == (4, by_hand["text"])
+    undone = served.ask(f"{path}/undo", base_rev=4).json()
+    assert (undone["rev"], undone["text"]) == (5, text)
+    assert served.ask(f"{path}/undo", base_rev=5).status_code == 409
+    revisions = served.http.get(f"{path}/revisions").json()["data"]
+    assert [row["made_by"] for row in revisions] == ["model", "hand", "model", "undo", "undo"]
+    assert served.http.delete(path).json()["deleted"]
+    assert served.http.get(path).status_code == 404
+    assert served.http.get(f"{path}/revisions").status_code == 404
+
+
+def test_a_text_is_written_anew_in_places(served: Served):
+    text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
+    expected = served.model.edit(text, spans=[(len(text) - 2, len(text))])
+    canvas = served.ask("/v1/canvas", text=text, spans=[[len(text) - 2, len(text)]]).json()
+    assert canvas["text"] == expected.text
+
+
+def test_pins_stay(served: Served):
+    draft = "answer: 40\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
+    canvas = served.ask("/v1/canvas", prompt=EXPRESSION, text=draft, pins=[[0, 8]], strength=1.0).json()
+    assert canvas["text"].startswith("answer: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "prompt"),
+        ({"prompt": EXPRESSION, "messages": [{"role": "user", "content": "x"}]}, "messages"),
+        ({"text": "x", "pins": [[0, 1]]}, "pins"),
+        ({"prompt": EXPRESSION, "spans": [[0, 1]]}, "spans"),
+        ({"prompt": EXPRESSION, "pins": [[0, 1]]}, "pin"),
+        ({"prompt": EXPRESSION, "text": "abc", "pins": [[2, 9]]}, "pin"),
+        ({"prompt": EXPRESSION, "text": "abc", "pins": [[0, 1]] * 1_000_00}, "pin"),
+        ({"text": "abc", "spans": [[1]]}, "spans"),
+        ({"prompt": EXPRESSION, "n": 0}, "n"),
+        ({"prompt": EXPRESSION, "schema": {"type": "nothing"}}, "type"),
+        ({"prompt": "x" * 100_000, "check_prompt": False}, "positions"),
+        ({"prompt": EXPRESSION, "deadline_ms": 0}, "deadline_ms"),
+    ],
+)
+def test_what_is_wrong_with_a_canvas_is_said(served: Served, body: dict[str, Any], named: str):
+    response = served.ask("/v1/canvas", **body)
+    assert response.status_code == 400, response.text
+    assert named in response.json()["error"]["message"]
+
+
+def test_of_two_edits_at_once_one_is_refused(served: Served):
+    canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
+    path = f"/v1/canvas/{canvas['id']}/edits"
+    body = {"base_rev": 1, "spans": [[0, 6]]} | SLOW
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        codes = sorted(response.status_code for response in pool.map(lambda _: served.ask(path, **body), range(2)))
+    assert codes == [200, 409]
+    assert served.http.get(f"/v1/canvas/{canvas['id']}").json()["rev"] == 2
+
+
+def test_deleting_ends_the_work(served: Served):
+    canvas = served.ask("/v1/canvas", prompt=EXPRESSION, background=True, **SLOW).json()
+    assert served.http.delete(f"/v1/canvas/{canvas['id']}").status_code == 200
+    served.wait_until_idle()
+    assert served.http.get(f"/v1/canvas/{canvas['id']}").status_code == 404
+
+
+def begin(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
+    """`sfumato serve` as users start it, and its URL."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sfumato", "serve", "--port", "0", *arguments], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    url = ""
+    while not url.startswith("http"):
+        line = process.stderr.readline()
+        assert line, process.wait()
+        url = line.split()[0]
+    with httpx.Client(base_url=url) as http:
+        end = time.monotonic() + 600
+        while http.get("/ready").status_code != 200:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    return process, url
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_comes_back_with_every_revision(tmp_path: Path):
+    draw, known = random.Random(0), dict[str, str]()
+    arguments = ["tiny", "--threads", "1", "--database", str(tmp_path / "canvases.db")]
+    for round_ in range(3):
+        process, url = begin(arguments)
+        with httpx.Client(base_url=url, timeout=600) as http:
+            for canvas_id, text in known.items():
+                assert http.get(f"/v1/canvas/{canvas_id}").json()["text"] == text
+            if round_ == 2:
+                break
+            begun = http.post("/v1/canvas", json={"prompt": EXPRESSION, "background": True} | SLOW).json()
+            for seed in range(draw.randrange(1, 4)):
+                done = http.post("/v1/canvas", json={"prompt": EXPRESSION, "seed": seed}).json()
+                known[done["id"]] = done["text"]
+            process.kill()
+            process.communicate()
+            assert begun["status"] == "running"
+    with httpx.Client(base_url=url, timeout=600) as http:
+        assert http.get(f"/v1/canvas/{begun['id']}").json()["status"] == "interrupted"
+        # What is in work when SIGTERM comes is answered; what comes then is not.
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            slow = {"prompt": EXPRESSION, "steps": 300, "settings": {"adaptive": False}}
+            answering = pool.submit(lambda: http.post("/v1/canvas", json=slow))
+            while 'sfumato_running{model="tiny"} 1.0' not in http.get("/metrics").text:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            while (refused := http.post("/v1/canvas", json=slow)).status_code == 200:
+                pass
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"]
+            assert answering.result().json()["status"] == "done"
+    process.communicate(timeout=600)
+    assert process.returncode == 0

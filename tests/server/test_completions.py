@@ -1,0 +1,223 @@
+"""Chat, text and gaps over HTTP are what the library answers; what cannot be kept is refused by name."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import openai
+import pytest
+
+from serving import EXPRESSION, Served
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.fixture
+def client(served: Served) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0, timeout=600)
+
+
+def events_of(response: Any) -> list[dict[str, Any]]:
+    """What a stream says, up to its mark of the end."""
+    lines = [line.removeprefix("data: ") for line in response.text.split("\n") if line.startswith("data: ")]
+    assert lines[-1] == "[DONE]"
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def test_a_chat_is_what_the_library_answers(served: Served):
+    expected = served.model.generate(EXPRESSION, seed=3)
+    answer = served.chat(seed=3, model="tiny").json()
+    [choice] = answer["choices"]
+    assert choice["message"]["content"] == expected.text
+    assert choice["finish_reason"] == "stop"
+    usage = answer["usage"]
+    assert usage["completion_tokens"] == expected.usage.completion_tokens
+    assert usage["denoising_steps"] == expected.usage.denoising_steps
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+
+
+def test_what_a_stream_appends_is_the_answer(served: Served):
+    """Over random requests, drafts and several answers among them."""
+    draw = random.Random(7)
+    for i in range(40):
+        body: dict[str, Any] = {"seed": i, "max_tokens": draw.choice([3, 17, 64, 128])}
+        if draw.random() < 0.3:
+            body["n"] = draw.choice([2, 3])
+        if draw.random() < 0.3:
+            body["stop"] = draw.choice(["\n", "=", ["36", "x"]])
+        diffusion: dict[str, Any] = {}
+        if draw.random() < 0.5:
+            diffusion |= {"canvas_length": draw.choice([4, 8, 16])}
+        if draw.random() < 0.3 and "stop" not in body:
+            diffusion |= {"revisit": 1, "canvas_length": 8}
+        body["diffusion"] = diffusion | {"steps": draw.choice([2, 5, 20])}
+        whole = served.chat(**body).json()
+        stream = events_of(served.chat(**body, stream=True, draft=draw.random() < 0.5))
+        texts = [""] * body.get("n", 1)
+        reasons: list[Any] = [None] * body.get("n", 1)
+        for event in stream:
+            [choice] = event["choices"]
+            texts[choice["index"]] += choice["delta"].get("content", "")
+            reasons[choice["index"]] = choice["finish_reason"] or reasons[choice["index"]]
+        assert texts == [choice["message"]["content"] for choice in whole["choices"]], body
+        assert reasons == [choice["finish_reason"] for choice in whole["choices"]], body
+
+
+def test_drafts_ride_where_clients_append_nothing(served: Served):
+    stream = events_of(served.chat(stream=True, draft=True, stream_options={"include_usage": True}))
+    frames = [event["sfumato"] for event in stream if event.get("sfumato", {}).get("type") == "diffusion_frame"]
+    assert frames
+    for event in stream:
+        if "sfumato" in event and event["choices"] and event["choices"][0]["finish_reason"] is None:
+            assert event["choices"][0]["delta"] == {}
+    assert [frame["seq"] for frame in frames] == list(range(len(frames)))
+    for frame in frames:
+        assert "".join(frame["pieces"]) == frame["text"]
+        assert len(frame["state"]) == len(frame["pieces"]) == len(frame["confidence"])
+    assert stream[-1]["usage"]["completion_tokens"] > 0
+
+
+def test_with_diffusing_each_delta_is_the_whole_draft(served: Served):
+    stream = events_of(served.chat(stream=True, diffusing=True))
+    texts = [event["choices"][0]["delta"]["content"] for event in stream if event["choices"][0]["delta"].get("content")]
+    assert texts[-1] == served.chat().json()["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"frequency_penalty": 0.5}, "frequency_penalty"),
+        ({"logit_bias": {"1": 2}}, "logit_bias"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"audio": {}}, "audio"),
+        ({"n": 0}, "n"),
+        ({"n": 10_000}, "n"),
+        ({"max_tokens": "5"}, "max_tokens"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"temperature": -1}, "temperature_start"),
+        ({"diffusion": {"steps": 0}}, "steps"),
+        ({"diffusion": {"pim": 1}}, "diffusion.pim"),
+        ({"diffusion": {"pin": [[0, 1]]}}, "pin"),
+        ({"model": "gpt-4"}, "model"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, None),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"response_format": {"type": "json_schema"}}, "response_format"),
+        ({"response_format": {"type": "regex", "regex": "("}}, None),
+        ({"stream_options": {}}, "stream_options"),
+        ({"seed": -1}, "seed"),
+        ({"messages": [{"role": "user", "content": "make it sing"}]}, None),
+        ({"max_completion_tokens": 5, "max_tokens": 6}, "max_tokens"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_by_name(served: Served, body: dict[str, Any], param: str | None):
+    response = served.ask("/v1/chat/completions", **{"messages": [{"role": "user", "content": EXPRESSION}]} | body)
+    error = response.json()["error"]
+    assert response.status_code == (404 if "model" in body else 400), error
+    assert error["message"]
+    if param is not None:
+        assert error["param"] == param or param in error["message"]
+    assert served.chat().status_code == 200
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'{"messages": NaN}', b"\xff", b'{"messages": "x"}'])
+def test_a_body_that_is_no_request_is_refused(served: Served, content: bytes):
+    response = served.http.post("/v1/chat/completions", content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    assert response.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_what_an_answer_must_be_it_is(served: Served):
+    formats: list[dict[str, Any]] = [
+        {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA, "strict": True}},
+        {"type": "regex", "regex": "[ab]{3}"},
+        {"type": "choices", "choices": ["yes", "no"]},
+        {"type": "json_object"},
+    ]
+    texts = [
+        served.chat(response_format=each, max_tokens=24).json()["choices"][0]["message"]["content"] for each in formats
+    ]
+    assert isinstance(json.loads(texts[0])["a"], int)
+    assert set(texts[1]) <= {"a", "b"}
+    assert texts[2] in ("yes", "no")
+    assert isinstance(json.loads(texts[3]), dict)
+
+
+def test_reasons_for_an_end(served: Served):
+    assert served.chat(max_tokens=2).json()["choices"][0]["finish_reason"] == "length"
+    late = served.chat(diffusion={"deadline_ms": 1, "steps": 1000, "settings": {"adaptive": False}})
+    assert late.json()["choices"][0]["finish_reason"] == "deadline"
+
+
+def test_the_client_of_openai(client: openai.OpenAI, served: Served):
+    messages: Any = [{"role": "user", "content": EXPRESSION}]
+    expected = served.model.generate(EXPRESSION).text
+    answer = client.chat.completions.create(model="tiny", messages=messages, logprobs=True, reasoning_effort="medium")
+    assert answer.choices[0].message.content == expected
+    assert answer.choices[0].logprobs is not None
+    spelled = b"".join(bytes(each.bytes or ()) for each in answer.choices[0].logprobs.content or ())
+    assert spelled.decode().startswith(expected)
+    with client.chat.completions.stream(model="tiny", messages=messages) as stream:
+        for _ in stream:
+            pass
+        assert stream.get_final_completion().choices[0].message.content == expected
+    naive = client.chat.completions.create(model="tiny", messages=messages, stream=True, extra_body={"draft": True})
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in naive) == expected
+    tool: Any = {"type": "function", "function": {"name": "add", "parameters": SCHEMA}}
+    call = client.chat.completions.create(
+        model="tiny", messages=messages, tools=[tool], tool_choice="required", max_tokens=48
+    ).choices[0]
+    assert call.finish_reason == "tool_calls"
+    [made] = call.message.tool_calls or []
+    assert made.type == "function"
+    assert made.function.name == "add"
+    assert isinstance(json.loads(made.function.arguments)["a"], int)
+    assert [model.id for model in client.models.list()] == ["tiny"]
+    with pytest.raises(openai.BadRequestError, match="presence_penalty"):
+        client.chat.completions.create(model="tiny", messages=messages, presence_penalty=1)
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.create(model="tinny", messages=messages)
+    text = client.completions.create(model="tiny", prompt=["1+1=", "2+2="], max_tokens=4)
+    assert len(text.choices) == 2
+
+
+def test_gaps(served: Served):
+    prefix, suffix = "def area(a, b):\n    return a", " b\n"
+    expected = served.model.infill(prefix, suffix, max_tokens=8)
+    for path in ("/v1/completions", "/v1/fim/completions"):
+        answer = served.ask(path, prompt=prefix, suffix=suffix, max_tokens=8).json()
+        assert answer["choices"][0]["text"] == expected.text
+        stream = served.ask(path, prompt=prefix, suffix=suffix, max_tokens=8, stream=True)
+        assert "".join(event["choices"][0]["text"] for event in events_of(stream)) == expected.text
+
+
+def test_a_client_that_leaves_frees_its_rows(served: Served):
+    body = {"diffusion": {"steps": 1000, "settings": {"adaptive": False}}}
+    messages = [{"role": "user", "content": EXPRESSION}]
+    with served.http.stream(
+        "POST", "/v1/chat/completions", json={"messages": messages, "stream": True, "draft": True, **body}
+    ) as response:
+        for line in response.iter_lines():
+            if "diffusion_frame" in line:
+                break
+        assert served.host.loaded["tiny"].answering.engine.has_work
+    served.wait_until_idle()
+    with pytest.raises(openai.APITimeoutError):
+        openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0, timeout=0.3).chat.completions.create(
+            model="tiny",
+            messages=messages,
+            extra_body=body,  # type: ignore[arg-type]
+        )
+    served.wait_until_idle()
+    assert served.host.loaded["tiny"].num_users == 0
+
+
+def test_figures(served: Served):
+    served.chat()
+    text = served.http.get("/metrics").text
+    assert 'sfumato_requests_total{method="POST",route="/v1/chat/completions",status="200"}' in text
+    assert 'sfumato_completion_tokens_total{model="tiny"}' in text
+    assert served.http.get("/health").json() == {"status": "ok"}
+    assert served.http.get("/ready").json() == {"ready": True}

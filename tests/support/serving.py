@@ -1,0 +1,74 @@
+"""A server in a thread of this process, as clients meet it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from sfumato.engine.engine import EngineConfig
+from sfumato.engine.model import TextModel
+from sfumato.server.access import Access, Key
+from sfumato.server.app import Limits, create_app
+from sfumato.server.history import History
+from sfumato.server.hosting import Host
+
+EXPRESSION = "answer, then derive: 81*(2/3)^2+sqrt(9)"
+
+
+@dataclass
+class Served:
+    """A server that runs, and a client of it."""
+
+    url: str
+    http: httpx.Client
+    app: Any
+    host: Host
+
+    @property
+    def model(self) -> TextModel:
+        """What answers."""
+        return self.host.loaded["tiny"].model
+
+    def ask(self, path: str, **body: Any) -> httpx.Response:
+        """Post a body."""
+        return self.http.post(path, json=body)
+
+    def chat(self, content: str = EXPRESSION, **body: Any) -> httpx.Response:
+        """Ask one question."""
+        return self.ask("/v1/chat/completions", messages=[{"role": "user", "content": content}], **body)
+
+    def wait_until_idle(self) -> None:
+        """Until no answer is in work."""
+        engine = self.host.loaded["tiny"].answering.engine
+        end = time.monotonic() + 600
+        while engine.has_work:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def start(
+    directory: Path, *, keys: tuple[Key, ...] = (), limits: Limits | None = None, config: EngineConfig | None = None
+) -> Iterator[Served]:
+    """A server of the embedded model."""
+    host = Host({"tiny": "tiny"}, config=config)
+    app = create_app(host, History(directory / "canvases.db"), Access(keys), limits)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    end = time.monotonic() + 600
+    while not server.started:
+        assert thread.is_alive()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    with httpx.Client(base_url=url, timeout=600) as http:
+        yield Served(url, http, app, host)
+    server.should_exit = True
+    thread.join()
