@@ -211,7 +211,7 @@ def test_a_text_that_is_forced_is_written_and_not_denoised(make_model: Make, spe
         ({"strength": 0.5}, "strength is for a seed_text or revisit; neither is given"),
         ({"seed_text": ""}, "seed_text is empty"),
         ({"seed_text": "abc", "pin": [(0, 3)]}, "freezes every position"),
-        ({"seed_text": "abc", "pin": [(1, 9)]}, r"span \(1, 9\) is not in the text"),
+        ({"seed_text": "abc", "pin": [(1, 9)]}, r"pin has \(1, 9\); allowed"),
         ({"seed_text": "abc", "max_tokens": 9}, "max_tokens is 9; allowed with this seed_text: 3"),
         ({"seed_text": "abc", "pin": [(1, 2)], "regex": "xyz"}, "no answer of what is asked for has 3 tokens and what"),
     ],

@@ -40,7 +40,7 @@ def asked(served: Served, who: str | None, **body: Any) -> Any:
 
 
 def test_who_has_no_key_gets_nothing(guarded: Served):
-    for who in (None, "dora", "", "anna "[:3]):
+    for who in (None, "dora", "ann"):
         response = asked(guarded, who)
         assert response.status_code == 401
         assert response.headers["www-authenticate"] == "Bearer"

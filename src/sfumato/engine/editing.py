@@ -67,17 +67,17 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
     whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if ordered else set()
     for start, end in ordered:
         if not 0 <= start < end <= len(text):
-            raise RequestError(f"span ({start}, {end}) is not in the text; allowed: 0 <= start < end <= {len(text)}")
+            raise RequestError(f"{name} has ({start}, {end}); allowed: 0 <= start < end <= {len(text)}")
         for place in (start, end):
             if place not in whole:
                 before, behind = text[place - 1], text[place]
                 raise RequestError(
-                    f"span ({start}, {end}) cuts a character at {place}, between U+{ord(before):04X} and "
+                    f"{name} has ({start}, {end}), which cuts a character at {place}, between U+{ord(before):04X} and "
                     f"U+{ord(behind):04X}"
                 )
     for (start, end), (other_start, other_end) in itertools.pairwise(ordered):
         if other_start < end:
-            raise RequestError(f"spans ({start}, {end}) and ({other_start}, {other_end}) overlap")
+            raise RequestError(f"{name} has ({start}, {end}) and ({other_start}, {other_end}), which overlap")
     return ordered
 
 

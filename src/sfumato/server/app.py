@@ -375,6 +375,9 @@ async def _refuse(request: Request, error: Exception) -> Response:
         if first["type"] == "extra_forbidden":
             what = "this field is not known here, and nothing would come of it"
         refusal = ApiError(400, f"{param or 'the body'}: {what}", param=param, code=first["type"])
+    elif isinstance(error, HTTPException) and request.state.refused is not None:
+        # What reads the body says of any failure that the body is wrong.
+        refusal = request.state.refused
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
     else:
@@ -396,7 +399,7 @@ class _Boundary:
             await self._inner(scope, receive, send)
             return
         request = Request(scope)
-        request.state.request_id = uuid.uuid4().hex
+        request.state.request_id, request.state.refused = uuid.uuid4().hex, None
         begun, status = time.perf_counter(), 499
 
         async def sending(message: Message) -> None:
@@ -449,6 +452,7 @@ class _Boundary:
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
+                request.state.refused = too_large
                 raise too_large
             return message
 
