@@ -76,7 +76,7 @@ def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: Pack
             text = batch.tokens_BT[row, clean][None]
             positions = torch.arange(len(clean))[None]
             alone = variant.logits(variant(text, positions, AttentionSpec(causal=True)))[0]
-            torch.testing.assert_close(logits[row, clean], alone, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(logits[row, clean], alone, atol=1e-4, rtol=1e-4)
             for canvas in canvases[(owners == owner) & (canvases > 0)].unique():
                 places = (canvases == canvas).nonzero().flatten()
                 start = int(batch.starts_BT[row, places[0]])
@@ -90,7 +90,7 @@ def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: Pack
                 if prefix:
                     texts.write({0: prefix})
                 alone = texts.logits({0: noisy})[0]
-                torch.testing.assert_close(logits[row, places], alone, atol=1e-5, rtol=1e-4)
+                torch.testing.assert_close(logits[row, places], alone, atol=1e-4, rtol=1e-4)
                 num_canvases += 1
     assert num_canvases >= 12
 
