@@ -104,11 +104,12 @@ class ModelBundle:
         """
         request.sampler.check(self.process)
         vocab_size, most = self.model.config.vocab_size, self.model.config.max_position_embeddings
-        given = {"prompt": request.prompt, "start": () if request.start is None else request.start.tokens}
+        start = () if request.start is None else request.start.tokens
+        given = {"the prompt": request.prompt, "the start": start, "logit_bias": tuple(dict(request.logit_bias))}
         for name, tokens in given.items():
             for token in tokens:
                 if not 0 <= token < vocab_size:
-                    raise RequestError(f"the {name} holds token {token}; allowed: 0 to {vocab_size - 1}")
+                    raise RequestError(f"{name} holds token {token}; allowed: 0 to {vocab_size - 1}")
         if request.automaton is not None:
             self._check_possible(request.automaton, request)
         if request.revisit and not self.layout.reopens:

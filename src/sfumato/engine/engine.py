@@ -345,6 +345,10 @@ class Engine:
                 constraints=constraints if any(constraints) else None,
                 stop_head=bundle.stop_head,
                 backend=bundle.model.backend,
+                logit_bias={
+                    i: dict(one.request.logit_bias) for i, one in enumerate(sequences) if one.request.logit_bias
+                },
+                num_top={i: one.request.top_logprobs for i, one in enumerate(sequences) if one.request.top_logprobs},
             )
         for i, work in enumerate(writing):
             if work.sequence.wants_length and work.num_written == work.sequence.num_unwritten:

@@ -317,6 +317,8 @@ class TextModel:
             start=start,
             stop=stop,
             automaton=self.languages.asked(options, pin=pinned),
+            logit_bias=tuple((options.get("logit_bias") or {}).items()),
+            top_logprobs=options.get("top_logprobs", 0),
             revisit=revisit,
             revisit_level=1.0 if strength is None else strength,
         )

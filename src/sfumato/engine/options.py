@@ -109,6 +109,10 @@ class GenerateOptions(CanvasOptions, total=False):
     strength: float | None
     """Noise level that the rest of the draft starts from, 0.5 unless given, or a canvas that is revisited, 1 unless
     given: 1 forgets it."""
+    logit_bias: Mapping[int, float] | None
+    """What is added to the logits of some tokens, by their ids: -100 all but forbids one."""
+    top_logprobs: int
+    """Of each token of the answer, keep that many of the most probable ones; 0, the default, keeps none."""
     revisit: int | None
     """How many of the last canvases are opened again once the answer is whole, and denoised seeing what follows."""
 

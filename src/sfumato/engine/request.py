@@ -15,6 +15,7 @@ from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import RequestError
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
+MAX_TOP_LOGPROBS = 256
 FinishReason = Literal["stop", "steps", "length", "deadline", "cancelled", "unsure", "error"]
 """stop: the model ended its text, a stop string was reached, or the start was filled in; steps: as well, but a canvas
 had not settled when its steps were up (`Usage.unsettled`), so that the answer may be noise; length: max_tokens was
@@ -102,6 +103,10 @@ class Request:
     it is computed."""
     automaton: Automaton | None = None
     """What the answer must be, in the model's tokens; None is anything."""
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    """(token, what is added to its logit) of some tokens."""
+    top_logprobs: int = 0
+    """How many of the most probable tokens to keep for each token of the answer."""
     revisit: int = 0
     """How many of the last canvases that something follows are opened again once the answer is whole, the later first:
     each is denoised seeing what follows it, and committed again with as many tokens as it had."""
@@ -111,7 +116,7 @@ class Request:
     def __post_init__(self) -> None:
         if not self.prompt:
             raise RequestError("the prompt is empty; give at least one token")
-        for name in ("max_tokens", "canvas_length", "n", "seed", "priority", "revisit"):
+        for name in ("max_tokens", "canvas_length", "n", "seed", "priority", "revisit", "top_logprobs"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RequestError(f"{name} is {value!r}; allowed: a whole number")
@@ -134,6 +139,13 @@ class Request:
             raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
         if self.min_steps is not None and not 1 <= self.min_steps <= self.sampler.steps:
             raise RequestError(f"min_steps is {self.min_steps}; allowed: 1 to {self.sampler.steps}, its steps")
+        for token, value in self.logit_bias:
+            if not -100 <= value <= 100:
+                raise RequestError(f"logit_bias of token {token} is {value}; allowed: -100 to 100")
+        if not 0 <= self.top_logprobs <= MAX_TOP_LOGPROBS:
+            raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed: 0 to {MAX_TOP_LOGPROBS}")
+        if self.top_logprobs and self.revisit:
+            raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed with revisit: 0")
         if self.revisit < 0:
             raise RequestError(f"revisit is {self.revisit}; allowed: 0 or more")
         if not 0.0 < self.revisit_level <= 1.0:
@@ -274,6 +286,9 @@ class Result:
     """Every step of every canvas, if asked for; of tensors, and so in no JSON."""
     confidence: tuple[float, ...] = ()
     """Of each token, the probability that the last step gave it; 1 where it was given."""
+    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
+    """If asked for, of each token the most probable ones when its position was last in question, among those that its
+    language allowed: ids and log-probabilities in nats. Empty where the token was given."""
     certainty: float = 0.0
     """Mean log-probability, in nats, of what the last step of each canvas drew where it decided, all else as it stood:
     a pseudo-likelihood, by which answers to one job can be ranked."""

@@ -120,6 +120,8 @@ class Sequence:
     """Those that were committed, where they are to be recorded."""
     steps: list[StepRecord] = field(default_factory=list)
     """Of the canvas in work, likewise."""
+    top: dict[int, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    """If asked for, the most probable tokens of each position of the answer, and their log-probabilities."""
     finish_reason: FinishReason | None = None
 
     def __post_init__(self) -> None:
@@ -295,6 +297,11 @@ class Sequence:
         """Record and tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
         if result is not None and self.request.record:
             self.steps.append(result.record(row))
+        if result is not None and row in result.top:
+            first = len(self.tokens) - len(self.head)
+            for position, tokens, probabilities in zip(*result.top[row], strict=True):
+                logs = (math.log(max(probability, _MIN_CONFIDENCE)) for probability in probabilities)
+                self.top[first + position] = tuple(zip(tokens, logs, strict=True))
         if not self.events.drafts and not self.request.trace:
             return
         tokenizer, inside = self.bundle.tokenizer, slice(len(self.head), int(batch.host_length_R[row]))
@@ -433,6 +440,7 @@ class Sequence:
             trace=self.trace,
             canvases=tuple(self.canvases),
             confidence=tuple(self.confidence),
+            top_logprobs=tuple(self.top.get(i, ()) for i in range(len(self.tokens) if self.top else 0)),
             certainty=sum(canvas.log_confidence for canvas in self._committed) / max(1, num_decided),
             error=error,
         )

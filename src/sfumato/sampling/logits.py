@@ -48,6 +48,14 @@ class Statistics(NamedTuple):
     """float32; probability of the most probable token less that of the next; NaN if the logits are broken."""
 
 
+class TopTokens(NamedTuple):
+    """The most probable tokens of some positions of a canvas, the first the most."""
+
+    positions: list[int]
+    tokens: list[list[int]]
+    probabilities: list[list[float]]
+
+
 _Part = tuple[Statistics, Tensor, Tensor | None]
 """Statistics of some positions; sums of their exponentials; if they are wanted, the exponentials, as a soft embedding
 takes them."""
@@ -144,6 +152,20 @@ class LogitsReader:
                 confidence_RL=one.put(statistics.confidence_RL, one.confidence_N),
             )
         return statistics, torch.cat(softs) if softs else None
+
+    def top(self, logits_NV: Tensor, row: int, count: int) -> TopTokens:
+        """The most probable tokens of the open positions of a row, among those that its language allows."""
+        length = self.open_RL.shape[1]
+        here_N = (self.index_N // length == row) & self.open_RL.flatten()[self.index_N]
+        place_N = here_N.nonzero().squeeze(-1)
+        if not len(place_N):
+            return TopTokens([], [], [])
+        part = slice(int(place_N[0]), int(place_N[-1]) + 1)
+        scores_NV = torch.empty_like(logits_NV[part], dtype=torch.float32)
+        self._temper(logits_NV[part], self.index_N[part] // length, scores_NV)
+        self._add_bias(scores_NV, part)
+        found = scores_NV[place_N - part.start].softmax(-1).topk(min(count, logits_NV.shape[1]))
+        return TopTokens((self.index_N[place_N] % length).tolist(), found.indices.tolist(), found.values.tolist())
 
     @property
     def _greedy_R(self) -> Tensor:

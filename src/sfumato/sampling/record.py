@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sfumato.sampling.canvas import CanvasBatch
-from sfumato.sampling.logits import Statistics
+from sfumato.sampling.logits import Statistics, TopTokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,8 @@ class StepResult:
     """The batch before the step: what the denoiser read."""
     drawn_RL: Tensor
     """bool; positions whose token was in question."""
+    top: dict[int, TopTokens]
+    """Of the rows that asked for them, what else those might have read."""
 
     def record(self, row: int) -> StepRecord:
         """The step of one row. Waits for the device."""

@@ -9,7 +9,7 @@ nothing waits for the device: it branches on shapes and settings, never on the v
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
@@ -78,6 +78,8 @@ def step(
     constraints: Sequence[Constraint | None] | None = None,
     stop_head: StopHead | None = None,
     backend: Backend | None = None,
+    logit_bias: Mapping[int, Mapping[int, float]] | None = None,
+    num_top: Mapping[int, int] | None = None,
 ) -> StepResult:
     """Take one step of every row: one forward, then accept, renoise and test for the end.
 
@@ -100,6 +102,8 @@ def step(
             with is a string of its language, whatever the sampler; tokens that an edit could change stay.
         stop_head: a learned stop rule.
         backend: reads the logits, where it can; torch does elsewhere.
+        logit_bias: of some rows, what is added to the logits of some tokens.
+        num_top: of some rows, how many of the most probable tokens are wanted at each open position.
 
     Returns:
         The batch after the step, with what was decided.
@@ -120,6 +124,10 @@ def step(
     index_N = _positions_to_read(batch, open_RL)
     logits_NV = denoiser(tokens_RL, batch.soft_RLD, batch.valid_RL, index_N, active)
     assert logits_NV.shape[-1] == process.vocab_size, "the process has another vocabulary"
+    for row, bias in (logit_bias or {}).items():
+        own_N1 = (index_N // tokens_RL.shape[1] == row).unsqueeze(-1)
+        tokens, values = torch.tensor([*bias], device=logits_NV.device), logits_NV.new_tensor([*bias.values()])
+        logits_NV.index_add_(1, tokens, own_N1 * values)
     temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
     constrained: list[ConstrainedRow] = []
     if constraints:
@@ -193,7 +201,14 @@ def step(
         unsettled_R=batch.unsettled_R | (moving_R & stop_R & ~met_R),
         soft_RLD=soft_RLD,
     )
-    return StepResult(batch=after, statistics=statistics, revised_RL=revised_RL, before=batch, drawn_RL=open_RL)
+    return StepResult(
+        batch=after,
+        statistics=statistics,
+        revised_RL=revised_RL,
+        before=batch,
+        drawn_RL=open_RL,
+        top={row: reader.top(logits_NV, row, count) for row, count in (num_top or {}).items()},
+    )
 
 
 def _constrain_rows(

@@ -24,6 +24,7 @@ from sfumato.errors import SfumatoError
 from sfumato.server import completions
 from sfumato.server.access import Access, Key
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, LiveCanvas
+from sfumato.server.decisions import DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.edits import EditCompletionRequest, edit_answer
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
@@ -172,7 +173,7 @@ def create_app(
             if not body.stream:
                 results = await _while_there(request, completions.answers(hosted, asked))
                 bill(owner, [result for of_one in results for result in of_one])
-                return JSONResponse(completions.text_answer(body, results))
+                return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
         )
@@ -190,7 +191,7 @@ def create_app(
         if body.stream:
             parts = completions.kept_alive(completions.filled_in_stream(body, results))
             return StreamingResponse(parts, media_type=_SSE)
-        return JSONResponse(completions.text_answer(body, [results]))
+        return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
 
     @app.post("/v1/edit/completions", tags=["completions"])
     async def edit_completions(body: EditCompletionRequest, request: Request, owner: Owner) -> _Json:
@@ -200,6 +201,27 @@ def create_app(
             result, answer = await _while_there(request, edit_answer(hosted, body))
         bill(owner, [result])
         return answer
+
+    # Decisions.
+
+    async def decide(body: DecisionRequest | SystemOneRequest, request: Request, owner: str) -> _Json:
+        body.model = body.model or host.default
+        slots = body.to_slots()
+        with await host.use(body.model) as hosted:
+            asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
+            [[result]] = await _while_there(request, completions.answers(hosted, [asked]))
+        bill(owner, [result])
+        return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
+
+    @app.post("/v1/decisions", tags=["decisions"])
+    async def decisions(body: DecisionRequest, request: Request, owner: Owner) -> _Json:
+        """Answer questions about a text by probabilities: OpenAI's."""
+        return await decide(body, request, owner)
+
+    @app.post("/v1/systemone", tags=["decisions"])
+    async def system_one(body: SystemOneRequest, request: Request, owner: Owner) -> _Json:
+        """Answer questions about a text by probabilities: TypeSafe's."""
+        return await decide(body, request, owner)
 
     # Canvases.
 

@@ -7,6 +7,7 @@ chunks whose delta is empty, so that clients which know nothing of them append n
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import math
 import time
@@ -130,16 +131,31 @@ def _tool_call(call: FunctionCall) -> _Json:
 
 
 def _logprobs(model: TextModel, result: Result) -> list[_Json]:
-    spelled = [model.tokenizer.token_bytes[token] or b"" for token in result.tokens]
+    """Of each token of an answer, how sure the model was of it when it was last in question, and what else it might
+    have been."""
+
+    def entry(token: int, logprob: float) -> _Json:
+        piece = model.tokenizer.token_bytes[token] or b""
+        return {"token": piece.decode("utf-8", "replace"), "logprob": logprob, "bytes": list(piece)}
+
+    # An answer without probabilities of its own, such as an edit's, has none to tell.
+    tops = result.top_logprobs or [()] * len(result.tokens)
     return [
-        {
-            "token": piece.decode("utf-8", "replace"),
-            "logprob": math.log(max(confidence, 1e-9)),
-            "bytes": list(piece),
-            "top_logprobs": [],
-        }
-        for piece, confidence in zip(spelled, result.confidence, strict=False)
+        entry(token, math.log(max(confidence, 1e-9))) | {"top_logprobs": [entry(*other) for other in top]}
+        for token, confidence, top in zip(result.tokens, result.confidence, tops, strict=False)
     ]
+
+
+def _text_logprobs(model: TextModel, result: Result) -> _Json:
+    """The same in the shape of text completions."""
+    entries = _logprobs(model, result)
+    ends = list(itertools.accumulate((len(entry["token"]) for entry in entries), initial=0))
+    return {
+        "tokens": [entry["token"] for entry in entries],
+        "token_logprobs": [entry["logprob"] for entry in entries],
+        "top_logprobs": [{other["token"]: other["logprob"] for other in entry["top_logprobs"]} for entry in entries],
+        "text_offset": ends[:-1],
+    }
 
 
 def _ours(results: list[Result]) -> _Json:
@@ -329,16 +345,24 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
     given: Any = body.prompt
     several = isinstance(given, list) and given and not isinstance(given[0], int)
     prompts: list[Prompt] = given if several else [given]
+    if body.logprobs is not None and body.stream:
+        raise RequestError("logprobs is for whole answers; allowed: without stream")
     if len(prompts) > 1 and body.stream:
         raise RequestError(f"prompt has {len(prompts)} texts; allowed in a stream: one")
     return [make_request(model, prompt, body, raw=isinstance(prompt, str)) for prompt in prompts]
 
 
-def text_answer(body: Sampled, results: list[list[Result]]) -> _Json:
+def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results: list[list[Result]]) -> _Json:
     """A text completion."""
     together = [result for of_one in results for result in of_one]
+    wanted = isinstance(body, CompletionRequest) and body.logprobs is not None
     choices = [
-        {"index": index, "text": result.text, "finish_reason": finish_reason(result), "logprobs": None}
+        {
+            "index": index,
+            "text": result.text,
+            "finish_reason": finish_reason(result),
+            "logprobs": _text_logprobs(model, result) if wanted else None,
+        }
         for index, result in enumerate(together)
     ]
     return _head("cmpl", "text_completion", body) | {
@@ -356,6 +380,8 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -
     """
     if not isinstance(body.prompt, str):
         raise RequestError("prompt is no text; allowed with a suffix: one text")
+    if isinstance(body, CompletionRequest) and body.logprobs is not None:
+        raise RequestError(f"logprobs is {body.logprobs}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
     answers = await hosted.call(lambda model: model.infill(prefix, body.suffix or "", n=body.n or 1, **options))
     results = answers if isinstance(answers, list) else [answers]

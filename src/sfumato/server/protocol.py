@@ -187,7 +187,8 @@ class Sampled(Body):
     stop: str | list[str] | None = None
     frequency_penalty: float | None = Field(default=None, ge=0, le=0)
     presence_penalty: float | None = Field(default=None, ge=0, le=0)
-    logit_bias: dict[str, float] | None = Field(default=None, max_length=0)
+    logit_bias: dict[str, float] | None = Field(default=None, max_length=1024)
+    """What is added to the logits of tokens, by their ids."""
     user: str | None = None
     metadata: dict[str, str] | None = None
     diffusion: Diffusion | None = None
@@ -206,6 +207,8 @@ class Sampled(Body):
             for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
             if (value := getattr(self, name)) is not None
         }
+        if self.logit_bias:
+            own["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
         if self.stop:
             own["stop"] = [self.stop] if isinstance(self.stop, str) else self.stop
         return merged(options, own)
@@ -217,8 +220,12 @@ class CompletionRequest(Sampled):
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
     echo: Literal[False] | None = None
-    logprobs: int | None = Field(default=None, ge=0, le=0)
+    logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: int | None = Field(default=None, ge=1, le=1)
+
+    def to_options(self, model: TextModel) -> GenerateOptions:
+        """What the engine is asked."""
+        return merged(super().to_options(model), {"top_logprobs": self.logprobs} if self.logprobs else {})
 
 
 class FimRequest(Sampled):
@@ -239,7 +246,7 @@ class ChatRequest(Sampled):
     parallel_tool_calls: bool | None = None
     reasoning_effort: Effort | None = None
     logprobs: bool | None = None
-    top_logprobs: int | None = Field(default=None, ge=0, le=0)
+    top_logprobs: int | None = Field(default=None, ge=0, le=20)
     prediction: Prediction | None = None
     modalities: list[Literal["text"]] | None = None
     service_tier: Literal["auto", "default"] | None = None
@@ -254,6 +261,10 @@ class ChatRequest(Sampled):
         more: GenerateOptions = {}
         if self.max_completion_tokens is not None:
             more["max_tokens"] = self.max_completion_tokens
+        if self.top_logprobs is not None:
+            if not self.logprobs:
+                raise RequestError("top_logprobs is for log-probabilities; allowed: with logprobs")
+            more["top_logprobs"] = self.top_logprobs
         if self.prediction is not None:
             more["seed_text"] = text_of(self.prediction.content)
         if self.reasoning_effort is not None:
@@ -309,6 +320,12 @@ def text_of(content: str | list[TextPart] | None) -> str:
 def steps_of(effort: Effort, model: TextModel) -> int:
     """Most steps a canvas may take, by the effort that a client asks for: medium is the model's default."""
     return max(1, round(model.sampler_defaults.steps * _SHARE_OF_STEPS[effort]))
+
+
+def _token_id(given: str) -> int:
+    if not given.isascii() or not given.isdecimal() or len(given) > 9:
+        raise RequestError(f"logit_bias has {given!r}; allowed: ids of tokens")
+    return int(given)
 
 
 def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> GenerateOptions:

@@ -1,0 +1,357 @@
+"""Decisions: questions about a text that are answered by probabilities, all on one canvas.
+
+Every question is a slot of one letter in a text that is otherwise given: `1: Y`, `2: B`, and so on. What the model says
+of the slots, among the letters that each allows, are the answers. So a canvas model answers all of them in the same
+steps, each in view of the others; an autoregressive one takes a pass for each slot.
+
+Shapes: OpenAI's `/v1/decisions` and TypeSafe's `/v1/systemone`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Request, Result
+from sfumato.errors import RequestError
+from sfumato.server.protocol import Body, Message, TextPart, text_of
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
+_MOST_QUESTIONS = 400
+_Json = dict[str, Any]
+Told = str | dict[str, JsonValue] | list[JsonValue]
+"""A text, or data that is shown as JSON."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A question, and the values of which one is its answer."""
+
+    question: str
+    values: tuple[Any, ...]
+    options: tuple[str, ...]
+    """What the model reads of each value."""
+    letters: str
+
+    @classmethod
+    def predicate(cls, question: str, options: Sequence[str] = ("yes", "no")) -> Slot:
+        """A question that is answered by yes or no."""
+        return cls(question, (True, False), tuple(options), "YN")
+
+    @classmethod
+    def choice(cls, field: str, question: str, options: Sequence[tuple[Any, str]]) -> Slot:
+        """A question with some options, each a value and its description.
+
+        Raises:
+            RequestError: if there are too few of them, too many, or two alike.
+        """
+        if not 2 <= len(options) <= len(_LETTERS):
+            raise RequestError(f"{field} has {len(options)} options; allowed: 2 to {len(_LETTERS)}")
+        if len({(type(value), value) for value, _ in options}) < len(options):
+            raise RequestError(f"{field} has a value twice; allowed: each once")
+        values, described = zip(*options, strict=True)
+        return cls(question, values, described, _LETTERS[: len(options)])
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The answer to a question."""
+
+    slot: Slot
+    probabilities: tuple[float, ...]
+    """Of its values; they sum to 1."""
+
+    @property
+    def best(self) -> Any:
+        """The most probable value."""
+        return self.slot.values[self.probabilities.index(max(self.probabilities))]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the values' numbers, from 0."""
+        return sum(number * share for number, share in enumerate(self.probabilities))
+
+    @property
+    def confidence(self) -> float:
+        """0 where all values are as probable, 1 where one is certain."""
+        count = len(self.probabilities)
+        return max(0.0, (count * max(self.probabilities) - 1) / (count - 1))
+
+
+def _draft(slots: Sequence[Slot]) -> tuple[str, list[int]]:
+    """The text with a letter in every slot, and where those are."""
+    lines = [f"{number}: {slot.letters[0]}" for number, slot in enumerate(slots, 1)]
+    ends = [sum(len(line) + 1 for line in lines[: i + 1]) for i in range(len(lines))]
+    return "\n".join(lines), [end - 2 for end in ends]
+
+
+def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot], seed: int = 0) -> Request:
+    """What asks a model to fill in the slots.
+
+    Args:
+        model: answers.
+        turns: what the questions are about.
+        slots: the questions.
+        seed: decides all randomness.
+
+    Raises:
+        RequestError, CapacityError: if it cannot be done.
+    """
+    asked = ["Answer each question with the letter of one option."]
+    for number, slot in enumerate(slots, 1):
+        asked += [f"{number}. {slot.question}", *map("{}: {}".format, slot.letters, slot.options)]
+    question = "\n".join(asked)
+    if turns[-1]["role"] == "user":
+        turns = [*turns[:-1], turns[-1] | {"content": f"{turns[-1]['content']}\n\n{question}"}]
+    else:
+        turns = [*turns, {"role": "user", "content": question}]
+    draft, places = _draft(slots)
+    options: _Json = {"max_tokens": len(model.tokenizer.encode(draft)) + 4}
+    if not model.spec.autoregressive:
+        starts = [0, *(place + 1 for place in places)]
+        pins = [pair for pair in zip(starts, [*places, len(draft)], strict=True) if pair[0] < pair[1]]
+        options = {"seed_text": draft, "pin": pins, "strength": 1.0}
+    return model.request(
+        turns,
+        regex="\n".join(f"{number}: [{slot.letters}]" for number, slot in enumerate(slots, 1)),
+        temperature=1.0,
+        # A letter may come in several tokens, with what stands beside it.
+        top_logprobs=2 * max(len(slot.letters) for slot in slots) + 8,
+        check_prompt=False,
+        seed=seed,
+        **options,
+    )
+
+
+def decided(model: TextModel, slots: Sequence[Slot], result: Result) -> list[Decided]:
+    """Read the probabilities of the slots off an answer."""
+    pieces = [model.tokenizer.decode([token]) for token in result.tokens]
+    found, start, at = [], 0, 0
+    for slot, place in zip(slots, _draft(slots)[1], strict=True):
+        while start + len(pieces[at]) <= place:
+            start, at = start + len(pieces[at]), at + 1
+        shares = dict.fromkeys(slot.letters, 0.0)
+        for token, log in result.top_logprobs[at]:
+            letter = model.tokenizer.decode([token])[place - start :][:1]
+            if letter in shares:
+                shares[letter] += math.exp(log)
+        total = sum(shares.values())
+        found.append(Decided(slot, tuple(share / total for share in shares.values())))
+    return found
+
+
+def _shown(told: JsonValue) -> str:
+    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+
+
+def _with(name: str, description: JsonValue) -> str:
+    return name if description is None else f"{name} ({_shown(description)})"
+
+
+# OpenAI's.
+
+
+class Option(Body):
+    """A value that a choice allows."""
+
+    value: str | bool
+    description: str | None = None
+
+
+class Level(Body):
+    """A level of a score."""
+
+    label: str
+    description: str | None = None
+
+
+class Question(Body):
+    """What all questions have."""
+
+    instructions: Annotated[str | list[TextPart], Field(min_length=1)]
+    name: str | None = None
+
+
+class Predicate(Question):
+    """Is it so?"""
+
+    type: Literal["predicate"]
+
+    def to_slot(self) -> Slot:
+        """Its slot."""
+        return Slot.predicate(text_of(self.instructions))
+
+    def to_answer(self, answer: Decided) -> _Json:
+        """Its answer."""
+        return {"probability": answer.probabilities[0]}
+
+
+class Choice(Question):
+    """Which of these is it?"""
+
+    type: Literal["choice"]
+    choices: list[Option]
+
+    def to_slot(self) -> Slot:
+        """Its slot."""
+        options = [(each.value, _with(_shown(each.value), each.description)) for each in self.choices]
+        return Slot.choice("choices", text_of(self.instructions), options)
+
+    def to_answer(self, answer: Decided) -> _Json:
+        """Its answer."""
+        pairs = zip(answer.slot.values, answer.probabilities, strict=True)
+        shares = [{"value": value, "probability": share} for value, share in pairs]
+        return {"choice": answer.best, "confidence": answer.confidence, "probabilities": shares}
+
+
+class Score(Question):
+    """How much is it, on these levels?"""
+
+    type: Literal["score"]
+    levels: list[Level]
+
+    def to_slot(self) -> Slot:
+        """Its slot."""
+        options = [(number, _with(level.label, level.description)) for number, level in enumerate(self.levels)]
+        return Slot.choice("levels", text_of(self.instructions), options)
+
+    def to_answer(self, answer: Decided) -> _Json:
+        """Its answer."""
+        shares = [
+            {"value": number, "label": level.label, "probability": share}
+            for number, (level, share) in enumerate(zip(self.levels, answer.probabilities, strict=True))
+        ]
+        return {"score": answer.mean, "confidence": answer.confidence, "probabilities": shares}
+
+
+class DecisionRequest(Body):
+    """`POST /v1/decisions`: OpenAI's."""
+
+    model: str | None = None
+    input: Annotated[str | list[Message], Field(min_length=1)]
+    questions: list[Annotated[Predicate | Choice | Score, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=_MOST_QUESTIONS
+    )
+    seed: int = 0
+    prompt_cache_key: str | None = None
+    safety_identifier: str | None = None
+
+    def to_turns(self) -> list[_Json]:
+        """What the questions are about."""
+        given = [Message(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        return [message.to_turn() for message in given]
+
+    def to_slots(self) -> list[Slot]:
+        """The questions."""
+        return [question.to_slot() for question in self.questions]
+
+    def to_answer(self, answers: Sequence[Decided], usage: Mapping[str, Any]) -> _Json:
+        """The response."""
+        pairs = zip(self.questions, answers, strict=True)
+        return {
+            "model": self.model,
+            "answers": [{"type": each.type, "name": each.name} | each.to_answer(answer) for each, answer in pairs],
+            "usage": usage_in_and_out(usage),
+        }
+
+
+def usage_in_and_out(usage: Mapping[str, Any]) -> _Json:
+    """A usage in the words of OpenAI's newer shapes."""
+    return {
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": usage["prompt_tokens_details"] | {"cache_write_tokens": 0},
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": usage["completion_tokens_details"],
+        "total_tokens": usage["total_tokens"],
+    }
+
+
+# TypeSafe's.
+
+
+class Noul(Body):
+    """Is it so?"""
+
+    type: Literal["noul"]
+    instructions: Told
+    criteria: dict[Literal["true", "false"], JsonValue] = Field(default_factory=dict)
+
+    def to_slot(self) -> Slot:
+        """Its slot."""
+        options = _with("yes", self.criteria.get("true")), _with("no", self.criteria.get("false"))
+        return Slot.predicate(_shown(self.instructions), options)
+
+    def to_answer(self, answer: Decided) -> _Json:
+        """Its answer."""
+        return {"noul": answer.probabilities[0]}
+
+
+class NamedChoice(Body):
+    """Which of these is it?"""
+
+    type: Literal["choice"]
+    instructions: Told
+    criteria: dict[str, JsonValue]
+
+    def to_slot(self) -> Slot:
+        """Its slot."""
+        options = [(name, _with(name, told)) for name, told in self.criteria.items()]
+        return Slot.choice("criteria", _shown(self.instructions), options)
+
+    def to_answer(self, answer: Decided) -> _Json:
+        """Its answer."""
+        shares = dict(zip(self.criteria, answer.probabilities, strict=True))
+        return {"choice": answer.best, "confidence": answer.confidence, "probabilities": shares}
+
+
+class LeveledScore(Body):
+    """How much is it, on these levels?"""
+
+    type: Literal["score"]
+    instructions: Told
+    criteria: list[JsonValue]
+
+    def to_slot(self) -> Slot:
+        """Its slot."""
+        return Slot.choice("criteria", _shown(self.instructions), list(enumerate(map(_shown, self.criteria))))
+
+    def to_answer(self, answer: Decided) -> _Json:
+        """Its answer."""
+        legend = {str(number): level for number, level in enumerate(self.criteria)}
+        shares = dict(zip(legend, answer.probabilities, strict=True))
+        return {"score": answer.mean, "confidence": answer.confidence, "legend": legend, "probabilities": shares}
+
+
+class SystemOneRequest(Body):
+    """`POST /v1/systemone`: TypeSafe's."""
+
+    model: str | None = None
+    state: Told
+    questions: dict[str, Annotated[Noul | NamedChoice | LeveledScore, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=_MOST_QUESTIONS
+    )
+    seed: int = 0
+
+    def to_turns(self) -> list[_Json]:
+        """What the questions are about."""
+        return [{"role": "user", "content": _shown(self.state)}]
+
+    def to_slots(self) -> list[Slot]:
+        """The questions."""
+        return [question.to_slot() for question in self.questions.values()]
+
+    def to_answer(self, answers: Sequence[Decided], usage: Mapping[str, Any]) -> _Json:
+        """The response."""
+        pairs = zip(self.questions.items(), answers, strict=True)
+        return {
+            "model": self.model,
+            "answers": {name: {"type": each.type} | each.to_answer(answer) for (name, each), answer in pairs},
+            "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
+        }
