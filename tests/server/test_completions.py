@@ -89,7 +89,8 @@ def test_with_diffusing_each_delta_is_the_whole_draft(served: Served):
     ("body", "param"),
     [
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
-        ({"logit_bias": {"1": 2}}, "logit_bias"),
+        ({"logit_bias": {"five": 2}}, None),
+        ({"logit_bias": {"5": 101}}, "logit_bias"),
         ({"top_logprobs": 3}, "top_logprobs"),
         ({"audio": {}}, "audio"),
         ({"n": 0}, "n"),

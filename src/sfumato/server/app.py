@@ -31,6 +31,7 @@ from sfumato.server.history import History
 from sfumato.server.hosting import Host
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
+from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 
 Answer = TypeVar("Answer")
 _Json = dict[str, Any]
@@ -161,6 +162,21 @@ def create_app(
 
     def bill_to(owner: str) -> Any:
         return lambda results: bill(owner, results)
+
+    @app.post("/v1/responses", tags=["completions"])
+    async def responses(body: ResponseRequest, request: Request, owner: Owner) -> Response:
+        """Answer a conversation: OpenAI's newer shape."""
+        body.model = body.model or host.default
+        chat = body.to_chat()
+        with await host.use(body.model) as hosted:
+            asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
+            if not body.stream:
+                [[result]] = await _while_there(request, completions.answers(hosted, [asked]))
+                bill(owner, [result])
+                return JSONResponse(response_answer(hosted.model, body, chat, result))
+        return await _streamed(
+            host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
+        )
 
     @app.post("/v1/completions", tags=["completions"])
     async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
@@ -323,10 +339,10 @@ async def _ended_with_reader(canvases: Canvases, made: list[LiveCanvas]) -> Asyn
                 canvas.task.cancel()
 
 
-async def _streamed(host: Host, name: str, make: Any) -> Response:
+async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response:
     async def parts() -> AsyncIterator[str]:
         with await host.use(name) as hosted:
-            stream = completions.kept_alive(make(hosted))
+            stream = completions.kept_alive(make(hosted), **ending)
             try:
                 async for part in stream:
                     yield part

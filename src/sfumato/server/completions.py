@@ -104,24 +104,25 @@ def chat_answer(model: TextModel, body: ChatRequest, results: list[Result]) -> _
     choices = []
     for index, result in enumerate(results):
         message, reason = _message(body, result)
-        logprobs = {"content": _logprobs(model, result), "refusal": None} if body.logprobs else None
+        logprobs = {"content": logprobs_of(model, result), "refusal": None} if body.logprobs else None
         choices.append({"index": index, "message": message, "finish_reason": reason, "logprobs": logprobs})
     return _head("chatcmpl", "chat.completion", body) | {
         "choices": choices,
         "usage": usage_of(results),
-        "sfumato": _ours(results),
+        "sfumato": ours(results),
     }
 
 
 def _message(body: ChatRequest, result: Result) -> tuple[_Json, str]:
-    call = _call_of(body, result)
+    call = call_of(body, result)
     if call is None:
         return {"role": "assistant", "content": result.text, "refusal": None}, finish_reason(result)
     message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [_tool_call(call)]}
     return message, "tool_calls"
 
 
-def _call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
+def call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
+    """The call of a function that an answer is, if it is one."""
     calls = body.tools and body.tool_choice != "none"
     return parse_call(result.text, body.tools or []) if calls else None
 
@@ -130,7 +131,7 @@ def _tool_call(call: FunctionCall) -> _Json:
     return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": call.model_dump()}
 
 
-def _logprobs(model: TextModel, result: Result) -> list[_Json]:
+def logprobs_of(model: TextModel, result: Result) -> list[_Json]:
     """Of each token of an answer, how sure the model was of it when it was last in question, and what else it might
     have been."""
 
@@ -148,7 +149,7 @@ def _logprobs(model: TextModel, result: Result) -> list[_Json]:
 
 def _text_logprobs(model: TextModel, result: Result) -> _Json:
     """The same in the shape of text completions."""
-    entries = _logprobs(model, result)
+    entries = logprobs_of(model, result)
     ends = list(itertools.accumulate((len(entry["token"]) for entry in entries), initial=0))
     return {
         "tokens": [entry["token"] for entry in entries],
@@ -158,7 +159,8 @@ def _text_logprobs(model: TextModel, result: Result) -> _Json:
     }
 
 
-def _ours(results: list[Result]) -> _Json:
+def ours(results: list[Result]) -> _Json:
+    """What else there is to say of answers."""
     return {
         "seeds": [result.seed for result in results],
         "certainty": [round(result.certainty, 4) + 0.0 for result in results],
@@ -195,17 +197,17 @@ async def chat_stream(
         return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
 
     def told(result: Result, index: int, rest: str) -> list[str]:
-        call = _call_of(body, result)
-        ours = {"sfumato": _ours([result])}
+        call = call_of(body, result)
+        more = {"sfumato": ours([result])}
         if call is not None:
             calls = [{"index": 0} | _tool_call(call)]
-            return [chunk(index, {"tool_calls": calls}), chunk(index, {}, "tool_calls", **ours)]
+            return [chunk(index, {"tool_calls": calls}), chunk(index, {}, "tool_calls", **more)]
         parts = [chunk(index, {"content": rest})] if rest else []
-        return [*parts, chunk(index, {}, finish_reason(result), **ours)]
+        return [*parts, chunk(index, {}, finish_reason(result), **more)]
 
     for index in range(request.n):
         yield chunk(index, {"role": "assistant", "content": ""})
-    async for part in _stream(
+    async for part in stream_parts(
         hosted,
         body,
         request,
@@ -229,19 +231,19 @@ async def text_stream(
         choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
         return sse(head | {"choices": [choice]} | more)
 
-    async for part in _stream(
+    async for part in stream_parts(
         hosted,
         body,
         requests[0],
         bill,
         text=chunk,
-        end=lambda result, index, rest: [chunk(index, rest, finish_reason(result), sfumato=_ours([result]))],
+        end=lambda result, index, rest: [chunk(index, rest, finish_reason(result), sfumato=ours([result]))],
         draft=lambda index, draft: chunk(index, "", sfumato=draft),
     ):
         yield part if isinstance(part, str) else sse(head | {"choices": [], "usage": part})
 
 
-async def _stream(
+async def stream_parts(
     hosted: HostedModel,
     body: Sampled,
     request: Request,
@@ -308,8 +310,8 @@ def draft_of(event: CanvasChanged, seq: int) -> _Json:
     }
 
 
-async def kept_alive(parts: AsyncGenerator[str, None]) -> AsyncIterator[str]:
-    """A stream that ends in [DONE], says so where it fails, and is never silent for long."""
+async def kept_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
+    """A stream that says so where it fails and when it ends, and is never silent for long."""
     following: asyncio.Future[str | None] | None = None
     try:
         while True:
@@ -330,7 +332,8 @@ async def kept_alive(parts: AsyncGenerator[str, None]) -> AsyncIterator[str]:
             following.cancel()
             await asyncio.wait({following})
         await parts.aclose()
-    yield sse("[DONE]")
+    if end:
+        yield end
 
 
 # Text completions.
@@ -368,7 +371,7 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
     return _head("cmpl", "text_completion", body) | {
         "choices": choices,
         "usage": usage_of_many(results),
-        "sfumato": _ours(together),
+        "sfumato": ours(together),
     }
 
 
@@ -395,6 +398,6 @@ async def filled_in_stream(body: CompletionRequest | FimRequest, results: list[R
     head = _head("cmpl", "text_completion", body)
     for index, result in enumerate(results):
         choice = {"index": index, "text": result.text, "logprobs": None, "finish_reason": finish_reason(result)}
-        yield sse(head | {"choices": [choice], "sfumato": _ours([result])})
+        yield sse(head | {"choices": [choice], "sfumato": ours([result])})
     if body.stream_options is not None and body.stream_options.include_usage:
         yield sse(head | {"choices": [], "usage": usage_of(results)})
