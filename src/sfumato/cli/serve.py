@@ -69,7 +69,8 @@ def serve(
 
         from sfumato.server.access import Access
         from sfumato.server.access import add_key as make_key
-        from sfumato.server.app import Limits, create_app
+        from sfumato.server.app import create_app
+        from sfumato.server.boundary import Limits
         from sfumato.server.history import History
         from sfumato.server.hosting import Host, served_names
     except ImportError as error:

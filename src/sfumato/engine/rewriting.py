@@ -247,8 +247,16 @@ class Rewriting:
             for first in range(places.start, places.stop, window)
             for phase in range(min(phases, places.stop - first))
         ]
+        # A part is read with as much around it as the model holds: a text may be far longer.
+        around = self.model.decoder.config.max_position_embeddings
+        seen = [(max(0, part.start - around), part) for _, part in parts]
         read = self._rewrite(
-            [editing.laid_out(texts[i], part) for i, part in parts],
+            [
+                editing.laid_out(
+                    texts[i][first : part.stop + around], range(part.start - first, part.stop - first, part.step)
+                )
+                for (i, _), (first, part) in zip(parts, seen, strict=True)
+            ],
             [self.seeds[0]] * len(parts),
             {**self.options, "steps": 1, "temperature": 0.0, "trace": False, "adaptive": False},
             noise_level=_LEAST_NOISE if sees_noise else 1.0,

@@ -9,7 +9,8 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException
+
+from sfumato.server.failures import ApiError
 
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -29,32 +30,38 @@ class JsonRoute(APIRoute):
 
 class _JsonRequest(Request):
     async def json(self) -> Any:
-        return read_json(await self.body())
+        try:
+            return read_json(await self.body())
+        except ApiError as error:
+            # FastAPI words any failure of this its own way.
+            self.state.refused = error
+            raise
 
 
 def read_json(body: bytes) -> Any:
     """What a body says.
 
     Raises:
-        HTTPException: 400 if it is not JSON, or has what no text or number of ours can be.
+        ApiError: 400 if it is not JSON, or has what no text or number of ours can be.
     """
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
         if _HALF_PAIR.search(body) and (place := _find_half_pair(value, "")) is not None:
-            raise HTTPException(400, f"{place or 'the body'} has half a surrogate pair; allowed: Unicode characters")
+            what = f"{place or 'the body'} has half a surrogate pair; allowed: Unicode characters"
+            raise ApiError(400, what, code="json_invalid", param=place or None)
     except RecursionError:
-        raise HTTPException(400, "the body nests too deep; allowed: a few hundred levels") from None
+        raise ApiError(400, "the body nests too deep; allowed: a few hundred levels", code="json_invalid") from None
     except json.JSONDecodeError as error:
-        raise HTTPException(400, f"the body is not JSON: {error}") from None
+        raise ApiError(400, f"the body is not JSON: {error}", code="json_invalid") from None
     except UnicodeDecodeError as error:
-        raise HTTPException(400, f"the body is not JSON: it is no UTF-8 at byte {error.start}") from None
+        raise ApiError(400, f"the body is no UTF-8 at byte {error.start}", code="json_invalid") from None
     except ValueError as error:
-        raise HTTPException(400, f"the body has a number that is too long: {error}") from None
+        raise ApiError(400, f"the body has a number that is too long: {error}", code="json_invalid") from None
     return value
 
 
 def _refuse_constant(name: str) -> float:
-    raise HTTPException(400, f"the body has {name}; allowed: JSON, whose numbers are finite")
+    raise ApiError(400, f"the body has {name}; allowed: JSON, whose numbers are finite", code="json_invalid")
 
 
 def _find_half_pair(value: Any, place: str) -> str | None:

@@ -23,7 +23,7 @@ from sfumato.server.completions import check_result
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
-from sfumato.server.protocol import Body, Diffusion, Message
+from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 MAX_BEHIND = 256
 """Events that wait for a reader; one who has more is sent the canvas as it stands instead."""
@@ -41,9 +41,9 @@ class CanvasRequest(Diffusion):
     messages: list[Message] | None = None
     text: str | None = None
     """With a prompt, the draft that the answer starts from; without one, a text to write anew in places."""
-    pins: list[list[int]] | None = None
+    pins: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     """[first character, the one after the last] of parts of the draft that stay."""
-    spans: list[list[int]] | None = None
+    spans: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     """The places of a text that are written anew; without them, what the model doubts."""
     instruction: str | None = None
     max_tokens: int | None = None
@@ -68,9 +68,9 @@ class EditRequest(Diffusion):
     """`POST /v1/canvas/{id}/edits`."""
 
     base_rev: int
-    replace: list[Replacement] | None = None
+    replace: list[Replacement] | None = Field(default=None, max_length=MAX_SPANS)
     """Parts of the text and what stands there from now on, before the model has its turn."""
-    spans: list[list[int]] | None = None
+    spans: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     """The places that the model writes anew, in the text with its replacements."""
     instruction: str | None = None
     rewrite: bool | None = None
@@ -317,7 +317,7 @@ class Canvases:
         canvas.text, canvas.pieces = text, ()
         canvas._tell_snapshot()
         with await self._host.use(canvas.model) as hosted:
-            result: Result = await hosted.call(lambda model: model.edit(text, **options, seed=seed))
+            result = await hosted.edit(text, **options, seed=seed)
         return result
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Any], made_by: str) -> None:

@@ -40,7 +40,7 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple
     options: dict[str, Any] = dict(body.to_options(hosted.model))
     options.pop("max_tokens", None)
     options.pop("stop", None)
-    result = await hosted.call(lambda model: model.edit(region, **options))
+    result = await hosted.edit(region, **options)
     check_result(result)
     text = "None" if result.text == region else f"{_FENCE}\n{result.text.strip(chr(10))}\n{_FENCE}"
     return result, _completion("edit.completion", body, text) | {"usage": usage_of([result])}

@@ -15,12 +15,14 @@ from sfumato.api import load, outline
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Event, Request
-from sfumato.errors import SfumatoError, unknown
+from sfumato.engine.request import Event, Request, Result
+from sfumato.errors import RequestError, SfumatoError, unknown
 from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
 
 Answer = TypeVar("Answer")
+MAX_EDITED, MAX_READ = 200_000, 20_000
+"""Characters of a text that is edited, and of one of which a model reads all."""
 
 
 class _AbandonedError(SfumatoError):
@@ -68,6 +70,18 @@ class HostedModel:
         """End all requests, the engine, and what belongs to it."""
         await self.answering.close()
         await asyncio.to_thread(self._compiler.close)
+
+    async def edit(self, text: str, **options: Any) -> Result:
+        """What `TextModel.edit` makes of a text.
+
+        Raises:
+            RequestError: if that takes too much.
+        """
+        most = MAX_READ if options.get("spans") is None else MAX_EDITED
+        if len(text) > most:
+            hint = "" if most == MAX_EDITED else f"; with spans {MAX_EDITED:,}"
+            raise RequestError(f"text has {len(text):,} characters; allowed: {most:,}{hint}")
+        return await self.call(lambda model: model.edit(text, **options))
 
     async def call(self, function: Callable[[TextModel], Answer]) -> Answer:
         """What a function makes of the model, in a thread. Cancelled, it stops with the next step."""
@@ -121,7 +135,7 @@ class Host:
             ApiError: if no such model is served.
         """
         if name not in self.names:
-            raise ApiError(404, unknown("model", name, self.names), code="model_not_found", param="model")
+            raise ApiError(404, unknown("model", name[:100], self.names), code="model_not_found", param="model")
         return self.outlines[name]
 
     @contextmanager
