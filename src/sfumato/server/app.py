@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
@@ -20,10 +20,10 @@ from sfumato.server import completions
 from sfumato.server.access import Access, Key
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
-from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, LiveCanvas
+from sfumato.server.canvas import LiveCanvas
+from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.edits import EditCompletionRequest, edit_answer
-from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
 from sfumato.server.metrics import Metrics
@@ -68,8 +68,11 @@ def create_app(
         if preload:
             await host.use(host.default)
             app.state.ready = True
+        expiring = None if limits.keep_s is None else asyncio.create_task(canvases.expire(limits.keep_s))
         yield
         app.state.ready = False
+        if expiring is not None:
+            expiring.cancel()
         await canvases.close()
         await host.close()
         await asyncio.to_thread(history.close)
@@ -231,7 +234,7 @@ def create_app(
         if body.background:
             return JSONResponse(_listed(made), 202)
         if body.stream:
-            parts = _ended_with_reader(canvases, made)
+            parts = _ended_with_reader(made)
             return StreamingResponse(parts, media_type=_SSE)
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
@@ -240,10 +243,9 @@ def create_app(
             for task in tasks:
                 task.cancel()
             raise
-        failed = next((canvas.error for canvas in made if canvas.error is not None), None)
+        failed = next((canvas.failure for canvas in made if canvas.failure is not None), None)
         if failed is not None:
-            status = 400 if failed["type"] == "invalid_request_error" else 500
-            raise ApiError(status, failed["message"], code=failed["code"], param=failed["param"])
+            raise failed
         return JSONResponse(_listed(made))
 
     @app.get("/v1/canvas/{canvas_id}", tags=["canvases"])
@@ -252,10 +254,18 @@ def create_app(
         return (await canvases.find(canvas_id, owner)).to_dict()
 
     @app.get("/v1/canvas/{canvas_id}/events", tags=["canvases"], response_class=Response)
-    async def canvas_events(canvas_id: str, owner: Owner, after: int = 0) -> Response:
-        """What happens to a canvas: a snapshot of it first, whatever came after, then what changes."""
+    async def canvas_events(
+        canvas_id: str,
+        owner: Owner,
+        after: int | None = None,
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> Response:
+        """What happens to a canvas after an event, by its number; without one, or where that is too long ago, a
+        snapshot first."""
         canvas = await canvases.find(canvas_id, owner)
-        return StreamingResponse(canvases.events(canvas), media_type=_SSE)
+        if after is None and last_event_id is not None and last_event_id.isdecimal():
+            after = int(last_event_id[:18])
+        return StreamingResponse(canvas.events(after), media_type=_SSE)
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"])
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
@@ -310,11 +320,11 @@ def _listed(made: list[LiveCanvas]) -> _Json:
     return {"object": "list", "data": [canvas.to_dict() for canvas in made]}
 
 
-async def _ended_with_reader(canvases: Canvases, made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
+async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
     """Events of canvases, one after the other; whose reader leaves, they end."""
     try:
         for canvas in made:
-            async for part in canvases.events(canvas):
+            async for part in canvas.events():
                 yield part
     finally:
         for canvas in made:

@@ -35,6 +35,8 @@ class Limits:
 
     max_body_bytes: int = 4_000_000
     cors_origins: tuple[str, ...] = ()
+    keep_s: float | None = None
+    """Seconds after which canvases are forgotten; None keeps them."""
 
 
 class ClientGoneError(Exception):
