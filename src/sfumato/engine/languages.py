@@ -16,7 +16,8 @@ from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
-_REMEMBERED = 32
+# So many, and of no more states together: one of them takes about a kilobyte.
+_REMEMBERED, _REMEMBERED_STATES = 32, 100_000
 
 
 class Languages:
@@ -87,8 +88,11 @@ class Languages:
         if key in self._automata:
             return self._automata[key]
         automaton = self._automata[key] = make()
-        if len(self._automata) > _REMEMBERED:
-            self._automata.pop(next(iter(self._automata)), None)
+        sizes = {key: 0 if one is None else one.num_states for key, one in list(self._automata.items())}
+        for old in list(sizes)[:-1]:
+            if len(sizes) > _REMEMBERED or sum(sizes.values()) > _REMEMBERED_STATES:
+                del sizes[old]
+                self._automata.pop(old, None)
         return automaton
 
 
