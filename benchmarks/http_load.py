@@ -18,6 +18,14 @@ from typing import Any
 _Json = dict[str, Any]
 PROMPT = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 MESSAGES = [{"role": "user", "content": PROMPT}]
+CHAT, TEXT, FIM, CANVAS = "/v1/chat/completions", "/v1/completions", "/v1/fim/completions", "/v1/canvas"
+# As hostile as what is read: automata of many states, or none at all.
+HOSTILE: tuple[_Json, ...] = (
+    {"regex": "(a|b)*a(a|b){20}"},
+    {"regex": "(((a{1000}){1000}){1000})"},
+    {"schema": {"type": "array", "minItems": 10**9}},
+    {"schema": {"anyOf": [{"type": "object", "properties": {f"p{i}": {"type": "string"}}} for i in range(1000)]}},
+)
 _TIMEOUT_S = 600.0
 
 
@@ -26,7 +34,7 @@ class Server:
 
     Args:
         directory: of its canvases.
-        switches: seconds between two commits are nobody's business; further fields of `EngineConfig`.
+        **config: fields of `EngineConfig`.
     """
 
     def __init__(self, directory: Path, **config: Any) -> None:
@@ -213,15 +221,11 @@ def _has_text(part: bytes) -> bool:
 
 
 class Follower:
-    """The text of a canvas, kept by what its events say alone.
+    """The text of a canvas, kept by what its events say alone."""
 
-    Args:
-        before: one that was ahead; this goes on where that is.
-    """
-
-    def __init__(self, before: Follower | None = None) -> None:
-        self.text: str | None = before.text if before else None
-        self.seq = before.seq if before else -1
+    def __init__(self) -> None:
+        self.text: str | None = None
+        self.seq = -1
         self.kinds: list[str] = []
 
     def take(self, event: _Json) -> None:

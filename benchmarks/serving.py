@@ -1,36 +1,23 @@
-"""The server under load: are streams what they say, is anything lost, and what does HTTP cost?"""
+"""The server under load: are its streams what they say, and is what it answered there after it was killed?"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import random
-import statistics
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from benchmarks.http_load import MESSAGES, PROMPT, Answer, Client, Follower, Server
-from sfumato.errors import ConfigError, unknown
+from benchmarks.http_load import CANVAS, CHAT, FIM, MESSAGES, PROMPT, TEXT, Answer, Client, Follower, Server
+from benchmarks.options import ways
 
 _Json = dict[str, Any]
-_CHAT, _TEXT, _FIM, _CANVAS = "/v1/chat/completions", "/v1/completions", "/v1/fim/completions", "/v1/canvas"
-# As hostile as what is read: automata of many states, or none at all.
-HOSTILE: tuple[_Json, ...] = (
-    {"regex": "(a|b)*a(a|b){20}"},
-    {"regex": "(((a{1000}){1000}){1000})"},
-    {"schema": {"type": "array", "minItems": 10**9}},
-    {"schema": {"anyOf": [{"type": "object", "properties": {f"p{i}": {"type": "string"}}} for i in range(1000)]}},
-)
-
-
-# Streams.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +46,8 @@ def streams(requests: int) -> Streams:
         kinds[kind] += 1
         try:
             if kind in ("canvas", "edit"):
-                resumed += await _compare_events(client, draw, kind, i)
+                more = await _compare_events(client, draw, kind, i)
+                resumed += more
             else:
                 await _compare_stream(client, draw, kind, i)
         except AssertionError as error:
@@ -90,8 +78,8 @@ def random_body(draw: random.Random, kind: str, seed: int) -> tuple[str, _Json]:
     """A path and a body without mistakes."""
     diffusion: _Json = {"steps": draw.choice([2, 5, 20])}
     if kind == "fim":
-        body = {"prompt": "def area(a, b):\n    return a", "suffix": draw.choice(["", " b\n"])}
-        return _FIM, body | {"max_tokens": draw.choice([4, 8]), "seed": seed, "diffusion": diffusion}
+        body: _Json = {"prompt": "def area(a, b):\n    return a", "suffix": draw.choice(["", " b\n"])}
+        return FIM, body | {"max_tokens": draw.choice([4, 8]), "seed": seed, "diffusion": diffusion}
     if draw.random() < 0.5:
         diffusion["canvas_length"] = draw.choice([4, 8, 16])
     body = {"seed": seed, "max_tokens": draw.choice([3, 17, 48])}
@@ -103,13 +91,13 @@ def random_body(draw: random.Random, kind: str, seed: int) -> tuple[str, _Json]:
         diffusion["regex"] = draw.choice(["[ab]{3}", "(yes|no)+"])
     if draw.random() < 0.3:
         body["n"] = draw.choice([2, 3])
-    path, asked = (_CHAT, {"messages": MESSAGES}) if kind == "chat" else (_TEXT, {"prompt": "36+3 = 39\n12+1 ="})
+    path, asked = (CHAT, {"messages": MESSAGES}) if kind == "chat" else (TEXT, {"prompt": "36+3 = 39\n12+1 ="})
     return path, asked | body | {"diffusion": diffusion}
 
 
 def texts_of(answer: Answer, n: int) -> tuple[list[str], list[str | None]]:
     """What clients that append come to, and how each answer ended."""
-    texts, reasons = [""] * n, [None] * n
+    texts, reasons = [""] * n, list[str | None]([None] * n)
     for event in answer.events:
         assert "error" not in event, event
         for choice in event["choices"]:
@@ -140,14 +128,14 @@ async def _compare_events(client: Client, draw: random.Random, kind: str, i: int
         text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
         spans = draw.choice([[[len(text) - 2, len(text)]], [[8, 10], [len(text) - 2, len(text)]]])
         body = {"text": text, "spans": spans, "seed": i}
-    canvas = (await client.ask(_CANVAS, body | {"background": True})).json
+    canvas = (await client.ask(CANVAS, body | {"background": True})).json
     follower, resumed = Follower(), 0
     while not follower.kinds or follower.kinds[-1] not in ("canvas.done", "canvas.error"):
         after = "" if follower.seq < 0 else f"?after={follower.seq}"
         most = draw.choice([1, 3, 10, 10**6])
         came = 0
         async with client.connect() as (reader, writer):
-            writer.write(f"GET {_CANVAS}/{canvas['id']}/events{after} HTTP/1.0\r\n\r\n".encode())
+            writer.write(f"GET {CANVAS}/{canvas['id']}/events{after} HTTP/1.0\r\n\r\n".encode())
             async for line in reader:
                 if line.startswith(b"data: "):
                     follower.take(json.loads(line.removeprefix(b"data: ")))
@@ -157,180 +145,97 @@ async def _compare_events(client: Client, draw: random.Random, kind: str, i: int
         resumed += 1
         if not came:
             break
-    final = (await client.ask(f"{_CANVAS}/{canvas['id']}")).json
+    final = (await client.ask(f"{CANVAS}/{canvas['id']}")).json
     assert follower.text == final["text"], f"{body}: {follower.text!r} {final}"
-    for event in (await client.ask(f"{_CANVAS}/{canvas['id']}/events?after={max(0, follower.seq - 3)}")).events:
+    for event in (await client.ask(f"{CANVAS}/{canvas['id']}/events?after={max(0, follower.seq - 3)}")).events:
         assert event["type"] != "canvas.snapshot" or follower.seq > 16 or event["seq"] == follower.seq
     return resumed
 
 
-# Soak.
+@dataclass(frozen=True, kw_only=True)
+class Kills:
+    """What was there after the server was killed."""
+
+    kills: int
+    """SIGKILL at random moments, with clients at work."""
+    revisions: int
+    """That clients had been told of."""
+    found: int
+    """Of them, with their texts, in the servers that came after."""
+    wrong: list[str]
+    """What was lost, or half there."""
 
 
-@dataclass(kw_only=True)
-class Soak:
-    """So far."""
+def kills(times: int, clients: int = 4) -> Kills:
+    """Kill a server while clients make and revise canvases; begin it again, and look for all that it had answered."""
+    told: dict[tuple[str, int], str] = {}
+    wrong: list[str] = []
+    num_found = 0
 
-    minutes: float = 0.0
-    clients: int = 0
-    outcomes: dict[str, int] = field(default_factory=dict)
-    """By what was done, and what came of it."""
-    memory_mb: list[float] = field(default_factory=list)
-    """Resident, of the server, at even times."""
-    growth: float = 0.0
-    """Of the median of the last quarter over that of the second one."""
-    wrong: list[str] = field(default_factory=list)
-    """Requests that ended in neither a result nor a named error, and what is wrong with the books."""
+    async def revise(client: Client, draw: random.Random) -> None:
+        while True:
+            body = {"prompt": PROMPT, "seed": draw.randrange(1000), "steps": 3}
+            canvas = (await client.ask(CANVAS, body)).json
+            for _ in range(draw.randrange(4)):
+                told[canvas["id"], canvas["rev"]] = canvas["text"]
+                text = "".join(draw.choices("abc é", k=draw.randrange(200)))
+                edits: list[_Json] = [
+                    {"spans": [[0, 6]], "steps": 2},
+                    {"replace": [{"start": 0, "end": 0, "text": text}]},
+                ]
+                path = f"{CANVAS}/{canvas['id']}/edits"
+                canvas = (await client.ask(path, {"base_rev": canvas["rev"]} | draw.choice(edits))).json
+            told[canvas["id"], canvas["rev"]] = canvas["text"]
 
-
-def soak(clients: int, minutes: float) -> Soak:
-    """Clients that stream, cancel, disconnect, stall and send garbage."""
-    found, counted = Soak(clients=clients), Counter[str]()
-    end = time.perf_counter() + minutes * 60
-
-    async def work(client: Client, draw: random.Random) -> None:
-        while time.perf_counter() < end:
-            act = draw.choice(_ACTS)
-            try:
-                came = await act(client, draw)
-            except (AssertionError, ValueError, KeyError, TimeoutError) as error:
-                came = "wrong"
-                found.wrong.append(f"{act.__name__}: {type(error).__name__} {str(error)[:300]}")
-            except (OSError, asyncio.IncompleteReadError) as error:
-                came = "cut"
-                found.wrong.append(f"{act.__name__}: {error!r:.300}")
-            counted[f"{act.__name__.lstrip('_')}: {came}"] += 1
-
-    async def watch(server: Server) -> None:
-        while time.perf_counter() < end:
-            found.memory_mb.append(server.memory_mb)
-            await asyncio.sleep(minutes * 60 / 200)
-
-    async def run(server: Server) -> None:
+    async def load(server: Server, draw: random.Random) -> None:
         client = Client(server.port)
-        await asyncio.gather(watch(server), *(work(client, random.Random(i)) for i in range(clients)))
+        tasks = [asyncio.ensure_future(revise(client, random.Random(draw.random()))) for _ in range(clients)]
+        await asyncio.sleep(draw.uniform(0.3, 2.0))
+        server.kill()
+        await asyncio.wait(tasks)
+        for task in tasks:
+            if not isinstance(task.exception(), OSError | asyncio.IncompleteReadError):
+                wrong.append(f"{task.exception()!r:.300}")
+
+    def check(server: Server) -> int:
+        found = 0
+        for canvas_id in {canvas_id for canvas_id, _ in told}:
+            now = json.loads(server.get(f"{CANVAS}/{canvas_id}"))
+            rows = json.loads(server.get(f"{CANVAS}/{canvas_id}/revisions"))["data"]
+            if [row["rev"] for row in rows] != list(range(1, now["rev"] + 1)) or rows[-1]["text"] != now["text"]:
+                wrong.append(f"{canvas_id}: {now} {rows}")
+            found += sum(told.get((canvas_id, row["rev"])) == row["text"] for row in rows)
+        return found
 
     with tempfile.TemporaryDirectory() as directory:
-        server = Server(Path(directory), max_rows=32, max_queue=96)
-        started = time.perf_counter()
-        asyncio.run(run(server))
-        # Those that left are gone within a while.
-        idle = time.perf_counter() + 60
-        while 'sfumato_running{model="tiny"} 0.0' not in server.get("/metrics") and time.perf_counter() < idle:
-            time.sleep(0.1)
-        found.minutes = (time.perf_counter() - started) / 60
+        for i in range(times):
+            asyncio.run(load(Server(Path(directory)), random.Random(i)))
+        server = Server(Path(directory))
+        num_found = check(server)
         if books := server.stop():
-            found.wrong.append(books)
-    found.outcomes = dict(sorted(counted.items()))
-    quarter = len(found.memory_mb) // 4
-    if quarter:
-        before, after = found.memory_mb[quarter : 2 * quarter], found.memory_mb[-quarter:]
-        found.growth = statistics.median(after) / statistics.median(before) - 1
-    return found
+            wrong.append(books)
+    return Kills(kills=times, revisions=len(told), found=num_found, wrong=wrong)
 
 
-def _named(answer: Answer) -> str:
-    """What an answer that is no result is called."""
-    error = answer.json["error"]
-    assert error["message"], "an error without a message"
-    assert answer.status in (400, 404, 409, 413, 429, 503), f"{answer.status}: {answer.text[:300]}"
-    return f"{answer.status} {error['code']}"
+def serving(
+    measure: Annotated[str, typer.Argument(help="streams, soak, kills, overhead or neighbours.")],
+    count: Annotated[int | None, typer.Option(min=1, help="Requests, kills or rounds.")] = None,
+    clients: Annotated[int, typer.Option(min=1, help="Of the soak.")] = 64,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Of the soak.")] = 30.0,
+) -> None:
+    """The embedded model over HTTP: what is wrong, what is lost, what it costs. Prints one line of JSON."""
+    from benchmarks.serving_soak import soak
+    from benchmarks.serving_speed import neighbours, overhead
 
-
-async def _whole(client: Client, draw: random.Random) -> str:
-    kind = draw.choice(["chat", "text", "fim"])
-    path, body = random_body(draw, kind, draw.randrange(1000))
-    answer = await client.ask(path, body)
-    if answer.status != 200:
-        return _named(answer)
-    assert all(choice["finish_reason"] for choice in answer.json["choices"])
-    return "result"
-
-
-async def _stream(client: Client, draw: random.Random, stall_s: float = 0.0) -> str:
-    path, body = random_body(draw, draw.choice(["chat", "text"]), draw.randrange(1000))
-    answer = await client.ask(path, body | {"stream": True, "draft": draw.random() < 0.5}, stall_s=stall_s)
-    if answer.status != 200:
-        return _named(answer)
-    assert answer.text.endswith("data: [DONE]\n\n"), answer.text[-200:]
-    if "error" in answer.events[-1]:
-        return f"error {answer.events[-1]['error']['code']}"
-    assert all(texts_of(answer, body.get("n", 1))[1]), "an answer has no end"
-    return "result"
-
-
-async def _stall(client: Client, draw: random.Random) -> str:
-    return await _stream(client, draw, draw.uniform(0.5, 5.0))
-
-
-async def _disconnect(client: Client, draw: random.Random) -> str:
-    path, body = random_body(draw, draw.choice(["chat", "text"]), draw.randrange(1000))
-    slow = {"diffusion": {"steps": 100, "settings": {"adaptive": False}}, "stream": draw.random() < 0.7, "draft": True}
-    await client.leave(path, body | slow, after_lines=draw.choice([0, 0, 3, 12, 30]) if slow["stream"] else 0)
-    return "left"
-
-
-async def _canvas(client: Client, draw: random.Random) -> str:
-    made = await client.ask(_CANVAS, {"prompt": PROMPT, "seed": draw.randrange(1000), "steps": draw.choice([3, 12])})
-    if made.status != 200:
-        return _named(made)
-    canvas, path = made.json, f"{_CANVAS}/{made.json['id']}"
-    assert canvas["status"] == "done", canvas
-    edits = [{"replace": [{"start": 0, "end": 1, "text": "A"}]}, {"spans": [[0, 6]], "steps": 4}]
-    both = await asyncio.gather(*(client.ask(f"{path}/edits", {"base_rev": 1} | edit) for edit in edits))
-    failed = [_named(answer) for answer in both if answer.status != 200]
-    now = (await client.ask(path)).json
-    assert now["rev"] == 3 - len(failed), f"{failed} {now['rev']}"
-    rows = (await client.ask(f"{path}/revisions")).json["data"]
-    assert [row["rev"] for row in rows] == list(range(1, now["rev"] + 1))
-    assert rows[-1]["text"] == now["text"]
-    assert (await client.ask(path, method="DELETE")).status == 200
-    return f"result, {len(failed)} refused"
-
-
-async def _cancel(client: Client, draw: random.Random) -> str:
-    body = {"prompt": PROMPT, "steps": 200, "settings": {"adaptive": False}, "background": True}
-    made = await client.ask(_CANVAS, body)
-    if made.status != 202:
-        return _named(made)
-    path = f"{_CANVAS}/{made.json['id']}"
-    following = asyncio.ensure_future(client.ask(f"{path}/events"))
-    await asyncio.sleep(draw.uniform(0.0, 1.0))
-    assert (await client.ask(path, method="DELETE")).status == 200
-    events = await following
-    if events.status != 200:
-        return _named(events)
-    assert events.events[-1]["type"] in ("canvas.done", "canvas.error"), events.text[-200:]
-    return "cancelled"
-
-
-async def _garbage(client: Client, draw: random.Random) -> str:
-    body = json.dumps({"messages": MESSAGES}).encode()
-    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: "
-    data = draw.choice(
-        [
-            draw.randbytes(200),
-            head + b"100000\r\n\r\n" + body,
-            head + b"-5\r\n\r\n" + body,
-            head[: draw.randrange(len(head))],
-            b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000,
-            b"BREW /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
-        ]
-    )
-    came = await client.send(data)
-    assert not came or came.startswith(b"HTTP/1.1 4"), came[:100]
-    return "refused" if came else "closed"
-
-
-async def _nonsense(client: Client, draw: random.Random) -> str:
-    body = draw.choice(
-        [b"{", b"[" * 100_000, b'{"messages": [NaN]}', b"\xff\xfe", b'{"prompt": "\\ud800"}', {"messages": 3}, {"n": 0}]
-    )
-    return _named(await client.ask(draw.choice([_CHAT, _TEXT, _CANVAS]), body))
-
-
-async def _hostile(client: Client, draw: random.Random) -> str:
-    return _named(await client.ask(_CANVAS, {"prompt": PROMPT} | draw.choice(HOSTILE)))
-
-
-_ACTS = (*[_whole, _stream, _disconnect, _canvas] * 3, _stall, _cancel, _garbage, _nonsense, _hostile)
+    measures: dict[str, Callable[[], Any]] = {
+        "streams": lambda: streams(count or 1000),
+        "soak": lambda: soak(clients, minutes),
+        "kills": lambda: kills(count or 20),
+        "overhead": lambda: overhead(count or 40),
+        "neighbours": lambda: neighbours(count or 6),
+    }
+    [chosen] = ways("measure", measure, measures)
+    found = asdict(measures[chosen]())
+    typer.echo(json.dumps({"bench": f"serving {chosen}"} | found))
+    if found.get("wrong"):
+        raise typer.Exit(1)
