@@ -298,6 +298,11 @@ def create_app(
     return app
 
 
+def describe() -> _Json:
+    """The OpenAPI document."""
+    return create_app(Host({}), History(":memory:")).openapi()
+
+
 class UndoRequest(BaseModel):
     """`POST /v1/canvas/{id}/undo`."""
 
