@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import sfumato
 from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
-from sfumato.server import completions
+from sfumato.server import completions, tracing
 from sfumato.server.access import Access, Key
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, LiveCanvas
 from sfumato.server.decisions import DecisionRequest, SystemOneRequest, decided, decision_request
@@ -115,6 +115,7 @@ def create_app(
     def bill(owner: str, results: list[Any]) -> None:
         charge(owner, sum(result.usage.positions_computed for result in results))
         metrics.count(results)
+        tracing.record(results)
 
     # What the server is.
 
@@ -454,8 +455,7 @@ class _Boundary:
 
         self._app.state.num_open += 1
         try:
-            inner_receive = self._admit(request, receive)
-            await self._inner(scope, inner_receive, sending)
+            await self._inner(scope, self._admit(request, receive), sending)
         except ClientGoneError:
             pass
         except SfumatoError as error:
