@@ -9,7 +9,6 @@ where one was lost. Keys count their budgets in each replica for itself.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -46,13 +45,6 @@ class Options(BaseModel):
     """Answers of a model in work at once in a replica."""
 
 
-def make_app(options: Options) -> FastAPI:
-    """The application of one replica, with its own engines."""
-    host = Host(served_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
-    access = None if options.api_key_file is None else Access.read(options.api_key_file)
-    return create_app(host, History(options.database), access)
-
-
 def build(args: Mapping[str, str]) -> serve.Application:
     """The application for Ray Serve; its arguments are those of `Options`.
 
@@ -60,6 +52,12 @@ def build(args: Mapping[str, str]) -> serve.Application:
         ValidationError: naming the argument that is wrong.
     """
     options = Options.model_validate(args)
+
+    def make_replica() -> FastAPI:
+        host = Host(served_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
+        access = None if options.api_key_file is None else Access.read(options.api_key_file)
+        return create_app(host, History(options.database), access)
+
     scaled = {
         "autoscaling_config": AutoscalingConfig(
             min_replicas=options.min_replicas,
@@ -76,4 +74,4 @@ def build(args: Mapping[str, str]) -> serve.Application:
         ),
         **(scaled if options.replicas == "auto" else {"num_replicas": options.replicas}),
     )
-    return deploy(serve.ingress(functools.partial(make_app, options))()).bind()
+    return deploy(serve.ingress(make_replica)()).bind()
