@@ -111,7 +111,8 @@ def test_options_of_samplers_are_the_settings_of_those_that_are_built_in():
 
 
 def test_public_names_are_those_of_the_api_and_of_training():
-    assert set(sfumato.__all__) == {*api.__all__, "TrainResult", "train", "__version__"}
+    of_clients = {"AsyncClient", "Client", "ServerError", "StaleRevisionError", "UnreachableError"}
+    assert set(sfumato.__all__) == {*api.__all__, *of_clients, "TrainResult", "train", "__version__"}
     assert all(getattr(sfumato, name) is not None and name in dir(sfumato) for name in sfumato.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = sfumato.nothing
