@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import sys
 from collections.abc import AsyncIterator, Callable
-from email.utils import format_datetime
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ def test_models(served: Served, client: Client):
 
 def check_drafts(drafts: list[Draft], answer: Answer) -> None:
     """What is committed only grows, is where the text begins, and at the end is all of it."""
-    for before, after in zip(drafts, drafts[1:], strict=False):
+    for before, after in itertools.pairwise(drafts):
         assert after.committed.startswith(before.committed)
     assert all(draft.text.startswith(draft.committed) for draft in drafts)
     assert [draft.done for draft in drafts] == [False] * (len(drafts) - 1) + [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import socket
@@ -102,13 +103,10 @@ def follow(served: Served, cuts: list[int], **options: Any) -> tuple[Any, list[A
         proxy.close()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_broken_connection_is_made_anew_and_no_text_is_wrong(served: Served, texts: dict[str, list[str]], seed: int):
     draw = random.Random(seed)
-    options: Any = {"seed": seed, "steps": 60}
-    options["canvas_length"] = draw.choice([8, 72])
-    if options["canvas_length"] == 8 and seed % 2:
-        options["revisit"] = 1
+    options: Any = {"seed": seed} | ({"steps": 60} if seed % 2 else {"steps": 12, "canvas_length": 16, "revisit": 1})
     canvas, drafts, num_cut = follow(served, [draw.randrange(1, 9000) for _ in range(12)], **options, settings=FULL)
     assert num_cut > 2
     assert len(drafts) > num_cut // 2
@@ -171,7 +169,7 @@ def test_events_are_cut_where_the_protocol_says(datas: list[str], cuts: list[int
     stream = "".join(f": ping{end}{end}event: x{end}data: {data}{end}{end}" for data in datas).encode()
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     events, found = ServerSentEvents(), list[str]()
-    for start, after in zip(places, places[1:], strict=False):
+    for start, after in itertools.pairwise(places):
         found += events.feed(stream[start:after])
     assert found == datas
 
@@ -195,13 +193,13 @@ def told(*events: dict[str, Any]) -> Iterator[str]:
 
 
 def test_patches_count_characters_and_commits_stay():
-    commit = {"type": "canvas.commit", "seq": 6, "chars": [0, 4], "text": "a𝛼é!"}
-    events = (snapshot(4, "a𝛼b\u2028"), patch(5, (3, 4, "?"), (2, 3, "é")), commit)
-    assert list(told(*events)) == ["a𝛼b\u2028", "a𝛼é?", "a𝛼é!"]
+    commit = {"type": "canvas.commit", "seq": 6, "chars": [0, 4], "text": "a🙂é!"}
+    events = (snapshot(4, "a🙂b\u2028"), patch(5, (3, 4, "?"), (2, 3, "é")), commit)
+    assert list(told(*events)) == ["a🙂b\u2028", "a🙂é?", "a🙂é!"]
     text = CanvasText()
     for event in events:
         text.take(json.dumps(event))
-    assert text.draft.committed == "a𝛼é!"
+    assert text.draft.committed == "a🙂é!"
 
 
 @pytest.mark.parametrize(

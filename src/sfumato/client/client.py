@@ -24,6 +24,7 @@ from sfumato.client.protocol import (
     ask_canvas,
     ask_edit,
     ask_infill,
+    failure,
     read_answer,
     read_canvas_answer,
     read_card,
@@ -173,12 +174,14 @@ class AsyncCanvas(CanvasHandle):
             if text.end is None:
                 await self._connection.retry(broken, attempt)
                 text.seq, attempt = None, attempt + 1
-        if text.end["type"] == "canvas.snapshot":
-            # It was done before we came; how is not in a snapshot.
-            await AsyncCanvas.refresh(self)
-        else:
+        if text.end["type"] == "canvas.done":
             # Of an earlier revision, only what does not change.
             self._values = {name: self._values[name] for name in ("id", "model")} | text.end
+        else:
+            # How it was done before we came, or what is left of it, the event does not say.
+            await AsyncCanvas.refresh(self)
+        if "error" in text.end:
+            raise failure(text.end["error"])
         yield Draft(text=self.text, committed=self.text, done=True, result=self.answer, block=text.draft.block)
 
 
