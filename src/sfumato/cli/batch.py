@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sfumato.engine.request import Request, Result
 
 Id = str | int
+Json = dict[str, Any]
+_OF_ANSWERS = frozenset({"text", "results", "error"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +72,7 @@ class Answers:
             raise RequestError(f"cannot read the answers in {path}: {error}") from None
         for number, line in enumerate(lines, 1):
             values = _parsed(line)
-            is_answer = isinstance(values, dict) and isinstance(values.get("id"), Id)
-            if isinstance(values, dict) and is_answer and values.keys() & {"text", "results", "error"}:
+            if values is not None and isinstance(values.get("id"), Id) and values.keys() & _OF_ANSWERS:
                 if not _has_failed(values):
                     self.kept[values["id"]] = line
             elif line and not (number == len(lines) and line.startswith("{")):
@@ -159,7 +160,7 @@ def read_jobs(text: str, n: int, options: GenerateOptions) -> list[Job]:
 
 def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
     values = _parsed(line)
-    if not isinstance(values, dict):
+    if values is None:
         return Job(number=number, id=number, error=f"line {number} is no JSON object: {line:.100}")
     id_ = values.pop("id", number)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
@@ -170,11 +171,13 @@ def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
     return Job(number=number, id=id_, prompt=prompt, n=n, options={**options, **values})
 
 
-def _parsed(line: str) -> object:
+def _parsed(line: str) -> Json | None:
+    """The object that a line holds."""
     try:
-        return json.loads(line)
+        values = json.loads(line)
     except (ValueError, RecursionError):
         return None
+    return values if isinstance(values, dict) else None
 
 
 def _has_failed(values: Mapping[str, object]) -> bool:

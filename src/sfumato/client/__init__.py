@@ -1,7 +1,7 @@
 """Sfumato's HTTP server as Python sees it.
 
 with Client("http://127.0.0.1:8000") as client:
-    print(client.generate("81*(2/3)^2+sqrt(9)", seed=0).text)
+    print(client.generate("sums: 12+35, 81/3", seed=0).text)
 """
 
 from __future__ import annotations

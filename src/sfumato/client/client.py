@@ -216,8 +216,8 @@ class AsyncClient(Connection):
     ::
 
         async with AsyncClient("http://127.0.0.1:8000") as client:
-            answer = await client.generate("81*(2/3)^2+sqrt(9)")
-            async for draft in client.stream("81*(2/3)^2+sqrt(9)"):
+            answer = await client.generate("sums: 12+35, 81/3")
+            async for draft in client.stream("sums: 12+35, 81/3"):
                 print(draft.text)
 
     Arguments and errors are those of `Client`.
@@ -328,8 +328,8 @@ class Client(Connection):
     ::
 
         with Client("http://127.0.0.1:8000") as client:
-            answer = client.generate("81*(2/3)^2+sqrt(9)")
-            for draft in client.stream("81*(2/3)^2+sqrt(9)"):
+            answer = client.generate("sums: 12+35, 81/3")
+            for draft in client.stream("sums: 12+35, 81/3"):
                 print(draft.text)
 
     Every method raises `ServerError` for what the server refuses, and `UnreachableError` where no answer comes.

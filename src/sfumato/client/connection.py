@@ -269,8 +269,8 @@ def blocking_iterator(
         finally:
             run_now(items.aclose())
 
+    # As help and the documentation show it.
     signature = inspect.signature(method)
-    returned = str(signature.return_annotation).replace("AsyncGenerator", "Iterator").replace(", None", "")
-    called.__annotations__ = {**method.__annotations__, "return": returned}
+    returned = signature.return_annotation.replace("AsyncGenerator", "Iterator").replace(", None", "")
     called.__signature__ = signature.replace(return_annotation=returned)  # type: ignore[attr-defined]
     return called
