@@ -279,10 +279,12 @@ def test_other_failures_are_not_tried_again(saying: Callable[..., Any]):
 def test_what_cannot_be_reached_is_said_plainly(saying: Callable[..., Any]):
     with Client("http://127.0.0.1:9") as client, pytest.raises(UnreachableError, match="is `sfumato serve` running"):
         client.models()
-    url, _ = saying((200, {}, b"<html>Welcome"), (200, {"Content-Length": "100"}, b"{"))
+    other = b'{"choices": [{"text": "hello"}]}'
+    url, _ = saying((200, {}, b"<html>Welcome"), (200, {}, other), (200, {"Content-Length": "100"}, b"{"))
     with Client(url) as client:
-        with pytest.raises(UnreachableError, match="no Sfumato server: it says b'<html>Welcome'"):
-            client.models()
+        for ask in (client.models, lambda: client.generate("hi")):
+            with pytest.raises(UnreachableError, match="what answers is no Sfumato server"):
+                ask()
         with pytest.raises(UnreachableError, match="broke"):
             client.models()
 
@@ -292,6 +294,7 @@ def test_what_cannot_be_reached_is_said_plainly(saying: Callable[..., Any]):
     [
         (b"", "before the answer was whole"),
         (b"data: [DONE]\n\n", "before the answer was whole"),
+        (b'data: {"choices": [{}]}\n\n', "no Sfumato server"),
         (b'data: {"error": {"message": "the model failed", "type": "server_error"}}\n\n', "the model failed"),
     ],
 )

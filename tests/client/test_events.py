@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,7 +54,9 @@ class BreakingProxy:
 
     def _pass(self, client: socket.socket) -> None:
         with client, socket.create_connection(self._address) as server:
-            asked = client.recv(65536)
+            asked = b""
+            while not _is_whole(asked):
+                asked += client.recv(65536)
             left = next(self._cuts, None) if b"/events " in asked.split(b"\n")[0] else None
             # One request a connection, so that a cut is never another request's.
             server.sendall(asked.replace(b"Connection: keep-alive", b"Connection: close"))
@@ -71,6 +74,12 @@ class BreakingProxy:
         self._listening.close()
         for thread in self._threads:
             thread.join()
+
+
+def _is_whole(request: bytes) -> bool:
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+    return bool(end) and len(body) >= (int(length[1]) if length else 0)
 
 
 @pytest.fixture
@@ -139,6 +148,21 @@ def test_a_server_that_stays_away_is_given_up(served: Served):
             list(canvas.events())
     proxy.close()
     assert proxy.num_cut == 4
+
+
+def test_a_proxy_whose_server_is_away_for_a_while_is_asked_again(saying: Callable[..., Any]):
+    def event(**values: Any) -> bytes:
+        return f"data: {json.dumps(values)}\n\n".encode()
+
+    made = json.dumps({"id": "c", "rev": 0, "text": "", "status": "running", "model": "tiny"}).encode()
+    end = {"type": "canvas.done", "seq": 4, "rev": 1, "status": "done", "text": "abc"}
+    away = (502, {}, b"<html>")
+    url, asked = saying((200, {}, made), away, away, (200, {}, event(**snapshot(3, "ab")) + event(**end)))
+    with Client(url, max_wait_s=0.01) as client:
+        canvas = client.canvas("hi", background=True)
+        assert [draft.text for draft in canvas.events()] == ["ab", "abc"]
+    assert asked == ["/v1/canvas", *["/v1/canvas/c/events"] * 3]
+    assert (canvas.text, canvas.rev, canvas.status, canvas.answer) == ("abc", 1, "done", None)
 
 
 def test_a_canvas_that_comes_to_nothing_says_why(served: Served, monkeypatch: pytest.MonkeyPatch):

@@ -27,9 +27,10 @@ from sfumato.client.protocol import (
     failure,
     read_answer,
     read_canvas_answer,
-    read_card,
+    read_cards,
+    read_revisions,
 )
-from sfumato.errors import UnreachableError
+from sfumato.errors import ServerError, UnreachableError
 
 
 class CanvasHandle:
@@ -110,7 +111,7 @@ class AsyncCanvas(CanvasHandle):
             rewrite=rewrite,
             min_certainty=min_certainty,
         )
-        self._values = await self._connection.fetch(ask)
+        self._values = await self._connection.fetch(ask, dict)
         return self.text
 
     async def undo(self: CanvasHandle) -> str:
@@ -123,7 +124,8 @@ class AsyncCanvas(CanvasHandle):
             StaleRevisionError: if it has another revision by now.
             ServerError: if there is nothing to go back to.
         """
-        self._values = await self._connection.fetch(Ask.post(f"{self._path}/undo", {"base_rev": self.rev}))
+        ask = Ask.post(f"{self._path}/undo", {"base_rev": self.rev})
+        self._values = await self._connection.fetch(ask, dict)
         return self.text
 
     async def refresh(self: CanvasHandle) -> str:
@@ -132,18 +134,16 @@ class AsyncCanvas(CanvasHandle):
         Returns:
             Its text.
         """
-        self._values = await self._connection.fetch(Ask(method="GET", path=self._path))
+        self._values = await self._connection.fetch(Ask(method="GET", path=self._path), dict)
         return self.text
 
     async def revisions(self: CanvasHandle) -> list[Revision]:
         """All texts that it had, the first one first."""
-        listed = await self._connection.fetch(Ask(method="GET", path=f"{self._path}/revisions"))
-        names = ("rev", "text", "made_by", "created")
-        return [Revision(**{name: row[name] for name in names}) for row in listed["data"]]
+        return await self._connection.fetch(Ask(method="GET", path=f"{self._path}/revisions"), read_revisions)
 
     async def delete(self: CanvasHandle) -> None:
         """End what is being done to it, and have the server forget it."""
-        await self._connection.fetch(Ask(method="DELETE", path=self._path))
+        await self._connection.fetch(Ask(method="DELETE", path=self._path), dict)
 
     async def events(self: CanvasHandle) -> AsyncGenerator[Draft, None]:
         """Follow it until nothing changes any more. Where the connection breaks, it is made anew, and what was missed
@@ -168,9 +168,14 @@ class AsyncCanvas(CanvasHandle):
                             break
                         if draft is not None:
                             yield draft
-                broken = UnreachableError(f"the events of {self.id} broke off; its text is not whole")
+                broken: ServerError | UnreachableError = UnreachableError(f"the events of {self.id} broke off")
             except (UnreachableError, LostTrackError) as error:
                 broken = UnreachableError(str(error))
+            except ServerError as error:
+                if error.status not in (502, 504):
+                    raise
+                # Of a proxy, whose server is away.
+                broken = error
             if text.end is None:
                 await self._connection.retry(broken, attempt)
                 text.seq, attempt = None, attempt + 1
@@ -239,8 +244,7 @@ class AsyncClient(Connection):
 
     async def models(self: Connection) -> list[ModelCard]:
         """The models that are served; the first answers where a request names none."""
-        listed = await self.fetch(Ask(method="GET", path="/v1/models"))
-        return [read_card(card) for card in listed["data"]]
+        return await self.fetch(Ask(method="GET", path="/v1/models"), read_cards)
 
     async def generate(self: Connection, prompt: Prompt, *, n: int = 1, **options: Unpack[ClientOptions]) -> Answer:
         """Answer a prompt.
@@ -250,7 +254,7 @@ class AsyncClient(Connection):
             n: number of answers; answer i has seed + i, and all but the first are its `others`.
             **options: see `ClientOptions`.
         """
-        return read_answer(await self.fetch(ask_answer(prompt, options, n=n)))
+        return await self.fetch(ask_answer(prompt, options, n=n), read_answer)
 
     async def stream(self: Connection, prompt: Prompt, **options: Unpack[ClientOptions]) -> AsyncGenerator[Draft, None]:
         """Answer a prompt, and show the text while it is denoised. Who leaves the iteration ends the work.
@@ -286,7 +290,7 @@ class AsyncClient(Connection):
         Returns:
             The answer, whose text is what stands in the gap.
         """
-        return read_answer(await self.fetch(ask_infill(prefix, suffix, options, n=n)))
+        return await self.fetch(ask_infill(prefix, suffix, options, n=n), read_answer)
 
     async def canvas(
         self: Connection,
@@ -309,7 +313,7 @@ class AsyncClient(Connection):
             **options: see `ClientOptions`.
         """
         given = {"text": text, "spans": spans, "instruction": instruction, "background": background}
-        return AsyncCanvas(self, await self.fetch(ask_canvas(prompt, options, **given)))
+        return AsyncCanvas(self, await self.fetch(ask_canvas(prompt, options, **given), dict))
 
     async def find_canvas(self: Connection, canvas_id: str) -> AsyncCanvas:
         """A canvas that was begun before.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import json
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
@@ -16,7 +17,7 @@ from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from sfumato.client.drafts import ServerSentEvents
-from sfumato.client.protocol import Ask, Json, read_json, refusal
+from sfumato.client.protocol import Ask, Json, ours, refusal
 from sfumato.errors import ConfigError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
@@ -166,15 +167,17 @@ class Connection:
         self._max_retries, self._max_wait_s = max_retries, max_wait_s
         self._wire = self._wire_type(url, {"Authorization": f"Bearer {key}"} if key else {}, timeout_s)
 
-    async def fetch(self, ask: Ask) -> Json:
-        """What a request is answered.
+    async def fetch(self, ask: Ask, read: Callable[[Json], T]) -> T:
+        """What a request is answered, as something reads it.
 
         Raises:
             ServerError: if the server refuses.
             UnreachableError: if there is no answer.
         """
         async with aclosing(self._chunks(ask)) as chunks:
-            return read_json(b"".join([chunk async for chunk in chunks]))
+            body = b"".join([chunk async for chunk in chunks])
+        with ours():
+            return read(json.loads(body))
 
     async def follow(self, ask: Ask) -> AsyncGenerator[str, None]:
         """The data of a stream's events.
@@ -185,7 +188,9 @@ class Connection:
         events = ServerSentEvents()
         async with aclosing(self._chunks(ask)) as chunks:
             async for chunk in chunks:
-                for data in events.feed(chunk):
+                with ours():
+                    found = events.feed(chunk)
+                for data in found:
                     yield data
 
     async def retry(self, error: ServerError | UnreachableError, attempt: int) -> None:

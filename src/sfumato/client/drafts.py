@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from sfumato.client.protocol import Draft, Json, failure, read_answer
+from sfumato.client.protocol import Draft, Json, failure, ours, read_answer
 from sfumato.errors import SfumatoError, UnreachableError
 
 
@@ -53,32 +53,33 @@ class AnswerText:
             ServerError: if the answer failed.
             UnreachableError: if it was cut short.
         """
-        if data == "[DONE]":
-            return self._finish()
-        chunk: Json = json.loads(data)
+        with ours():
+            return self._finish() if data == "[DONE]" else self._take(json.loads(data))
+
+    def _take(self, chunk: Json) -> Draft | None:
         if "error" in chunk:
             raise failure(chunk["error"])
         if chunk.get("usage"):
             self._whole["usage"] = chunk["usage"]
         for choice in chunk["choices"]:
-            ours = chunk.get("sfumato") or {}
+            more = chunk.get("sfumato") or {}
             added = choice.get("delta", {}).get("content") or choice.get("text") or ""
             if choice["finish_reason"] is not None:
-                self._whole |= {"sfumato": ours, "model": chunk["model"]}
+                self._whole |= {"sfumato": more, "model": chunk["model"]}
             if added:
                 self._open.clear()
                 committed = self.draft.committed + added
                 return self._change(committed=committed, text=committed, pieces=(), states=(), confidence=())
-            if ours.get("type") == "diffusion_frame":
-                self._open[ours["block"]] = ours["text"]
+            if more.get("type") == "diffusion_frame":
+                self._open[more["block"]] = more["text"]
                 return self._change(
                     text=self.draft.committed + "".join(self._open[block] for block in sorted(self._open)),
-                    block=ours["block"],
-                    step=ours["step"],
-                    steps=ours["total"],
-                    pieces=tuple(ours["pieces"]),
-                    states=tuple(ours["state"]),
-                    confidence=tuple(ours["confidence"]),
+                    block=more["block"],
+                    step=more["step"],
+                    steps=more["total"],
+                    pieces=tuple(more["pieces"]),
+                    states=tuple(more["state"]),
+                    confidence=tuple(more["confidence"]),
                 )
         return None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypedDict
@@ -239,19 +240,17 @@ def _messages(prompt: Prompt, system: str | None) -> list[Json]:
 # What is answered.
 
 
-def read_json(body: bytes) -> Json:
-    """The object that an answer holds.
+@contextmanager
+def ours() -> Iterator[None]:
+    """Reads what only a server of ours says.
 
     Raises:
-        UnreachableError: if it holds none, and so comes from no server of ours.
+        UnreachableError: if it is something else.
     """
     try:
-        values = json.loads(body)
-    except ValueError:
-        values = None
-    if not isinstance(values, dict):
-        raise UnreachableError(f"what answers is no Sfumato server: it says {body[:100]!r}")
-    return values
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UnreachableError(f"what answers is no Sfumato server, or one of another version: {error!r}") from error
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ServerError:
@@ -316,9 +315,12 @@ def _answer(values: Json, text: str) -> Answer:
     return Answer(text=text, model=values.get("model", ""), usage=usage, **named)
 
 
-def read_card(values: Json) -> ModelCard:
-    """A model, as the list of models has it."""
-    ours = values["sfumato"]
+def read_cards(values: Json) -> list[ModelCard]:
+    """The list of models."""
+    return [_card(card, card["sfumato"]) for card in values["data"]]
+
+
+def _card(values: Json, ours: Json) -> ModelCard:
     return ModelCard(
         name=values["id"],
         context_length=values["context_length"],
@@ -329,3 +331,9 @@ def read_card(values: Json) -> ModelCard:
         kinds=tuple(kind["name"] for kind in ours["kinds"]),
         loaded=values["loaded"],
     )
+
+
+def read_revisions(values: Json) -> list[Revision]:
+    """The list of a canvas's revisions."""
+    names = ("rev", "text", "made_by", "created")
+    return [Revision(**{name: row[name] for name in names}) for row in values["data"]]
