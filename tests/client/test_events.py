@@ -56,7 +56,9 @@ class BreakingProxy:
         with client, socket.create_connection(self._address) as server:
             asked = b""
             while not _is_whole(asked):
-                asked += client.recv(65536)
+                if not (part := client.recv(65536)):
+                    return
+                asked += part
             left = next(self._cuts, None) if b"/events " in asked.split(b"\n")[0] else None
             # One request a connection, so that a cut is never another request's.
             server.sendall(asked.replace(b"Connection: keep-alive", b"Connection: close"))
