@@ -3,6 +3,6 @@ FROM python:3.12-slim
 WORKDIR /sfumato
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
-RUN pip install --no-cache-dir --constraint constraints.txt ".[schema]"
+RUN pip install --no-cache-dir --constraint constraints.txt ".[schema,server,postgres]"
 ENTRYPOINT ["sfumato"]
 CMD ["run", "answer, then derive: 81*(2/3)^2+sqrt(9)"]

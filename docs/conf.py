@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -27,6 +28,13 @@ napoleon_google_docstring = True
 suppress_warnings = ["myst.header"]
 
 
+def _write(name: str, lines: list[str]) -> None:
+    """Write a page that is made; one that is as it was stays, so that it need not be read again."""
+    page, text = HERE / "reference" / name, "\n".join(lines)
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+
+
 def write_commands(app: Any) -> None:
     """Write the page of the command line from the commands themselves."""
     import typer
@@ -36,10 +44,50 @@ def write_commands(app: Any) -> None:
     group = typer.main.get_command(commands)
     lines = ["# Command line", "", "The output of `--help`, command by command.", ""]
     _describe(group, "sfumato", lines)
-    page = HERE / "reference" / "cli.md"
-    text = "\n".join(lines)
-    if not page.exists() or page.read_text(encoding="utf-8") != text:
-        page.write_text(text, encoding="utf-8")
+    _write("cli.md", lines)
+
+
+def write_endpoints(app: Any) -> None:
+    """Write the page of the HTTP interface from its OpenAPI document."""
+    from sfumato.server.app import describe
+
+    document = describe()
+    lines = ["# HTTP", "", document["info"]["summary"], ""]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            said = " ".join(operation["description"].split())
+            lines += [f"## {method.upper()} {path}", "", said, ""]
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            if "$ref" in body:
+                name = body["$ref"].rpartition("/")[2]
+                lines += [f"Body: [{name}](#{name.lower()}).", ""]
+    lines += ["## Bodies", ""]
+    for name, schema in document["components"]["schemas"].items():
+        if "properties" not in schema:
+            continue
+        lines += [f"### {name}", "", " ".join(schema.get("description", "").split()), ""]
+        required = schema.get("required", ())
+        for field, kind in schema["properties"].items():
+            told = " ".join(kind.get("description", "").split())
+            words = [f"`{field}`", _kind(kind), "required" if field in required else "", told]
+            lines.append(f"- {', '.join(filter(None, words))}")
+        lines.append("")
+    _write("http.md", lines)
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """What a value may be, in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return "any value" if name == "JsonValue" else f"[{name}](#{name.lower()})"
+    if "const" in schema or "enum" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        return " or ".join(f"`{json.dumps(value)}`" for value in values)
+    if several := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(_kind(each) for each in several if each.get("type") != "null")
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type", "any value"))
 
 
 def _describe(command: Any, path: str, lines: list[str]) -> None:
@@ -61,3 +109,4 @@ def _describe(command: Any, path: str, lines: list[str]) -> None:
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", write_commands)
+    app.connect("builder-inited", write_endpoints)

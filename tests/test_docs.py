@@ -11,11 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from serving import Served, start
 from sfumato.checkpoints.load import save_checkpoint
 from sfumato.checkpoints.registry import ASSETS
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -26,6 +28,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 LANGUAGES = ("sh", "console", "python", "toml", "")
 SMOL = "smollm2-135m-instruct"
+SERVER = "http://127.0.0.1:8000"
 
 # Commands that begin so get options appended, of which the last given counts.
 SMALL_STEP = "--set train.steps=2 --set packing.rows=1 --set evaluation.n=1 --set evaluation.bound_batches=0"
@@ -112,6 +115,12 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Stands for the server that pages ask, which a block without a language starts."""
+    yield from start(tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where `sfumato pull` finds what it would get."""
     cache = tmp_path_factory.mktemp("cache")
@@ -154,7 +163,9 @@ def test_what_is_reduced_is_there():
 
 
 @pytest.mark.parametrize("text", of("sh", "console"))
-def test_commands(text: str, directory: Path, cache: Path):
+def test_commands(text: str, directory: Path, cache: Path, request: pytest.FixtureRequest):
+    if SERVER in text:
+        text = text.replace(SERVER, request.getfixturevalue("served").url)
     prompted = any(line.startswith("$ ") for line in text.splitlines())
     lines = [line for line in text.splitlines() if line.strip() and (not prompted or line.startswith("$ "))]
     script = "\n".join(reduced(line) for line in lines)
@@ -162,8 +173,9 @@ def test_commands(text: str, directory: Path, cache: Path):
 
 
 @pytest.mark.parametrize("text", of("python"))
-def test_python(text: str, directory: Path):
-    run([sys.executable, "-W", "error", "-c", text], directory)
+def test_python(text: str, directory: Path, request: pytest.FixtureRequest):
+    variables = {"SFUMATO_URL": request.getfixturevalue("served").url} if "Client(" in text else {}
+    run([sys.executable, "-W", "error", "-c", text], directory, **variables)
 
 
 @pytest.mark.parametrize("text", of("toml"))

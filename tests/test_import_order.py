@@ -13,7 +13,7 @@ import sfumato
 PACKAGE = Path(sfumato.__file__).parent
 ORDER = (
     {"errors", "interrupts"},
-    {"spec", "storage", "gguf_file", "kernels", "hardware", "machine"},
+    {"client", "spec", "storage", "gguf_file", "kernels", "hardware", "machine"},
     {"config", "text", "layout", "ui"},
     {"diffusion", "models", "data", "constraints"},
     {"checkpoints", "sampling", "costs"},

@@ -10,15 +10,19 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sfumato.api import *
+    from sfumato.client import AsyncClient, Client
+    from sfumato.errors import ServerError, StaleRevisionError, UnreachableError
     from sfumato.runs import TrainResult, train
 
     __version__: str
 
 __all__ = [
+    "AsyncClient",
     "AsyncEngine",
     "CanvasChanged",
     "CapacityError",
     "CheckpointError",
+    "Client",
     "Committed",
     "ConfigError",
     "EditOptions",
@@ -37,11 +41,14 @@ __all__ = [
     "Sampler",
     "SamplerConfig",
     "SamplerOptions",
+    "ServerError",
     "SfumatoError",
+    "StaleRevisionError",
     "TextConstraint",
     "TextModel",
     "TrainResult",
     "Turn",
+    "UnreachableError",
     "Usage",
     "__version__",
     "load",
@@ -59,8 +66,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    # Errors cost nothing; all else imports torch.
-    module = "errors" if name.endswith("Error") else "runs" if name in ("TrainResult", "train") else "api"
+    # Errors and clients cost nothing; all else imports torch.
+    modules = {"AsyncClient": "client", "Client": "client", "TrainResult": "runs", "train": "runs"}
+    module = "errors" if name.endswith("Error") else modules.get(name, "api")
     return getattr(importlib.import_module(f"sfumato.{module}"), name)
 
 

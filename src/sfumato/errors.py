@@ -42,6 +42,49 @@ class BusyError(CapacityError):
         self.retry_after_s = retry_after_s
 
 
+class ServerError(SfumatoError):
+    """A server refuses a request, or failed at it.
+
+    Args:
+        message: what it says.
+        status: of HTTP.
+        param: the field that is wrong, where it names one.
+        code: such as "model_not_found" or "queue_full", where it gives one.
+        retry_after_s: seconds after which it may be asked again, where it says so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.status, self.param, self.code = message, status, param, code
+        self.retry_after_s = retry_after_s
+
+
+class StaleRevisionError(ServerError):
+    """A canvas has changed since the revision that a change of it is about.
+
+    Args:
+        message: what the server says.
+        rev: the canvas's revision now.
+        text: its text now.
+    """
+
+    def __init__(self, message: str, *, rev: int, text: str) -> None:
+        super().__init__(message, status=409, param="base_rev", code="stale_revision")
+        self.rev, self.text = rev, text
+
+
+class UnreachableError(SfumatoError):
+    """No server answers, or the connection broke."""
+
+
 def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:
     """Word the refusal of a name that is not known, with the nearest one that is.
 

@@ -134,6 +134,69 @@ def test_where_there_is_no_room_the_first_turns_are_left_out(chat, talker):
     assert "2 messages are left out, for which there is no room" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, talker, checkpoint):
+    """One that has two models."""
+    serving = pytest.importorskip("serving", reason="the server is an extra")
+    models = {"talker": str(talker), "small": str(checkpoint)}
+    yield from serving.start(tmp_path_factory.mktemp("server"), models=models)
+
+
+def test_a_server_answers_as_a_model_here_does(sfumato, chat, server, talker, checkpoint):
+    def both(*lines, options=()):
+        here = chat(*lines, options=options)
+        there = sfumato(
+            "chat", "--url", server.url, "--max-tokens", 16, *options, input="".join(f"{line}\n" for line in lines)
+        )
+        assert (there.stdout, there.exit_code) == (here.stdout, here.exit_code), (there.stderr, here.stderr)
+        assert there.stderr.count("tokens/s end to end") == here.stderr.count("tokens/s end to end")
+        return there
+
+    both(PROMPT, OTHER, f"/edit {PROMPT}", "/undo", "/steps 2", "/seed 7", OTHER, "/steps", "/undo", PROMPT)
+    both(PROMPT, options=("--set", "entropy_bound=0.3", "--temperature", 0.5, "--stop", "a"))
+    assert "2 messages are left out" in both(*[f"{i} " * 30 for i in range(4)]).stderr
+    assert "this model holds 160 positions" in both("7 " * 200, PROMPT).stderr
+    assert "unknown role 'system'" in both("/system Be brief.", PROMPT, "/system", PROMPT).stderr
+    done = sfumato("chat", "--url", server.url, "--max-tokens", 16, input=f"/model smal\n/model small\n{PROMPT}\n")
+    assert done.stdout == f"{answers(checkpoint, PROMPT)[0]}\n"
+    assert "unknown model 'smal'; did you mean 'small'?" in done.stderr
+    assert f"small at {server.url}" in done.stderr
+    named = sfumato("chat", "--url", server.url, "--model", "small", "--max-tokens", 16, input=f"{PROMPT}\n")
+    assert named.stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (("--url", "http://127.0.0.1:9"), "nothing answers at http://127.0.0.1:9", 1),
+        (("--url", "nowhere"), "base_url is 'nowhere'; allowed: such as", 2),
+        (("--url", "http://127.0.0.1:9", "--quantize", "int8"), "quantize is for a model in this process", 2),
+        (("--api-key", "sfu-1"), "api_key is for a server; allowed: with --url", 2),
+    ],
+)
+def test_what_a_conversation_with_a_server_is_not(sfumato, arguments, message, code):
+    done = sfumato("chat", *arguments, input="hi\n")
+    assert message in done.stderr
+    assert done.exit_code == code
+
+
+def test_drafts_of_a_server_are_drawn_in_place_and_an_interrupt_ends_its_work(server, talker, tmp_path):
+    terminal = conversation("--url", server.url, "--steps", 900, "--max-tokens", 16, cache=tmp_path)
+    assert f"talker at {server.url} · /help" in terminal.written
+    terminal.type(f"{PROMPT}\n")
+    terminal.read_until(r"step [2-9]/900")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.read_until("cancelled; Ctrl-D leaves[^>]*> ")
+    server.wait_until_idle("talker")
+    terminal.type(f"/steps 2\n{OTHER}\n")
+    terminal.read_until("tokens/s[^>]*> ")
+    terminal.type("/quit\n")
+    assert terminal.close()[0] == 0
+    expected = answers(talker, OTHER, steps=2)[0]
+    seen = re.sub(r"\W", "", terminal.written.rsplit("\x1b[?25h", 1)[1])
+    assert re.sub(r"\W", "", expected) in seen
+
+
 def conversation(*arguments, cache):
     """A chat in a terminal, asked for a first time."""
     terminal = Terminal(

@@ -47,3 +47,8 @@ def test_an_answer_needs_nothing_of_the_compiler():
     assert imported_by(
         RUN.format(["run", "12+5"]), ["torch", "torch._dynamo", "torch.fx.experimental.symbolic_shapes", "sympy"]
     ) == ["torch"]
+
+
+def test_a_client_imports_nothing_heavy():
+    assert imported_by("from sfumato.client import Client", [*HEAVY, "httpx"]) == []
+    assert imported_by("import sfumato\nsfumato.Client('http://127.0.0.1:9')") == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,9 @@ class Served:
         """Ask one question."""
         return self.ask("/v1/chat/completions", messages=[{"role": "user", "content": content}], **body)
 
-    def wait_until_idle(self) -> None:
+    def wait_until_idle(self, model: str = "tiny") -> None:
         """Until no answer is in work."""
-        engine = self.host.loaded["tiny"].answering.engine
+        engine = self.host.loaded[model].answering.engine
         end = time.monotonic() + 600
         while engine.has_work:
             assert time.monotonic() < end
@@ -55,10 +55,15 @@ class Served:
 
 
 def start(
-    directory: Path, *, keys: tuple[Key, ...] = (), limits: Limits | None = None, config: EngineConfig | None = None
+    directory: Path,
+    *,
+    keys: tuple[Key, ...] = (),
+    limits: Limits | None = None,
+    config: EngineConfig | None = None,
+    models: Mapping[str, str] | None = None,
 ) -> Iterator[Served]:
-    """A server of the embedded model."""
-    host = Host({"tiny": "tiny"}, config=config)
+    """A server of the embedded model, or others."""
+    host = Host(models or {"tiny": "tiny"}, config=config)
     app = create_app(host, History(directory / "canvases.db"), Access(keys), limits)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run)

@@ -7,28 +7,27 @@ import dataclasses
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol, Unpack
 
 import typer
 
-from sfumato.cli.options import Model, Sampling, Stop, System, Weights
+from sfumato.cli.options import MODEL_HELP, Sampling, Stop, System, Weights, complete_model
 from sfumato.cli.run import print_text, print_usage
 from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
 from sfumato.interrupts import Interrupted, Signals
 
 if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
     from sfumato.engine.options import GenerateOptions
-    from sfumato.engine.request import Result
+    from sfumato.engine.request import Event, Result
 
 MAX_TOKENS = 512
 """Of an answer, where the model has twice as many positions."""
 _FENCE = '"""'
 _COMMANDS = {
     "/help": "list these commands",
-    "/model [NAME]": "load another model, or say which one answers",
+    "/model [NAME]": "take another model, or say which one answers",
     "/steps [N]": "most denoising steps a canvas may take; without N, the model's default",
     "/seed N": "decides all randomness",
     "/system [TEXT]": "the system message; without TEXT, none",
@@ -39,29 +38,53 @@ _COMMANDS = {
 }
 
 
+class Answering(Protocol):
+    """What a conversation is with: a `TextModel`, or a model behind a server."""
+
+    @property
+    def kinds(self) -> Sequence[object]:
+        """Of prompts that it was trained on; where there are none, it takes any."""
+
+    @property
+    def context_length(self) -> int:
+        """Positions of prompt and answer together."""
+
+    def stream(self, prompt: Sequence[Mapping[str, object]], **options: Unpack[GenerateOptions]) -> Iterator[Event]:
+        """Answer a conversation step by step; what cannot be held is refused at once."""
+
+
 def chat(
-    model: Model = "tiny",
+    model: Annotated[
+        str | None,
+        typer.Option(help=MODEL_HELP, autocompletion=complete_model, show_default="tiny, or the server's first"),
+    ] = None,
     system: System = None,
     sampling: Sampling = Sampling(),
     max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
     stop: Stop = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
+    url: Annotated[str | None, typer.Option(help="Of a server that answers in place of a model here.")] = None,
+    api_key: Annotated[
+        str | None, typer.Option(help="For a server that asks for one; if not given, that in SFUMATO_API_KEY.")
+    ] = None,
     weights: Weights = Weights(),
 ) -> None:
     """Talk to a model; /help lists commands. In a pipe, each line is a turn, and stdout has the answers."""
     options: GenerateOptions = {"max_tokens": max_tokens, "stop": stop, "system": system}
     sampling.apply_to(options)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    conversation = Conversation(weights.load(model), options, load=weights.load, live=interactive and not no_live)
     failed = False
     signals = Signals()
     with contextlib.ExitStack() as stack:
+        load = stack.enter_context(_models(url, api_key, weights))
+        conversation = Conversation(load(model), options, load=load, live=interactive and not no_live)
         if interactive:
             stack.enter_context(_input_history())
             # Held for the whole conversation: a signal that comes between two turns cancels the next one.
             stack.enter_context(signals)
             alone = " answers each message by itself" if conversation.forgets else ""
-            typer.echo(f"{model}{alone} · /help · {_FENCE} around several lines · Ctrl-D leaves", err=True)
+            name = repr(conversation.model) if url is not None else model or "tiny"
+            typer.echo(f"{name}{alone} · /help · {_FENCE} around several lines · Ctrl-D leaves", err=True)
         going = True
         while going:
             try:
@@ -81,11 +104,33 @@ def chat(
         raise typer.Exit(1)
 
 
+@contextlib.contextmanager
+def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[Callable[[str | None], Answering]]:
+    """What finds models by their names, in this process or behind a server.
+
+    Raises:
+        RequestError: if something is given that is for the other.
+    """
+    if url is None:
+        if api_key is not None:
+            raise RequestError("api_key is for a server; allowed: with --url")
+        yield lambda name: weights.load(name or "tiny")
+        return
+    for field in dataclasses.fields(weights):
+        if getattr(weights, field.name) != field.default:
+            raise RequestError(f"{field.name} is for a model in this process; allowed: without --url")
+    from sfumato.cli.remote import RemoteModel
+    from sfumato.client import Client
+
+    with Client(url, api_key=api_key) as client:
+        yield lambda name: RemoteModel(client, name)
+
+
 class Conversation:
     """Turns with a model that stays loaded."""
 
     def __init__(
-        self, model: TextModel, options: GenerateOptions, *, load: Callable[[str], TextModel], live: bool = False
+        self, model: Answering, options: GenerateOptions, *, load: Callable[[str], Answering], live: bool = False
     ) -> None:
         self.model, self.options = model, options.copy()
         self.messages: list[dict[str, str]] = []
@@ -134,9 +179,8 @@ class Conversation:
 
         from sfumato.cli.live import finish, play
 
-        most = self.model.decoder.config.max_position_embeddings
         options = self.options.copy()
-        options["max_tokens"] = options.get("max_tokens") or min(MAX_TOKENS, most // 2)
+        options["max_tokens"] = options.get("max_tokens") or min(MAX_TOKENS, self.model.context_length // 2)
         turns = messages[-1:] if self.forgets else messages
         while True:
             try:
@@ -163,9 +207,11 @@ class Conversation:
         typer.echo(repr(self.model), err=True)
 
     def _steps(self, given: str) -> None:
+        from sfumato.sampling import SamplerConfig
+
         steps = _whole("steps", given) if given else None
         if steps is not None:
-            dataclasses.replace(self.model.sampler_defaults, steps=steps)
+            SamplerConfig(steps=steps)
         self.options["steps"] = steps
 
     def _seed(self, given: str) -> None:

@@ -68,8 +68,8 @@ class CanvasView:
     def update(self, event: CanvasChanged) -> None:
         """Take in a draft."""
         if self.event is None:
-            self.accepted = self.revised = [False] * len(event.tokens)
-        if len(event.tokens) == 1 and event.canvas in (0, self.num_single - 1, self.num_single):
+            self.accepted = self.revised = [False] * len(event.pieces)
+        if len(event.pieces) == 1 and event.canvas in (0, self.num_single - 1, self.num_single):
             self.num_single = event.canvas + 1
         self.event = event
         self.fresh = [now and not before for before, now in zip(self.accepted, event.accepted, strict=True)]
@@ -157,7 +157,7 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
                     draw()
                 view.update(event)
                 # The noise of a single position, an autoregressive canvas, is not worth a frame.
-                if event.step > 0 or len(event.tokens) > 1:
+                if event.step > 0 or len(event.pieces) > 1:
                     frame.add(event.variation)
         if signals.arrived is None:
             time.sleep(LAST_FRAME_S)

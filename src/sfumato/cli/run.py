@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from sfumato.cli.batch import run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures
 from sfumato.data.kinds import examples
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    prompt: Annotated[str, typer.Argument(help="What to ask; - reads it from stdin.")],
+    prompt: Annotated[str | None, typer.Argument(help="What to ask; - reads it from stdin.")] = None,
     model: Model = "tiny",
     system: System = None,
     sampling: Sampling = Sampling(),
@@ -58,17 +59,37 @@ def run(
         int | None,
         typer.Option(metavar="K", help="Open the last K canvases again at the end, and denoise them seeing the rest."),
     ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Answer the prompts of a file together, in place of one: a JSON object a line, with prompt and, where "
+            "it has them, id and options of its own; - reads it from stdin.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of --batch: write an object with id and answer a line, leave out what is answered there already, and "
+            "in the end put all in the order of the batch. If not given, stdout, as they finish.",
+        ),
+    ] = None,
     weights: Weights = Weights(),
 ) -> None:
-    """Answer a prompt, and show the canvas while it is denoised."""
+    """Answer a prompt, and show the canvas while it is denoised; or answer all prompts of a file."""
+    if (prompt is None) == (batch is None):
+        raise RequestError(f"PROMPT and --batch: {'neither is' if prompt is None else 'both are'} given; allowed: one")
+    if batch is not None and trace is not None:
+        raise RequestError('trace is for one prompt; allowed in a batch: "trace": true in a line')
+    if output is not None and (batch is None or not output.absolute().parent.is_dir()):
+        raise RequestError(f"output is {str(output)!r}; allowed with --batch: a file in a directory that is there")
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
     if trace not in (None, "-") and not Path(str(trace)).absolute().parent.is_dir():
         raise RequestError(f"trace is {trace!r}; allowed: a file in a directory that is there")
-    if prompt == "-" and schema == "-":
+    if "-" in (prompt, batch) and schema == "-":
         raise RequestError("prompt and schema are both '-'; allowed: one of them from stdin")
-    if prompt == "-":
-        prompt = _read_stdin("prompt")
     live = sys.stdout.isatty() and not as_json and not no_live
     options: GenerateOptions = {
         "max_tokens": max_tokens,
@@ -85,10 +106,15 @@ def run(
         "check_prompt": not any_prompt,
     }
     sampling.apply_to(options)
+    if batch is not None:
+        text = _read_file("batch", batch)
+        run_batch(batch, text, output, n=n, options=options, load=lambda: weights.load(model))
+        return
+    asked = _read_stdin("prompt") if prompt == "-" else prompt or ""
     started = time.perf_counter()
-    text_model = weights.load(model, check=lambda empty: empty.request(prompt, n=n, **options))
+    text_model = weights.load(model, check=lambda empty: empty.request(asked, n=n, **options))
     load_s = time.perf_counter() - started
-    events = text_model.stream(prompt, n=n, **options)
+    events = text_model.stream(asked, n=n, **options)
     # Before the first draft there is nothing to keep.
     first = next(events)
     with Signals() as signals:
@@ -101,7 +127,7 @@ def run(
     else:
         print_text(results)
         print_usage(results, live, load_s)
-        near = [kind for kind in text_model.kinds if kind.matches(prompt)]
+        near = [kind for kind in text_model.kinds if kind.matches(asked)]
         if near and any(result.usage.unsettled for result in results):
             typer.echo(f"sfumato: {model} was trained on such as\n{examples(near)}", err=True)
     if any(result.failed for result in results):
@@ -121,12 +147,22 @@ def _read_stdin(what: str) -> str:
         raise RequestError(f"the {what} on stdin is not {error.encoding}: {error.reason}") from None
 
 
+def _read_file(what: str, path: str) -> str:
+    """What a file or, named -, stdin holds."""
+    if path == "-":
+        return _read_stdin(what)
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise RequestError(f"cannot read the {what} {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the {what} {path} is not {error.encoding}: {error.reason}") from None
+
+
 def _read_schema(path: str) -> Schema:
     try:
-        schema: Schema = json.loads(_read_stdin("schema") if path == "-" else Path(path).read_text(encoding="utf-8"))
+        schema: Schema = json.loads(_read_file("schema", path))
         return schema
-    except OSError as error:
-        raise RequestError(f"cannot read the schema {path}: {error.strerror}") from None
     except ValueError as error:
         raise RequestError(f"the schema {path} is not JSON: {error}") from None
 

@@ -21,11 +21,11 @@ from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, StepForward
 from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
-from sfumato.engine.sequence import FinishedCanvas, Sequence
+from sfumato.engine.sequence import Sequence
 from sfumato.engine.turns import TurnLock
 from sfumato.errors import BusyError, CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
-from sfumato.sampling import CanvasBatch, StepResult, step
+from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
 
 _PAGE = 16
 # Of those that wait, so many are looked at for one that fits; after so many steps nobody is admitted before the first.
@@ -375,7 +375,7 @@ class Engine:
         assert self._batch is not None
         every = len(sequences) == len(self._batch)
         self._batch = result.batch if every else self._batch.put([one.row for one in sequences], result.batch)
-        finished = finished_canvases(result)
+        finished = result.finished()
         for i, sequence in enumerate(sequences):
             try:
                 sequence.show(result.batch, i, result)
@@ -442,24 +442,3 @@ class Engine:
             return _GPU_POSITIONS
         alone = len({sequence.request_id for sequence in self._running}) == 1
         return _LONE_POSITIONS if alone else _SHARED_POSITIONS
-
-
-def finished_canvases(result: StepResult) -> dict[int, FinishedCanvas]:
-    """The canvases of a step that are done, by row. Waits for the device."""
-    batch = result.batch
-    rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
-    if not rows:
-        return {}
-    # Read at once: a device takes as long to be asked for a number as for all of them.
-    numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
-    confidence_RL = result.statistics.confidence_RL.nan_to_num()
-    tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
-    return {
-        row: FinishedCanvas(
-            tokens[row][: batch.host_length_R[row]],
-            confidence[row],
-            batch.host_free_RL[row].nonzero()[0].tolist(),
-            *(column[row] for column in numbers),
-        )
-        for row in rows
-    }

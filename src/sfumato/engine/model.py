@@ -126,6 +126,11 @@ class TextModel:
         """How it generates."""
         return self.bundle.spec
 
+    @property
+    def context_length(self) -> int:
+        """Positions of prompt and answer together."""
+        return self.decoder.config.max_position_embeddings
+
     @overload
     def generate(self, prompt: Prompt, *, n: Literal[1] = 1, **options: Unpack[GenerateOptions]) -> Result: ...
     @overload

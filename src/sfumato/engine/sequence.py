@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from sfumato.engine.bundle import ModelBundle, possible_states
 from sfumato.engine.kvcache import CachedText
@@ -29,26 +28,18 @@ from sfumato.engine.request import (
     Usage,
 )
 from sfumato.engine.stop_strings import TextStream, num_covering
-from sfumato.sampling import CanvasBatch, CanvasRecord, Constraint, SamplerConfig, StepRecord, StepResult
+from sfumato.sampling import (
+    CanvasBatch,
+    CanvasRecord,
+    Constraint,
+    FinishedCanvas,
+    SamplerConfig,
+    StepRecord,
+    StepResult,
+)
 
 # A confidence that is as good as none.
 _MIN_CONFIDENCE = 1e-30
-
-
-class FinishedCanvas(NamedTuple):
-    """A canvas whose last step was taken."""
-
-    tokens: list[int]
-    confidence: list[float]
-    """Of its last step, at each position."""
-    decided: list[int]
-    """The positions that it was to decide."""
-    steps: int
-    revisions: int
-    failed: bool
-    """The logits were broken; it is not to be shown."""
-    unsettled: bool
-    """See `CanvasBatch`."""
 
 
 @dataclass

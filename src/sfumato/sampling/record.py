@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -52,6 +53,22 @@ class CanvasRecord:
     """In order."""
 
 
+class FinishedCanvas(NamedTuple):
+    """A canvas whose last step was taken."""
+
+    tokens: list[int]
+    confidence: list[float]
+    """Of its last step, at each position."""
+    decided: list[int]
+    """The positions that it was to decide."""
+    steps: int
+    revisions: int
+    failed: bool
+    """The logits were broken; it is not to be shown."""
+    unsettled: bool
+    """See `CanvasBatch`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
     """What one step did. Rows that were done before it are unchanged and have nothing accepted or revised."""
@@ -96,3 +113,23 @@ class StepResult:
             revised_L=host(self.revised_RL),
             confidence_L=host(self.statistics.confidence_RL),
         )
+
+    def finished(self) -> dict[int, FinishedCanvas]:
+        """The canvases that are done, by row. Waits for the device."""
+        batch = self.batch
+        rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
+        if not rows:
+            return {}
+        # Read at once: a device takes as long to be asked for a number as for all of them.
+        numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
+        confidence_RL = self.statistics.confidence_RL.nan_to_num()
+        tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
+        return {
+            row: FinishedCanvas(
+                tokens[row][: batch.host_length_R[row]],
+                confidence[row],
+                batch.host_free_RL[row].nonzero()[0].tolist(),
+                *(column[row] for column in numbers),
+            )
+            for row in rows
+        }

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 import sfumato
 from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
-from sfumato.server import completions
+from sfumato.server import completions, tracing
 from sfumato.server.access import Access, Key
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
@@ -101,6 +101,7 @@ def create_app(
     def bill(owner: str, results: list[Any]) -> None:
         charge(owner, sum(result.usage.positions_computed for result in results))
         metrics.count(results)
+        tracing.record(results)
 
     # What the server is.
 
@@ -289,6 +290,11 @@ def create_app(
         return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
 
     return app
+
+
+def describe() -> _Json:
+    """The OpenAPI document."""
+    return create_app(Host({}), History(":memory:")).openapi()
 
 
 class UndoRequest(BaseModel):

@@ -68,7 +68,8 @@ def usage_of(results: list[Result]) -> _Json:
         "prompt_tokens_details": {"cached_tokens": cached},
         "completion_tokens_details": {"reasoning_tokens": 0},
     }
-    return known | {name: value for name, value in usage.to_dict().items() if name not in (*known, "cached_tokens")}
+    more = {name: value for name, value in usage.to_dict().items() if name not in (*known, "cached_tokens")}
+    return known | {name: round(value, 6) if isinstance(value, float) else value for name, value in more.items()}
 
 
 def usage_of_many(results: list[list[Result]]) -> _Json:

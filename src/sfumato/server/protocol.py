@@ -22,7 +22,7 @@ _SHARE_OF_STEPS: dict[str, float] = {
 class Body(BaseModel):
     """A JSON object without other fields."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class TextPart(Body):

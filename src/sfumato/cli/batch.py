@@ -1,0 +1,224 @@
+"""`sfumato run --batch`: the prompts of a file, answered together."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import typer
+
+from sfumato.cli.output import count, print_figures, progress
+from sfumato.errors import RequestError, SfumatoError
+from sfumato.interrupts import uninterrupted
+from sfumato.storage import write_atomically
+
+if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
+    from sfumato.engine.options import GenerateOptions
+    from sfumato.engine.prompts import Prompt
+    from sfumato.engine.request import Request, Result
+
+Id = str | int
+Json = dict[str, Any]
+_OF_ANSWERS = frozenset({"text", "results", "error"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A line of the file."""
+
+    number: int
+    """Of the line, from 1."""
+    id: Id
+    """That it has, or its number."""
+    prompt: Prompt = ""
+    """What it asks."""
+    n: int = 1
+    """Answers to it."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Of `TextModel.generate`."""
+    error: str = ""
+    """Why it cannot be answered."""
+
+
+class Answers:
+    """The lines of answers: each is written when it is there, to a file or to stdout.
+
+    Args:
+        path: of a file, whose answers of an earlier run stay; None is stdout.
+
+    Raises:
+        RequestError: if the file holds something else, or cannot be read.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._stream = path, cast("TextIO | None", None)
+        self.kept: dict[Id, str] = {}
+        """Lines of an earlier run that hold an answer, by its id."""
+        self._lines: dict[int, str] = {}
+        self.num_failed = 0
+        if path is not None and path.exists():
+            self._keep(path)
+
+    def _keep(self, path: Path) -> None:
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RequestError(f"cannot read the answers in {path}: {error}") from None
+        for number, line in enumerate(lines, 1):
+            values = _parsed(line)
+            if values is not None and isinstance(values.get("id"), Id) and values.keys() & _OF_ANSWERS:
+                if not _has_failed(values):
+                    self.kept[values["id"]] = line
+            elif line and not (number == len(lines) and line.startswith("{")):
+                # The last one may have been cut short.
+                raise RequestError(
+                    f"line {number} of {path} is no answer; allowed as output: a new file, or one of an earlier batch"
+                )
+
+    @contextlib.contextmanager
+    def open(self, jobs: list[Job]) -> Iterator[None]:
+        """Take what is written in this block; what is left in the end is in the order of the jobs."""
+        number_of = {job.id: job.number for job in jobs if not job.error}
+        foreign = [line for id_, line in self.kept.items() if id_ not in number_of]
+        self._lines = {number_of[id_]: line for id_, line in self.kept.items() if id_ in number_of}
+        if self._path is None:
+            yield
+            return
+        self._rewrite(foreign)
+        with self._path.open("a", encoding="utf-8") as self._stream:
+            yield
+        self._rewrite(foreign)
+
+    def _rewrite(self, foreign: list[str]) -> None:
+        assert self._path is not None
+        lines = [*foreign, *(self._lines[number] for number in sorted(self._lines))]
+        write_atomically(self._path, "".join(f"{line}\n" for line in lines).encode())
+
+    def write(self, job: Job, values: Mapping[str, object]) -> None:
+        """Write what a job came to."""
+        self.num_failed += _has_failed(values)
+        line = self._lines[job.number] = json.dumps({"id": job.id, **values})
+        with uninterrupted():
+            typer.echo(line, file=self._stream)
+
+
+def run_batch(
+    file: str, text: str, output: Path | None, *, n: int, options: GenerateOptions, load: Callable[[], TextModel]
+) -> None:
+    """Answer the prompts of a file, and leave the program with 1 if one of them could not be.
+
+    Args:
+        file, text: its name, and what it holds.
+        output: where answers go; None is stdout.
+        n, options: of all lines that do not say otherwise.
+        load: loads the model.
+
+    Raises:
+        RequestError: if there is nothing to do, or the output is no file of answers.
+    """
+    jobs = read_jobs(text, n, options)
+    if not jobs:
+        raise RequestError(f'{file} has no lines; allowed: a JSON object a line, such as {{"prompt": "1+1"}}')
+    answers = Answers(output)
+    left = [job for job in jobs if job.error or job.id not in answers.kept]
+    if len(left) < len(jobs):
+        typer.echo(f"{len(jobs) - len(left)} of {len(jobs)} lines are answered in {output}", err=True)
+    with answers.open(jobs):
+        for job in left:
+            if job.error:
+                answers.write(job, {"error": job.error})
+        asked = [job for job in left if not job.error]
+        if asked:
+            _answer(asked, load(), answers)
+    if answers.num_failed:
+        typer.echo(f"sfumato: {count(answers.num_failed, 'line')} could not be answered; see their errors", err=True)
+        raise typer.Exit(1)
+
+
+def read_jobs(text: str, n: int, options: GenerateOptions) -> list[Job]:
+    """The jobs of a file's lines; empty lines are none, and one that is wrong says why."""
+    jobs: list[Job] = []
+    known: set[Id] = set()
+    # Other characters that end lines elsewhere may stand in JSON.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            job = _read_job(number, line, n, options)
+            if not job.error and job.id in known:
+                job = Job(
+                    number=number, id=job.id, error=f"id is {job.id!r}, as in a line before; allowed: one of its own"
+                )
+            known.add(job.id)
+            jobs.append(job)
+    return jobs
+
+
+def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
+    values = _parsed(line)
+    if values is None:
+        return Job(number=number, id=number, error=f"line {number} is no JSON object: {line:.100}")
+    id_ = values.pop("id", number)
+    if isinstance(id_, bool) or not isinstance(id_, str | int):
+        return Job(number=number, id=number, error=f"id is {id_!r}; allowed: a text or a whole number")
+    if "prompt" not in values:
+        return Job(number=number, id=id_, error="prompt is missing; allowed: a text, messages or token ids")
+    prompt, n = values.pop("prompt"), values.pop("n", n)
+    return Job(number=number, id=id_, prompt=prompt, n=n, options={**options, **values})
+
+
+def _parsed(line: str) -> Json | None:
+    """The object that a line holds."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def _has_failed(values: Mapping[str, object]) -> bool:
+    results = values.get("results")
+    return "error" in values or (isinstance(results, list) and any("error" in result for result in results))
+
+
+def _answer(jobs: list[Job], model: TextModel, answers: Answers) -> None:
+    """Answer jobs in one run of the engine."""
+    from sfumato.engine.request import Finished
+
+    started, num_tokens, num_answers = time.perf_counter(), 0, 0
+    requests: list[tuple[Job, Request]] = []
+    for job in jobs:
+        try:
+            requests.append((job, _request(model, job)))
+        except Exception as error:
+            # Whatever a line holds, the others are answered.
+            said = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
+            answers.write(job, {"error": said})
+    found: list[dict[int, Result]] = [{} for _ in requests]
+    with progress("answering", len(requests)) as advance:
+        num_done = 0
+        for index, event in model.engine.run(request for _, request in requests):
+            if not isinstance(event, Finished):
+                continue
+            job, results = requests[index][0], found[index]
+            results[event.variation] = event.result
+            num_tokens += event.result.usage.completion_tokens
+            num_answers += 1
+            if len(results) == job.n:
+                objects = [results[variation].to_dict() for variation in sorted(results)]
+                answers.write(job, objects[0] if job.n == 1 else {"results": objects})
+                num_done, found[index] = num_done + 1, {}
+                advance(num_done, len(requests))
+    seconds = time.perf_counter() - started
+    speed = f"{num_tokens / seconds:.0f} tokens/s end to end"
+    print_figures(count(num_answers, "answer"), count(num_tokens, "token"), f"{seconds:.1f} s", speed)
+
+
+def _request(model: TextModel, job: Job) -> Request:
+    request = model.request(job.prompt, n=job.n, **cast("GenerateOptions", job.options))
+    model.engine.check_request(request)
+    return request

@@ -1,0 +1,199 @@
+"""`sfumato run --batch`: answers are those of the library, and what is answered is not lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato as library
+from sfumato.engine.engine import Engine
+
+PROMPTS = [f"answer, then derive: {i}+{i}" for i in range(5)]
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def read(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def run(sfumato: Any, checkpoint: Path) -> Any:
+    return lambda *arguments, **settings: sfumato("run", "--model", checkpoint, *arguments, **settings)
+
+
+def expected(checkpoint: Path, prompt: Any, **options: Any) -> Any:
+    return library.load(checkpoint).generate(prompt, **options)
+
+
+def test_each_line_is_answered_as_if_it_were_alone(run: Any, checkpoint: Path, tmp_path: Path):
+    lines: list[dict[str, Any]] = [
+        {"prompt": PROMPTS[0], "max_tokens": 4},
+        {"prompt": PROMPTS[1], "id": "second", "seed": 7, "entropy_bound": 0.3},
+        {"prompt": [{"role": "user", "content": PROMPTS[2]}], "id": 30, "choices": ["yes", "no"]},
+        {"prompt": PROMPTS[3], "n": 2},
+        {"prompt": "7+8\u2028=", "raw": True},
+    ]
+    given = write(tmp_path / "prompts.jsonl", *lines, "")
+    out = tmp_path / "answers.jsonl"
+    done = run("--batch", given, "--output", out, "--steps", 4)
+    assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+    answers = read(out.read_text())
+    assert [answer["id"] for answer in answers] == [1, "second", 30, 4, 5]
+    for line, answer in zip(lines, answers, strict=True):
+        options = {name: value for name, value in line.items() if name not in ("prompt", "id")}
+        alone = expected(checkpoint, line["prompt"], **{"steps": 4} | options)
+        found = answer["results"] if "n" in line else [answer]
+        for one, result in zip(found, alone if "n" in line else [alone], strict=True):
+            assert (one["text"], one["seed"]) == (result.text, result.seed)
+            assert one["usage"]["denoising_steps"] == result.usage.denoising_steps
+    assert "6 answers" in done.stderr
+    # On stdout, in whatever order they finish; from stdin.
+    again = run("--batch", "-", "--steps", 4, input=given.read_text())
+    assert again.exit_code == 0
+    assert {answer["id"]: answer.get("text") for answer in read(again.stdout)} == {
+        answer["id"]: answer.get("text") for answer in answers
+    }
+
+
+def test_a_wrong_line_says_why_and_the_others_are_answered(run: Any, checkpoint: Path, tmp_path: Path):
+    lines = [
+        {"prompt": PROMPTS[0]},
+        "{",
+        '["x"]',
+        {"id": "a"},
+        {"id": "b", "prompt": PROMPTS[0], "stpes": 3},
+        {"id": "c", "prompt": "7 " * 200},
+        {"id": "d", "prompt": PROMPTS[0], "steps": "many"},
+        {"id": "e", "prompt": 5},
+        {"id": "f", "prompt": PROMPTS[0], "seed_text": "x", "strength": "much"},
+        {"id": "g", "prompt": PROMPTS[0], "n": 0},
+        {"id": [1], "prompt": PROMPTS[0]},
+        {"id": "h", "prompt": PROMPTS[1]},
+        {"id": "h", "prompt": PROMPTS[2]},
+        {"id": "i", "prompt": PROMPTS[0], "n": "x"},
+    ]
+    out = tmp_path / "answers.jsonl"
+    done = run("--batch", write(tmp_path / "prompts.jsonl", *lines), "--output", out)
+    assert done.exit_code == 1
+    assert "12 lines could not be answered" in done.stderr
+    answers = read(out.read_text())
+    assert [answer["id"] for answer in answers] == [1, 2, 3, "a", "b", "c", "d", "e", "f", "g", 11, "h", "h", "i"]
+    said = [answer.get("error", "") for answer in answers]
+    for error, part in zip(
+        said,
+        [
+            "",
+            "line 2 is no JSON object: {",
+            "line 3 is no JSON object",
+            "prompt is missing",
+            "did you mean 'steps'?",
+            "this model holds 160 positions",
+            "steps is 'many'",
+            "the prompt is 5",
+            "unexpected TypeError",
+            "n is 0",
+            "id is [1]; allowed",
+            "",
+            "id is 'h', as in a line before",
+            "n is 'x'",
+        ],
+        strict=True,
+    ):
+        assert part in error
+        assert bool(part) == bool(error)
+    assert answers[0]["text"] == expected(checkpoint, PROMPTS[0]).text
+    # Made right, only those are answered that were wrong.
+    done = run("--batch", write(tmp_path / "prompts.jsonl", *lines[:1], {"prompt": PROMPTS[4]}), "--output", out)
+    assert done.exit_code == 0
+    assert "1 of 2 lines are answered" in done.stderr
+    assert "1 answer ·" in done.stderr
+    # Answers that no line asks for stay, ahead of the others.
+    assert [answer["id"] for answer in read(out.read_text())] == ["h", 1, 2]
+
+
+def test_what_is_answered_is_not_asked_again(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given = write(tmp_path / "prompts.jsonl", *({"prompt": prompt} for prompt in PROMPTS))
+    out, whole = tmp_path / "answers.jsonl", tmp_path / "whole.jsonl"
+    assert run("--batch", given, "--output", whole).exit_code == 0
+    lines = whole.read_text().splitlines(keepends=True)
+    # Cut short in the middle of a line, with another that had failed, and not in order.
+    out.write_text(lines[3] + lines[0] + '{"id": 2, "error": "the model failed"}\n' + lines[1][:20])
+    asked: list[Any] = []
+    engine_run = Engine.run
+
+    def watched(self: Engine, requests: Any, **settings: Any) -> Any:
+        asked.extend(requests := list(requests))
+        return engine_run(self, requests, **settings)
+
+    monkeypatch.setattr(Engine, "run", watched)
+    done = run("--batch", given, "--output", out)
+    assert done.exit_code == 0
+    assert len(asked) == 3
+    texts = [(answer["id"], answer["text"]) for answer in read(out.read_text())]
+    assert texts == [(answer["id"], answer["text"]) for answer in read(whole.read_text())]
+    before = out.read_bytes()
+    monkeypatch.setattr("sfumato.cli.options.Weights.load", lambda *_: 1 / 0)
+    done = run("--batch", given, "--output", out)
+    assert (done.exit_code, out.read_bytes()) == (0, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "PROMPT and --batch: neither is given"),
+        (("7+8", "--batch", "FILE"), "PROMPT and --batch: both are given"),
+        (("7+8", "--output", "OUT"), "allowed with --batch"),
+        (("--batch", "FILE", "--output", "nowhere/OUT"), "allowed with --batch: a file in a directory that is there"),
+        (("--batch", "nowhere"), "cannot read the batch nowhere: No such file"),
+        (("--batch", "EMPTY"), "has no lines; allowed: a JSON object a line"),
+        (("--batch", "FILE", "--trace", "t"), "trace is for one prompt"),
+        (("--batch", "FILE", "--output", "FILE"), "line 1 of FILE is no answer; allowed as output: a new file"),
+    ],
+)
+def test_what_is_no_batch(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+):
+    monkeypatch.chdir(tmp_path)
+    given = write(Path("FILE"), {"prompt": PROMPTS[0]}).read_text()
+    Path("EMPTY").write_text("\n")
+    done = run(*arguments)
+    assert message in done.stderr
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert Path("FILE").read_text() == given
+    assert not Path("OUT").exists()
+
+
+def test_an_interrupt_keeps_what_is_there(run: Any, checkpoint: Path, tmp_path: Path):
+    lines: list[Any] = [{"prompt": prompt, "steps": 2, "max_tokens": 4} for prompt in PROMPTS]
+    slow = {"prompt": PROMPTS[0], "id": "slow", "steps": 1000, "adaptive": False, "canvas_length": 1, "max_tokens": 90}
+    given, out = write(tmp_path / "prompts.jsonl", slow, *lines), tmp_path / "answers.jsonl"
+    command = [sys.executable, "-m", "sfumato", "run", "--model", checkpoint, "--batch", given, "--output", out]
+    process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, env=os.environ, text=True)
+    end = time.monotonic() + 600
+    while not out.exists() or out.read_text().count("\n") < len(lines):
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=600)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    kept = {answer["id"]: answer["text"] for answer in read(out.read_text())}
+    assert kept.keys() == set(range(2, 7))
+    write(given, slow | {"steps": 2, "max_tokens": 4}, *lines)
+    done = run("--batch", given, "--output", out)
+    assert "5 of 6 lines are answered" in done.stderr
+    assert [answer["id"] for answer in read(out.read_text())] == ["slow", 2, 3, 4, 5, 6]
+    assert {answer["id"]: answer["text"] for answer in read(out.read_text())[1:]} == kept
