@@ -84,7 +84,7 @@ def _serve(said: Connection, directory: Path, config: dict[str, Any]) -> None:
     keep_freed_memory()
     host = Host({"tiny": "tiny"}, config=EngineConfig(**config))
     app = create_app(host, History(directory / "canvases.db"))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", access_log=False))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="error", access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

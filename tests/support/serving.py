@@ -65,7 +65,7 @@ def start(
     """A server of the embedded model, or others."""
     host = Host(models or {"tiny": "tiny"}, config=config)
     app = create_app(host, History(directory / "canvases.db"), Access(keys), limits)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()
     end = time.monotonic() + 600

@@ -100,7 +100,8 @@ def serve(
     limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
     app = create_app(hosting, history, access, limits, preload=False)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)
+    # Of uvicorn's two parsers the one that bounds the size of headers.
+    config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)
     asyncio.run(_serve(config, hosting, drain_seconds))
 
 

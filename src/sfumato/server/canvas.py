@@ -157,7 +157,8 @@ class LiveCanvas:
         if before != text:
             self.step += 1
             change = {"chars": [start, len(before) - behind], "text": text[start : len(text) - behind]}
-            self.tell("canvas.patch", block=self.block, step=self.step, changes=[change])
+            known = {"block": self.block, "step": self.step, "steps": self.step, "state": [], "confidence": []}
+            self.tell("canvas.patch", **known, changes=[change])
 
     def _change(self, event: CanvasChanged) -> None:
         known, same_block = self.pieces, event.canvas == self.block

@@ -1,0 +1,195 @@
+"""What clients may not do is refused by name, and costs nobody else anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import operator
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serving import EXPRESSION, Served, start
+from sfumato.constraints.automaton import make_automaton
+from sfumato.constraints.dfa import of_choices
+from sfumato.constraints.regex import of_regex
+from sfumato.engine.engine import Engine
+from sfumato.errors import BusyError, RequestError
+from sfumato.server import compiling
+from sfumato.server.compiling import Compiler
+
+TOKENS, EOS = [bytes([byte]) for byte in range(256)] + [None], (256,)
+CHAT = "/v1/chat/completions"
+TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("[" * 100_000, "nests too deep"),
+        ('{"a":' * 100_000, "nests too deep"),
+        ('{"messages": %s, "temperature": NaN}', "NaN"),
+        ('{"messages": %s, "temperature": 1e999}', "temperature"),
+        ('{"messages": %s, "seed": ' + "9" * 5000 + "}", "too long"),
+        ('{"messages": %s, "seed": ' + "9" * 400 + "}", "seed"),
+        ('{"messages": %s, "seed": 1', "not JSON"),
+        ('{"messages": [{"role": "user", "content": "\\ud800"}]}', "messages.0.content"),
+        ('{"messages": %s, "stop": ["a", "\\udfff b"]}', "stop.1"),
+        ('{"messages": %s, "metadata": {"\\ud800": "a"}}', "a name in metadata"),
+        ('{"messages": %s, "stop": 5}', "stop"),
+        ('{"messages": %s, "temperature": 1e308}', "temperature"),
+        ('{"messages": %s, "diffusion": {"settings": {"adaptive": "x"}}}', "adaptive"),
+        ('{"messages": %s, "diffusion": {"settings": {"sampler": 3}}}', "sampler"),
+        ('{"messages": %s, "diffusion": {"pin": [' + "[0, 1]," * 5000 + "[0, 1]]}}", "pin"),
+        ('{"messages": %s, "diffusion": {"canvas_length": [1]}}', "diffusion.canvas_length"),
+        ('{"messages": %s, "model": "' + "x" * 100_000 + '"}', "model"),
+        ('{"messages": %s, "response_format": {"type": "regex", "regex": "(a|b)*a(a|b){20}"}}', "states"),
+        ('{"messages": %s, "response_format": {"type": "choices", "choices": []}}', "choices"),
+    ],
+)
+def test_bodies_that_are_refused(served: Served, body: str, named: str):
+    content = body.replace("%s", TURNS).encode()
+    response = served.http.post(CHAT, content=content, headers={"content-type": "application/json"})
+    assert response.status_code in (400, 404), response.text
+    assert response.headers["x-request-id"]
+    error = response.json()["error"]
+    assert named in f"{error['param']} {error['message']}"
+    assert len(response.content) < 2000
+    assert served.chat(max_tokens=2).status_code == 200
+
+
+@pytest.mark.parametrize("pair", ["\\ud83d\\ude00", "\\\\ud800"])
+def test_whole_pairs_and_what_only_looks_like_half_of_one_pass(served: Served, pair: str):
+    content = f'{{"prompt": "{pair}", "max_tokens": 1}}'.encode()
+    response = served.http.post("/v1/completions", content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 200, response.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "named"),
+    [
+        ("/v1/canvas", {"text": "x" * 20_001}, "20,000"),
+        ("/v1/canvas", {"text": "x" * 200_001, "spans": [[0, 1]]}, "200,000"),
+        ("/v1/edit/completions", {"messages": [{"role": "user", "content": "<|code_to_edit|>" * 100_000}]}, "messages"),
+        ("/v1/fim/completions", {"prompt": "a", "suffix": "b", "n": 0}, "n is 0"),
+        ("/v1/completions", {"prompt": "a", "suffix": "b", "n": -1}, "n is -1"),
+    ],
+)
+def test_what_would_take_too_much_is_refused(served: Served, path: str, body: dict[str, Any], named: str):
+    response = served.ask(path, **body)
+    assert response.status_code == 400
+    assert named in response.json()["error"]["message"]
+
+
+def test_of_several_prompts_none_goes_on_when_one_is_refused(tmp_path: Path):
+    from sfumato.engine.engine import EngineConfig
+
+    for served in start(tmp_path, config=EngineConfig(max_rows=1, max_queue=4)):
+        response = served.ask("/v1/completions", prompt=["1+1="] * 40, max_tokens=64)
+        assert response.status_code == 429
+        served.wait_until_idle()
+        assert served.ask("/v1/completions", prompt=["1+1="], max_tokens=2).status_code == 200
+
+
+def test_a_request_that_cannot_be_begun_fails_alone(served: Served, monkeypatch: pytest.MonkeyPatch):
+    open_canvases = Engine._open_canvases
+
+    def failing(self: Engine, sequences: list[Any]) -> None:
+        if any(sequence.seed == 13 for sequence in sequences):
+            raise ValueError("a bug")
+        open_canvases(self, sequences)
+
+    monkeypatch.setattr(Engine, "_open_canvases", failing)
+
+    async def ask() -> list[Any]:
+        async def one(seed: int) -> Any:
+            return await asyncio.to_thread(lambda: served.chat(seed=seed))
+
+        return await asyncio.gather(*map(one, (12, 13, 14)))
+
+    assert [response.status_code for response in asyncio.run(ask())] == [200, 500, 200]
+
+
+def test_an_engine_that_a_bug_ends_is_replaced(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def failing(self: Engine) -> None:
+        raise ValueError(EXPRESSION)
+
+    before = served.host.loaded["tiny"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "step", failing)
+        response = served.chat()
+    assert response.status_code == 500
+    assert response.json()["error"]["message"] == "unexpected ValueError"
+    # Neither the answer nor the log says what was asked.
+    assert EXPRESSION not in response.text
+    assert any("ValueError" in record.getMessage() for record in caplog.records)
+    assert EXPRESSION not in caplog.text
+    assert served.chat().status_code == 200
+    assert served.host.loaded["tiny"] is not before
+
+
+def test_methods_of_their_own_are_counted_as_one(served: Served):
+    for method in ("PROPFIND", "MKCALENDAR"):
+        assert served.http.request(method, "/v1/models").status_code == 405
+    assert "PROPFIND" not in served.http.get("/metrics").text
+
+
+def test_nothing_of_a_request_is_logged(served: Served, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.DEBUG, logger="sfumato"):
+        served.chat("secret prompt")
+        served.http.get("/v1/canvas/secret", headers={"Authorization": "Bearer secret"})
+        served.http.get("/secret?key=secret")
+    assert len(caplog.records) >= 3
+    assert "secret" not in caplog.text
+
+
+@pytest.fixture
+def compiler() -> Any:
+    made = Compiler(TOKENS, EOS)
+    yield made
+    made.close()
+
+
+def test_another_process_makes_what_this_one_would(compiler: Compiler):
+    for maker in (partial(of_regex, "a{3}(b|c)*"), partial(of_choices, ["yes", "no"])):
+        here, there = make_automaton([maker], TOKENS, EOS), compiler.make([maker])
+        assert here is not None
+        assert there is not None
+        assert (here.num_states, here.class_V.tolist()) == (there.num_states, there.class_V.tolist())
+    assert compiler.make([partial(of_regex, "a"), partial(of_regex, "b")]) is None
+
+
+@pytest.mark.parametrize("maker", [partial(of_regex, "(a|b)*a(a|b){20}"), partial(of_choices, ["\ud800"])])
+def test_what_cannot_be_made_is_said(compiler: Compiler, maker: Callable[..., Any]):
+    with pytest.raises(RequestError):
+        compiler.make([maker])
+    assert compiler.make([partial(of_regex, "a")]) is not None
+
+
+def test_what_looks_at_no_clock_is_ended(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
+    compiler.make([partial(of_regex, "a")])
+    monkeypatch.setattr(compiling, "_SECONDS", 0.1)
+    with pytest.raises(RequestError, match="memory or time"):
+        compiler.make([partial(operator.contains, range(10**15))])
+    monkeypatch.setattr(compiling, "_SECONDS", 600.0)
+    assert compiler.make([partial(of_regex, "b")]) is not None
+
+
+def test_of_many_some_are_told_to_come_back(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compiling, "MAX_WAITING", 0)
+    with compiler._turn:
+        waiting = threading.Thread(target=compiler.make, args=([partial(of_regex, "a")],))
+        waiting.start()
+        while not compiler._num_waiting:
+            pass
+        with pytest.raises(BusyError):
+            compiler.make([partial(of_regex, "a")])
+    waiting.join()
+    assert compiler.make([partial(of_regex, "a")]) is not None
