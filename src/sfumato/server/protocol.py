@@ -56,6 +56,11 @@ class Message(Body):
     refusal: None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
+    # What clients send back with an answer of ours, and what they note in it for themselves.
+    annotations: list[JsonValue] | None = Field(default=None, max_length=0)
+    audio: None = None
+    function_call: None = None
+    provider_specific_fields: dict[str, JsonValue] | None = None
 
     def to_turn(self) -> dict[str, object]:
         """What a chat template gets."""
@@ -207,6 +212,9 @@ class Sampled(Body):
             for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
             if (value := getattr(self, name)) is not None
         }
+        if self.top_k == -1:
+            # What others say for no cutoff.
+            own["top_k"] = 0
         if self.logit_bias:
             own["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
         if self.stop:
@@ -233,6 +241,7 @@ class FimRequest(Sampled):
 
     prompt: str
     suffix: str = ""
+    repetition_penalty: float | None = Field(default=None, ge=1, le=1)
 
 
 class ChatRequest(Sampled):
@@ -254,6 +263,10 @@ class ChatRequest(Sampled):
     safety_identifier: str | None = None
     diffusing: bool | None = None
     """Mercury's: each delta is the whole draft, in place of what it adds."""
+    realtime: bool | None = None
+    """Mercury's: of requests that wait, those go first."""
+    reasoning_summary: Literal[False] | None = None
+    reasoning_summary_wait: Literal[False] | None = None
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         """What the engine is asked."""
@@ -265,6 +278,8 @@ class ChatRequest(Sampled):
             if not self.logprobs:
                 raise RequestError("top_logprobs is for log-probabilities; allowed: with logprobs")
             more["top_logprobs"] = self.top_logprobs
+        if self.realtime:
+            more["priority"] = 1
         if self.prediction is not None:
             more["seed_text"] = text_of(self.prediction.content)
         if self.reasoning_effort is not None:
