@@ -16,6 +16,8 @@ _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
 }  # fmt: skip
 
+_NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
+
 
 class Body(BaseModel):
     """A JSON object without other fields."""
@@ -356,19 +358,32 @@ def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> 
 
 
 def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
-    calls: list[dict[str, object]] = [
-        {
-            "type": "object",
-            "properties": {
-                "name": {"const": function.name},
-                "arguments": function.parameters or {"type": "object", "additionalProperties": False},
-            },
-            "required": ["name", "arguments"],
-            "additionalProperties": False,
-        }
-        for function in functions
-    ]
+    calls: list[dict[str, object]] = []
+    for number, function in enumerate(functions):
+        place = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
+        # Each is a schema of its own: it may name its draft, and it refers to its own places.
+        own = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
+        calls.append(
+            {
+                "type": "object",
+                "properties": {"name": {"const": function.name}, "arguments": _moved(own, place)},
+                "required": ["name", "arguments"],
+                "additionalProperties": False,
+            }
+        )
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
+
+
+def _moved(schema: JsonValue, place: str) -> JsonValue:
+    """A schema as it stands at a place of another one."""
+    if isinstance(schema, list):
+        return [_moved(each, place) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    moved = {key: _moved(value, place) for key, value in schema.items()}
+    if isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
+        moved["$ref"] = f"#{place}{ref[1:]}"
+    return moved
 
 
 def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:

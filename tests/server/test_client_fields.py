@@ -1,0 +1,61 @@
+"""What clients send of themselves: schemas of tools as their libraries make them, and answers as they kept them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from serving import EXPRESSION, Served
+
+POINT = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "$defs": {"side": {"type": "integer", "minimum": 0, "maximum": 9}},
+    "type": "object",
+    "properties": {"x": {"$ref": "#/$defs/side"}, "y": {"$ref": "#/properties/x"}},
+    "required": ["x", "y"],
+    "additionalProperties": False,
+}
+
+
+def tool(name: str, parameters: dict[str, Any] | None) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name} | ({"parameters": parameters} if parameters else {})}
+
+
+@pytest.mark.parametrize("others", [[], [tool("stop", None)], [tool("stop", None), tool("turn", POINT)]], ids=len)
+def test_the_schema_of_a_tool_refers_to_its_own_places(served: Served, others: list[Any]):
+    for seed in range(3):
+        body: dict[str, Any] = {"tools": [*others, tool("go", POINT)], "tool_choice": "required", "seed": seed}
+        [choice] = served.chat(**body, max_tokens=64).json()["choices"]
+        assert choice["finish_reason"] == "tool_calls"
+        [call] = choice["message"]["tool_calls"]
+        arguments = json.loads(call["function"]["arguments"])
+        if call["function"]["name"] != "stop":
+            assert arguments.keys() == {"x", "y"}
+            assert all(0 <= side <= 9 for side in arguments.values())
+        else:
+            assert arguments == {}
+
+
+def test_an_answer_can_be_sent_back_as_clients_keep_it(served: Served):
+    kept = {"annotations": [], "audio": None, "function_call": None, "provider_specific_fields": {"refusal": None}}
+    call = {"id": "call_1", "type": "function", "function": {"name": "go", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": EXPRESSION},
+        {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call], **kept},
+        {"role": "user", "content": EXPRESSION},
+    ]
+    answer = served.ask("/v1/chat/completions", messages=messages)
+    assert answer.json()["choices"][0]["message"]["content"] == served.model.generate(EXPRESSION).text
+
+
+def test_what_mercury_takes_besides(served: Served):
+    expected = served.model.generate(EXPRESSION).text
+    quick = served.chat(realtime=True, top_k=-1, reasoning_summary=False)
+    assert quick.json()["choices"][0]["message"]["content"] == expected
+    assert served.chat(reasoning_summary=True).json()["error"]["param"] == "reasoning_summary"
+    gap: dict[str, Any] = {"prompt": "def area(a, b):\n    return a", "suffix": " b\n", "max_tokens": 8}
+    assert served.ask("/v1/fim/completions", **gap, repetition_penalty=1.0).status_code == 200
+    refused = served.ask("/v1/fim/completions", **gap, repetition_penalty=1.5)
+    assert refused.json()["error"]["param"] == "repetition_penalty"
