@@ -59,3 +59,22 @@ def test_what_mercury_takes_besides(served: Served):
     assert served.ask("/v1/fim/completions", **gap, repetition_penalty=1.0).status_code == 200
     refused = served.ask("/v1/fim/completions", **gap, repetition_penalty=1.5)
     assert refused.json()["error"]["param"] == "repetition_penalty"
+
+
+def test_a_gap_as_continue_asks_for_it(served: Served):
+    prefix, suffix = "def area(a, b):\n    return a", " b\n"
+    stop = ["<|endoftext|>", "\n\n", "\n \n"]
+    body = {"prompt": prefix, "suffix": suffix, "max_tokens": 150, "temperature": 0.0, "presence_penalty": 0, "stop": stop}
+    stream = served.ask("/v1/completions", model="tiny", stream=True, **body)
+    lines = [line.removeprefix("data: ") for line in stream.text.split("\n") if line.startswith("data: {")]
+    expected = served.model.infill(prefix, suffix, max_tokens=150, temperature=0.0, stop=stop)
+    assert "".join(json.loads(line)["choices"][0]["text"] for line in lines) == expected.text
+
+
+def test_marks_of_a_gap_are_a_suffix(served: Served):
+    """As Zed asks for a prediction."""
+    prefix, suffix = "def area(a, b):\n    return a", " b\n"
+    marks = ["<|endoftext|>", "<|file_separator|>", "<|fim_pad|>", "<fim_middle>", "<PRE>", "[SUFFIX]"]
+    prompt = f"<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>"
+    answer = served.ask("/v1/completions", model="tiny", prompt=prompt, max_tokens=8, stop=marks)
+    assert answer.json()["choices"][0]["text"] == served.model.infill(prefix, suffix, max_tokens=8).text

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, cast
+import re
+from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, SamplerOptions
@@ -16,6 +17,8 @@ _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
 }  # fmt: skip
 
+# As editors write it that know nothing of a suffix.
+_GAP = re.compile(r"<\|fim_prefix\|>(.*)<\|fim_suffix\|>(.*)<\|fim_middle\|>", re.DOTALL)
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
 
 
@@ -225,13 +228,20 @@ class Sampled(Body):
 
 
 class CompletionRequest(Sampled):
-    """`POST /v1/completions`."""
+    """`POST /v1/completions`; a prompt whose marks tell what is before a gap and behind it is one with a suffix."""
 
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
     echo: Literal[False] | None = None
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: int | None = Field(default=None, ge=1, le=1)
+
+    @model_validator(mode="after")
+    def _read_marks(self) -> Self:
+        gap = _GAP.fullmatch(self.prompt) if isinstance(self.prompt, str) and self.suffix is None else None
+        if gap is not None:
+            self.prompt, self.suffix = gap.groups()
+        return self
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         """What the engine is asked."""
