@@ -64,7 +64,14 @@ def test_what_mercury_takes_besides(served: Served):
 def test_a_gap_as_continue_asks_for_it(served: Served):
     prefix, suffix = "def area(a, b):\n    return a", " b\n"
     stop = ["<|endoftext|>", "\n\n", "\n \n"]
-    body = {"prompt": prefix, "suffix": suffix, "max_tokens": 150, "temperature": 0.0, "presence_penalty": 0, "stop": stop}
+    body = {
+        "prompt": prefix,
+        "suffix": suffix,
+        "max_tokens": 150,
+        "temperature": 0.0,
+        "presence_penalty": 0,
+        "stop": stop,
+    }
     stream = served.ask("/v1/completions", model="tiny", stream=True, **body)
     lines = [line.removeprefix("data: ") for line in stream.text.split("\n") if line.startswith("data: {")]
     expected = served.model.infill(prefix, suffix, max_tokens=150, temperature=0.0, stop=stop)
