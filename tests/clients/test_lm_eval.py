@@ -115,20 +115,21 @@ def test_a_text_longer_than_the_model_is_read_in_parts(flat: Callable[..., Any])
     assert found == pytest.approx(-200 * math.log(VOCAB - 1), rel=0.05)
 
 
+@pytest.mark.parametrize("context", ["for i in range(3", "for i in range(3)"], ids=["between tokens", "within one"])
 @torch.inference_mode()
-def test_of_an_autoregressive_model_it_is_exact():
+def test_of_an_autoregressive_model_it_is_exact(context: str):
     lm = SfumatoLM("tiny-twin", device="cpu")
     model, tokenizer = lm.model.decoder, lm.model.tokenizer
-    context, continuation = "for i in", " range(3):"
-    text = tokenizer.encode_raw(context + continuation)
-    first = len(tokenizer.encode_raw(context))
-    hidden_1QD = model(torch.tensor([text]), torch.arange(len(text))[None], AttentionSpec(causal=True))
+    text = "for i in range(3):"
+    tokens, first = tokenizer.encode_raw(text), 2
+    assert [tokenizer.decode([token]) for token in tokens] == ["for i in range(", "3", "):"]
+    hidden_1QD = model(torch.tensor([tokens]), torch.arange(len(tokens))[None], AttentionSpec(causal=True))
     log_QV = model.logits(hidden_1QD[0]).float().log_softmax(-1)
-    expected = sum(float(log_QV[i - 1, text[i]]) for i in range(first, len(text)))
-    [(found, _)] = lm.loglikelihood(instances((context, continuation)), disable_tqdm=True)
+    expected = sum(float(log_QV[i - 1, tokens[i]]) for i in range(first, len(tokens)))
+    [(found, _)] = lm.loglikelihood(instances((context, text.removeprefix(context))), disable_tqdm=True)
     assert found == pytest.approx(expected, rel=1e-4)
     assert lm.estimator == "exact autoregressive NLL"
-    [rolled] = lm.loglikelihood_rolling(instances((context + continuation,)), disable_tqdm=True)
+    [rolled] = lm.loglikelihood_rolling(instances((text,)), disable_tqdm=True)
     assert rolled < found
 
 

@@ -119,6 +119,12 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
             return tokenizer.encode_rendered(string)
         return tokenizer.encode(string) if add_special_tokens is False else tokenizer.encode_raw(string)
 
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a text, cut where those of the context end; a token across the seam is the continuation's."""
+        whole, own = self.tok_encode(context + continuation), self.tok_encode(context)
+        same = next((i for i, pair in enumerate(zip(whole, own, strict=False)) if pair[0] != pair[1]), len(own))
+        return whole[:same] or [self.prefix_token_id], whole[same:]
+
     def _loglikelihood_tokens(
         self, requests: list[tuple[tuple[str, str], list[int], list[int]]], disable_tqdm: bool = False, **kwargs: Any
     ) -> list[tuple[float, bool]]:
