@@ -20,6 +20,8 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 # Where `npm install ai @ai-sdk/openai-compatible zod` was run.
 NODE_MODULES = Path(os.environ.get("SFUMATO_NODE_CLIENTS", "build/clients")) / "node_modules"
 
+pytestmark = pytest.mark.slow
+
 
 def client(package: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(find_spec(package) is None, reason=f"needs {package}: make clients")

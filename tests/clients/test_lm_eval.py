@@ -182,6 +182,7 @@ def scores(command: str, tasks: Path, *names: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_its_program_with_a_model_in_its_process(tasks: Path):
     found = scores(documented("lm-eval")[0].strip(), tasks, "sums", "picks")
     assert found["results"]["sums"]["exact_match,none"] == 1
@@ -189,6 +190,7 @@ def test_its_program_with_a_model_in_its_process(tasks: Path):
     assert "UDLM" in found["config"]["sfumato_estimator"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [0, 1], ids=["chat", "completions"])
 def test_its_program_against_a_server(served: Served, tasks: Path, line: int):
     pytest.importorskip("tenacity", reason="a client: make clients")

@@ -22,6 +22,8 @@ EXPRESSION = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 AREA = "def area(a, b):\n    return a + b\n"
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tiny() -> TextModel:
