@@ -20,6 +20,7 @@ ORDER = (
     {"engine", "mend"},
     {"api"},
     {"training", "synthesis", "evaluation", "server"},
+    {"integrations"},
     {"runs"},
     {"cli"},
 )

@@ -290,7 +290,7 @@ class Tokenizer:
         """The conversation as one text, see `ChatTemplate.render`.
 
         For reading: `encode` would take the template's special tokens for plain text as well. `encode_chat`
-        tells what the template wrote from what users wrote.
+        tells what the template wrote from what users wrote, which `encode_rendered` cannot.
         """
         return self._chat.render(messages, add_generation_prompt)
 
@@ -301,7 +301,7 @@ class Tokenizer:
             RequestError, CheckpointError: as for `render` and `encode`.
         """
         covered, covers = cover(messages, self._special_ids)
-        return self._encode_rendered(self.render(covered, add_generation_prompt), covers)
+        return self.encode_rendered(self.render(covered, add_generation_prompt), covers)
 
     def encode_opening(self, messages: Sequence[Message] = ()) -> tuple[list[int], int | None]:
         """The tokens of a conversation up to where the text of the user's next turn begins.
@@ -321,7 +321,7 @@ class Tokenizer:
             )
         before, behind = rendered.split(_TURN)
         _, special_id = next(self._split_at_specials(behind.lstrip()), ("", None))
-        return self._encode_rendered(before, covers), special_id
+        return self.encode_rendered(before, covers), special_id
 
     def ending_with(self, id_: int) -> Tokenizer:
         """The same tokenizer with a further token that ends a text."""
@@ -329,8 +329,17 @@ class Tokenizer:
         other.eos_ids = tuple(dict.fromkeys((*self.eos_ids, id_)))
         return other
 
-    def _encode_rendered(self, rendered: str, covers: Mapping[str, str]) -> list[int]:
-        uncover = str.maketrans(dict(covers))
+    def encode_rendered(self, rendered: str, covers: Mapping[str, str] | None = None) -> list[int]:
+        """The tokens of what `render` gave, special ones among them.
+
+        Args:
+            rendered: the text.
+            covers: characters that stand for others, which were no special tokens before.
+
+        Raises:
+            RequestError: as for `encode`.
+        """
+        uncover = str.maketrans(dict(covers or {}))
         ids: list[int] = []
         for text, special_id in self._split_at_specials(rendered):
             ids += self.encode(text.translate(uncover)) if special_id is None else [special_id]
