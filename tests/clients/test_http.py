@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -37,7 +38,8 @@ def test_openai(served: Served, run: Run):
     answer, gap = expected(served)
     [code] = documented("openai", served.url)
     printed = run(code)
-    assert printed.startswith(f"{served.model.generate(EXPRESSION, steps=24).text}\n0 ")
+    # Which drafts a reader gets depends on how fast it is.
+    assert re.match(rf"{re.escape(served.model.generate(EXPRESSION, steps=24).text)}\n\d+ ", printed)
     assert printed.endswith(f"{answer!r}\n{answer}\n{gap}\n")
 
 
