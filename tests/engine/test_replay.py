@@ -55,8 +55,9 @@ def assert_same(computed: list[Result], replayed: list[Result]) -> None:
         assert one.usage.denoising_steps == other.usage.denoising_steps
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["plain", "experts"])
+@pytest.mark.parametrize(
+    ("name", "kind"), [*((name, "plain") for name in NAMES), ("self-conditioned", "experts"), ("block", "experts")]
+)
 def test_answers_are_those_of_computed_steps(
     make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], name: str, kind: str
 ):
@@ -89,8 +90,14 @@ def answer_in_integers(
 
 
 @needs_integers
-@pytest.mark.parametrize("changes", [{}, {"qk_norm": True}, {"attention_bias": True}], ids=["plain", "norms", "biases"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        *((name, {}) for name in NAMES),
+        *((name, {"qk_norm": True}) for name in ("self-conditioned", "full-shifted")),
+        *((name, {"attention_bias": True}) for name in ("shifted", "block")),
+    ],
+)
 def test_layers_of_integers_are_those_of_computed_steps(
     make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], name: str, changes: dict[str, bool]
 ):
