@@ -68,7 +68,11 @@ def offence(module: str, imported: str) -> str | None:
         return None
     if other not in LAYER:
         # The programs may ask the package for its version.
-        return None if own in ("cli", "server") and other in ("", "__version__") else f"{module} imports the package itself"
+        return (
+            None
+            if own in ("cli", "server") and other in ("", "__version__")
+            else f"{module} imports the package itself"
+        )
     if LAYER[other] >= LAYER[own] or (own, other) in EXTRA_BANS:
         return f"{module} imports {imported}, which is not to its left"
     return None
