@@ -22,7 +22,7 @@ from sfumato.checkpoints.families import FAMILIES, ConfigTable, Family, hugging_
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
 from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, read_json, round_tensor
-from sfumato.errors import CheckpointError, unknown
+from sfumato.errors import CheckpointError, ConfigError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
@@ -237,8 +237,11 @@ def build(place: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
     if kind not in FAMILIES:
         own_code = "; the code that it names (auto_map) is never run" if "auto_map" in config else ""
         raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}{own_code}")
-    with torch.device("meta"), _NoDraws():
-        model, spec = FAMILIES[kind].build(ConfigTable(config, where))
+    try:
+        with torch.device("meta"), _NoDraws():
+            model, spec = FAMILIES[kind].build(ConfigTable(config, where))
+    except ConfigError as error:
+        raise CheckpointError(f"{where}: {error}") from None
     return model, spec, kind
 
 
