@@ -21,7 +21,7 @@ from sfumato.checkpoints.delta import DELTA, save_delta, tensors_of
 from sfumato.checkpoints.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
-from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, read_json, round_tensor
+from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, round_tensor
 from sfumato.errors import CheckpointError, ConfigError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -29,7 +29,7 @@ from sfumato.models.model import Model
 from sfumato.models.quantization.apply import finish, install, quantizable, waiting
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
-from sfumato.storage import write_atomically
+from sfumato.storage import read_json, write_atomically
 
 # Files of weights, of whatever program.
 _OF_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx"}

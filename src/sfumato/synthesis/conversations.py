@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.data.filters import FilterConfig, Written
+from sfumato.data.filters import FilterConfig
 from sfumato.data.packing import Document
 from sfumato.data.sources import chat_document
 from sfumato.engine.bundle import ModelBundle
@@ -210,8 +210,7 @@ class Conversations:
 def _reason(filters: FilterConfig, result: Result, *, least: int, most: int) -> str | None:
     if result.failed:
         return "failed"
-    written = Written(text=result.text, tokens=result.tokens, ended=result.finish_reason == "stop")
-    return filters.reason(written, least=least, most=most)
+    return filters.reason(result.text, result.tokens, ended=result.finish_reason == "stop", least=least, most=most)
 
 
 def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:
