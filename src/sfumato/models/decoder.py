@@ -16,7 +16,6 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from sfumato.errors import ConfigError, RequestError
 from sfumato.kernels.base import TORCH, Backend
@@ -173,7 +172,7 @@ class LayerStack(nn.ModuleList):
 
 
 class Backbone(nn.Module):
-    """Everything between token ids and the hidden states that the head reads."""
+    """Everything between embeddings and the hidden states that the head reads."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -226,6 +225,7 @@ class Decoder(Model):
     """The transformer with its output head."""
 
     config: DecoderConfig
+    model: Backbone
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__(
@@ -277,20 +277,6 @@ class Decoder(Model):
                 std *= depth_scale
             with torch.no_grad():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) * std)
-
-    def forward(
-        self,
-        tokens_RQ: Tensor,
-        positions_RQ: Tensor,
-        attention: Attention,
-        *,
-        canvas_RQ: Tensor | None = None,
-        soft_RQD: Tensor | None = None,
-        given_RQ: Tensor | None = None,
-    ) -> Tensor:
-        x_RQD = functional.embedding(tokens_RQ, self.embedding_VD)
-        hidden: Tensor = self.model(x_RQD, positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ)
-        return hidden
 
     def bind(self, features_VF: Tensor) -> Decoder:
         """The model over one lexicon, for models with `lexemes`: with embeddings that gradients go through.

@@ -47,6 +47,9 @@ class Model(nn.Module, abc.ABC):
     or tokens' meanings.
     """
 
+    model: nn.Module
+    """Everything between embeddings and the hidden states that the head reads; a family's own."""
+
     def __init__(
         self,
         config: ModelConfig,
@@ -102,7 +105,6 @@ class Model(nn.Module, abc.ABC):
         """Weights, the shared embedding counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
-    @abc.abstractmethod
     def forward(
         self,
         tokens_RQ: Tensor,
@@ -126,6 +128,10 @@ class Model(nn.Module, abc.ABC):
         Returns:
             hidden_RQD.
         """
+        hidden_RQD: Tensor = self.model(
+            self.token_embedding(tokens_RQ), positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ
+        )
+        return hidden_RQD
 
     @property
     def head_VD(self) -> Tensor:
@@ -164,7 +170,7 @@ class Model(nn.Module, abc.ABC):
 
     def token_embedding(self, tokens: Tensor) -> Tensor:
         """What `soft_embedding` gives of tokens that are certain, of any shape."""
-        embedding = self.embedding_VD[tokens]
+        embedding = functional.embedding(tokens, self.embedding_VD)
         return embedding if self.embedding_scale is None else embedding * self.embedding_scale
 
     def new_pool(self, num_slots: int) -> KVPool:
