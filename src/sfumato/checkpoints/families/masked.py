@@ -28,22 +28,12 @@ _GREEDY = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0
 
 
 def _llada(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    for key, value in (
-        ("block_type", "llama"),
-        ("activation_type", "silu"),
-        ("layer_norm_type", "rms"),
-        ("block_group_size", 1),
-        ("layer_norm_with_affine", True),
-        ("rope", True),
-        ("multi_query_attention", None),
-        ("bias_for_layer_norm", False),
-        ("include_bias", False),
-        ("include_qkv_bias", False),
-        ("attention_layer_norm", False),
-        ("alibi", False),
-        ("scale_logits", False),
-        ("input_emb_norm", False),
-    ):
+    for key, value in {
+        "block_type": "llama", "activation_type": "silu", "layer_norm_type": "rms", "block_group_size": 1,
+        "layer_norm_with_affine": True, "rope": True, "multi_query_attention": None, "bias_for_layer_norm": False,
+        "include_bias": False, "include_qkv_bias": False, "attention_layer_norm": False, "alibi": False,
+        "scale_logits": False, "input_emb_norm": False,
+    }.items():  # fmt: skip
         table.expect(key, value)
     width, num_heads = table.number("d_model"), table.number("n_heads")
     config = DecoderConfig(
@@ -149,16 +139,10 @@ def _sdar_generation(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _llada2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    for key, value in (
-        ("score_function", "sigmoid"),
-        ("norm_topk_prob", True),
-        ("moe_router_enable_expert_bias", True),
-        ("use_qk_norm", True),
-        ("use_qkv_bias", False),
-        ("use_bias", False),
-        ("norm_head", False),
-        ("use_sliding_window", False),
-    ):
+    for key, value in {
+        "score_function": "sigmoid", "norm_topk_prob": True, "moe_router_enable_expert_bias": True, "use_qk_norm": True,
+        "use_qkv_bias": False, "use_bias": False, "norm_head": False, "use_sliding_window": False,
+    }.items():  # fmt: skip
         table.expect(key, value)
     moe = MoEConfig(
         num_experts=table.number("num_experts"),
