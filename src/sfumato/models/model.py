@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
-from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention, KVPool
+from sfumato.kernels.base import TORCH, Backend, KVPool
+from sfumato.models.attention import Attention
 from sfumato.models.quantization.tables import IntegerTable
 
 
