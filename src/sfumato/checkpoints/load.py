@@ -18,7 +18,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sfumato.checkpoints.delta import DELTA, save_delta, tensors_of
-from sfumato.checkpoints.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
+from sfumato.checkpoints.families import FAMILIES
+from sfumato.checkpoints.families.family import ConfigTable, Family, stored_shape
+from sfumato.checkpoints.families.llama import hugging_face_config
+from sfumato.checkpoints.families.own import own_config
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
 from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, round_tensor
