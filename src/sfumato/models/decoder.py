@@ -41,21 +41,13 @@ _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 class DecoderConfig(ModelConfig):
     """Sizes and switches of a decoder, under the names Hugging Face configs use."""
 
-    hidden_size: int
-    """Width D of the residual stream."""
-    intermediate_size: int
-    """Inner width of the gated MLP."""
     num_hidden_layers: int
     """Transformer blocks."""
-    num_attention_heads: int
-    """Query heads H."""
     num_key_value_heads: int
     """Key-value heads G; divides num_attention_heads."""
     head_dim: int
     """Width E of one head; even."""
     max_position_embeddings: int = 2048
-    rms_norm_eps: float = 1e-6
-    """Added to the mean square before the root."""
     rope_theta: float = 10000.0
     """Base of the rotary frequencies."""
     partial_rotary_factor: float = 1.0

@@ -60,14 +60,6 @@ class AttentionShape:
 class GemmaConfig(ModelConfig):
     """Sizes of a DiffusionGemma, under the names Hugging Face configs use where they have one."""
 
-    vocab_size: int
-    """Rows of the embedding, which is the output head as well."""
-    hidden_size: int
-    """Width D of the residual stream."""
-    intermediate_size: int
-    """Inner width of the dense gated MLP, and of the one in self-conditioning."""
-    num_attention_heads: int
-    """Query heads H, the same in all layers."""
     layer_types: tuple[str, ...]
     """The kind of each layer, a key of `attention`."""
     attention: dict[str, AttentionShape]
@@ -79,8 +71,6 @@ class GemmaConfig(ModelConfig):
     moe_intermediate_size: int
     """Inner width of one expert."""
     max_position_embeddings: int = 131072
-    rms_norm_eps: float = 1e-6
-    """Added to the mean square before the root."""
     final_logit_softcapping: float = 30.0
     """Bound c on the size of a logit x, kept by c tanh(x / c)."""
 

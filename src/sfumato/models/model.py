@@ -22,12 +22,20 @@ from sfumato.models.quantization.tables import IntegerTable
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """What every family's config has; numbers are above 0."""
+    """What every family's config has, under the names Hugging Face configs use; numbers are above 0."""
 
     vocab_size: int
     """Rows of the embedding."""
     max_position_embeddings: int
     """Longest prefix plus canvas, in positions."""
+    hidden_size: int
+    """Width D of the residual stream."""
+    intermediate_size: int
+    """Inner width of the gated MLP, and of the one in self-conditioning."""
+    num_attention_heads: int
+    """Query heads H of a layer."""
+    rms_norm_eps: float = 1e-6
+    """Added to the mean square before the root."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
