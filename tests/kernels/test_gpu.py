@@ -15,10 +15,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, LogitRows, TokenStats, set_backend
+from sfumato.kernels.base import TORCH, KVPool, LogitRows, Segment, TokenStats, set_backend
 from sfumato.kernels.cpu import vocabulary
 from sfumato.kernels.gpu.backend import TritonBackend
-from sfumato.models.attention import AttentionSpec, Heads, KVPool, PackedAttention, Segment
+from sfumato.models.attention import AttentionSpec, Heads, PackedAttention
 from sfumato.models.decoder import Decoder
 
 if importlib.util.find_spec("triton") is None:

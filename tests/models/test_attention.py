@@ -11,19 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import TORCH, Backend, KVPool, Segment, readable
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models import attention
-from sfumato.models.attention import (
-    AttentionSpec,
-    BlockSparse,
-    Heads,
-    KVPool,
-    PackedAttention,
-    Segment,
-    masked,
-    readable,
-)
+from sfumato.models.attention import AttentionSpec, BlockSparse, Heads, PackedAttention, masked
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 

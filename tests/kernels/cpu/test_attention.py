@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.kernels.base import TORCH, GatheredSegments
+from sfumato.kernels.base import TORCH, GatheredSegments, KVPool, Segment
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.attention import Heads, KVPool, PackedAttention, Segment
+from sfumato.models.attention import Heads, PackedAttention
 
 LOOPS = CompiledBackend()
 # N positions, H heads, G key-value heads, E head dimension
