@@ -34,6 +34,7 @@ from benchmarks.options import (
     numbers,
     show,
 )
+from benchmarks.serving import serving
 from sfumato.cli.app import Command, Group, keep_freed_memory
 from sfumato.cli.options import DType, Quantize, Settings, expand, sampler_settings
 from sfumato.errors import ConfigError
@@ -427,7 +428,7 @@ def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Pri
 
 
 _COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)
-for command in (*_COMMANDS, size):
+for command in (*_COMMANDS, size, serving):
     app.command(command.__name__, cls=Command)(expand(command))
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from serving import EXPRESSION, Served
 from sfumato.client import Client
 from sfumato.client.drafts import CanvasText, LostTrackError, ServerSentEvents
 from sfumato.errors import ServerError, UnreachableError
-from sfumato.server.canvases import LiveCanvas
+from sfumato.server.canvas import LiveCanvas
 
 FULL: Any = {"adaptive": False}
 

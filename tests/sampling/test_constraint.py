@@ -12,11 +12,11 @@ import torch
 
 from denoising import noise_canvases
 from settings import sampler_config
+from sfumato.constraints.automaton import over_tokens
 from sfumato.constraints.dfa import Language, of_choices, without
 from sfumato.constraints.regex import of_regex
 from sfumato.diffusion.process import make_process
 from sfumato.sampling import Automaton, Constraint, step
-from sfumato.sampling.automaton import over_tokens
 from sfumato.sampling.constraint import _Classed, backward, solve
 
 # 0 ends a text, 1 is no text.

@@ -15,7 +15,7 @@ from sfumato.cli.app import app
 from sfumato.engine.engine import EngineConfig
 from sfumato.errors import ConfigError
 from sfumato.server.access import Access, Key, add_key
-from sfumato.server.app import Limits
+from sfumato.server.boundary import Limits
 
 
 def key(name: str, **limits: int) -> Key:

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from serving import EXPRESSION, Served
-from sfumato.server.canvases import changes
+from sfumato.server.canvas import changes
 
 SLOW = {"steps": 1000, "settings": {"adaptive": False}}
 

@@ -86,7 +86,7 @@ def test_the_confidence_is_how_far_one_value_stands_out():
         ({"type": "choice", "instructions": "?", "choices": [{"value": "a"}] * 2}, "choices has a value twice"),
         ({"type": "score", "instructions": "?", "levels": []}, "levels has 0 options"),
         ({"type": "other", "instructions": "?"}, "questions.0"),
-        ({"type": "predicate", "instructions": ""}, "questions.0.predicate.instructions"),
+        ({"type": "predicate", "instructions": ""}, "questions.0.instructions"),
     ],
 )
 def test_what_is_no_question_is_refused(served: Served, question: dict[str, object], message: str):

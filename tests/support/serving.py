@@ -15,7 +15,8 @@ import uvicorn
 from sfumato.engine.engine import EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.server.access import Access, Key
-from sfumato.server.app import Limits, create_app
+from sfumato.server.app import create_app
+from sfumato.server.boundary import Limits
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
 

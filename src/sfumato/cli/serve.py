@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,7 +68,8 @@ def serve(
 
         from sfumato.server.access import Access
         from sfumato.server.access import add_key as make_key
-        from sfumato.server.app import Limits, create_app
+        from sfumato.server.app import create_app
+        from sfumato.server.boundary import Limits
         from sfumato.server.history import History
         from sfumato.server.hosting import Host, served_names
     except ImportError as error:
@@ -96,9 +96,8 @@ def serve(
         settings=weights.settings(),
     )
     history = History(database or cache_directory() / "canvases.db")
-    if keep_days is not None:
-        history.expire(time.time() - keep_days * 86400)
-    limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()))
+    keep_s = None if keep_days is None else keep_days * 86400
+    limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
     app = create_app(hosting, history, access, limits, preload=False)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)

@@ -239,6 +239,8 @@ def of_choices(choices: Sequence[str], budget: Budget | None = None) -> Language
     rows: list[dict[int, int]] = [{}, {}]
     finals = [False, False]
     for choice in choices:
+        if any("\ud800" <= character <= "\udfff" for character in choice):
+            raise RequestError(f"{choice!r:.100} has half a surrogate pair; allowed: characters")
         state = 1
         for byte in choice.encode():
             if byte not in rows[state]:
@@ -287,7 +289,7 @@ def without(strings: Sequence[str], budget: Budget | None = None) -> Language:
     return Language(next_SB, final_S, 1)
 
 
-def framed(left: bytes, right: bytes) -> Language:
+def framed(left: bytes, right: bytes, _: Budget | None = None) -> Language:
     """All texts that begin and, after that, end with given bytes."""
     # One state for each byte of the left, then one for each number of bytes of the right that stand at the end.
     first = 1 + len(left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator
 from types import TracebackType
@@ -96,11 +97,17 @@ class AsyncEngine:
                 results[event.variation] = event.result
         return [results[variation] for variation in sorted(results)]
 
+    @property
+    def failed(self) -> bool:
+        """Whether a bug of ours has ended it: it takes no more requests."""
+        return self._error is not None
+
     async def close(self) -> None:
         """End all requests, which are answered with what they have, and the thread."""
         if self._thread is None:
             return
-        await asyncio.to_thread(self.engine.close)
+        if not self.failed:
+            await asyncio.to_thread(self.engine.close)
         self._stopping = True
         self._wake.set()
         await asyncio.to_thread(self._thread.join)
@@ -121,10 +128,10 @@ class AsyncEngine:
                     self.engine.step()
                     self._loop.call_soon_threadsafe(self._tell)
             except Exception as error:
-                # Our own bug: nobody is left waiting for a thread that is gone.
-                self._error = error
-                self.engine.close()
-                self._stopping = True
+                # Our own bug: nobody is left waiting for a thread that is gone, whatever state the engine is in.
+                self._error, self._stopping = error, True
+                with contextlib.suppress(Exception):
+                    self.engine.close()
             self._loop.call_soon_threadsafe(self._tell)
             if not self._stopping:
                 self._wake.wait()

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import torch
 
+from sfumato.constraints.automaton import Truths
 from sfumato.diffusion.process import Process
 from sfumato.engine.request import Request, Start
 from sfumato.errors import CapacityError, RequestError
@@ -16,7 +17,6 @@ from sfumato.layout import PrefixLayout
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 from sfumato.sampling import Automaton, StopHead
-from sfumato.sampling.automaton import Truths
 from sfumato.sampling.constraint import backward
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer

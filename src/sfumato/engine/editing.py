@@ -12,14 +12,15 @@ some of them to nothing; elsewhere it keeps its number of tokens.
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex  # type: ignore[import-untyped]
 
 from sfumato.constraints.patterns import escape
-from sfumato.engine.request import Result, Start
+from sfumato.engine.request import CanvasChanged, Event, Result, Start, Usage
 from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
@@ -135,14 +136,15 @@ def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[l
     return tokens, frozen, f"{ends[0]}{kept}{ends[1]}" if across else None
 
 
-def laid_out(tokens: Sequence[int], free: range) -> list[Piece]:
-    """The pieces of a text of which some tokens are free, each of them or all that are next to each other."""
-    pieces = [Piece("", tuple(tokens[: free.start]), False)]
-    place = free.start
+def laid_out(tokens: Sequence[int], free: range, around: int) -> list[Piece]:
+    """The pieces of a text of which some tokens are free, each of them or all that are next to each other; with so many
+    tokens around them, where it has more."""
+    place = max(0, free.start - around)
+    pieces: list[Piece] = []
     for start, end in [(free.start, free.stop)] if free.step == 1 else [(one, one + 1) for one in free]:
         pieces += [Piece("", tuple(tokens[place:start]), False), Piece("", tuple(tokens[start:end]), True)]
         place = end
-    return [*pieces, Piece("", tuple(tokens[place:]), False)]
+    return [*pieces, Piece("", tuple(tokens[place : place + around]), False)]
 
 
 def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
@@ -287,7 +289,7 @@ def plan_jobs(
 
 
 def put_back(
-    tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], results: Sequence[Result]
+    tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], answers: Sequence[Sequence[int]]
 ) -> list[str]:
     """The texts of the pieces after the jobs are done; a piece whose job did not come to its end keeps its own.
 
@@ -295,16 +297,71 @@ def put_back(
         tokenizer: reads tokens.
         pieces: as they were.
         jobs: theirs.
-        results: of each job.
+        answers: tokens of each job.
     """
     texts = [piece.text for piece in pieces]
-    for job, result in zip(jobs, results, strict=True):
+    for job, tokens in zip(jobs, answers, strict=True):
         place = 0
         for i in job.pieces:
             size = len(pieces[i].tokens)
-            if pieces[i].free and place + size <= len(result.tokens):
+            if pieces[i].free and place + size <= len(tokens):
                 left, right = pieces[i].frame
-                found = tokenizer.decode(result.tokens[place : place + size])
+                found = tokenizer.decode(tokens[place : place + size])
                 texts[i] = found.removeprefix(left).removesuffix(right)
             place += size
     return texts
+
+
+def follow(
+    tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], first: int, tell: Callable[[list[str]], None]
+) -> Callable[[int, Event], None]:
+    """What takes the events of requests, and tells the texts of some pieces as their drafts stand.
+
+    Args:
+        tokenizer, pieces, jobs: as for `put_back`.
+        first: the request of the first job.
+        tell: called after each step.
+    """
+    drafts: list[dict[int, Sequence[int]]] = [{} for _ in jobs]
+
+    def take(index: int, event: Event) -> None:
+        if isinstance(event, CanvasChanged) and first <= index < first + len(jobs):
+            drafts[index - first][event.canvas] = event.tokens
+            tell(put_back(tokenizer, pieces, jobs, [[*itertools.chain(*each.values())] for each in drafts]))
+
+    return take
+
+
+def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
+    """Several jobs of one text as one result, without its text."""
+    by_gravity = sorted(results, key=lambda result: result.finish_reason == "steps")
+    failed = next((result for result in by_gravity if result.finish_reason != "stop"), None)
+    return Result(
+        text="",
+        tokens=results[0].tokens if len(results) == 1 else (),
+        confidence=results[0].confidence if len(results) == 1 else (),
+        finish_reason="stop" if failed is None else failed.finish_reason,
+        seed=seed,
+        model=model,
+        usage=Usage.together([result.usage for result in results]),
+        trace=[event for result in results for event in result.trace],
+        canvases=tuple(canvas for result in results for canvas in result.canvases),
+        certainty=min((result.certainty for result in results), default=0.0),
+        error="" if failed is None else failed.error,
+    )
+
+
+def of_text(result: Result, text: str) -> Result:
+    """A result as one of the whole text, of which its tokens are only a part."""
+    return dataclasses.replace(result, text=text, tokens=(), confidence=())
+
+
+def ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
+    """Of the tries for each answer the most certain, with what all of them cost; then the answers that differ."""
+    answers: dict[str, Result] = {}
+    for own in tries:
+        best = max(own, key=lambda result: (not result.failed, result.certainty))
+        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in own]))
+        if best.text not in answers or best.certainty > answers[best.text].certainty:
+            answers[best.text] = best
+    return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

@@ -208,7 +208,6 @@ class Engine:
             self._expire()
             self._admit()
             scheduled = schedule(self._running, max_positions=self._max_positions(), chunk=self.config.prefill_chunk)
-            self._open_canvases([work.sequence for work in scheduled if work.denoises])
             if scheduled:
                 self._run(scheduled)
             self._release()
@@ -324,6 +323,7 @@ class Engine:
 
     def _forward(self, scheduled: list[ScheduledSequence]) -> tuple[StepForward, StepResult | None]:
         """One pass through the weights, and what the sampler makes of its canvases."""
+        self._open_canvases([work.sequence for work in scheduled if work.denoises])
         writing = [work for work in scheduled if work.num_written]
         # In the order of the batch, so that it need not be put in another.
         sequences = sorted((work.sequence for work in scheduled if work.denoises), key=lambda sequence: sequence.row)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from sfumato.constraints import dfa
-from sfumato.constraints.dfa import Budget, Language, of_constraint
+from sfumato.constraints.automaton import Automaton, Maker, make_automaton
+from sfumato.constraints.dfa import of_constraint
 from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import of_regex
 from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
-from sfumato.sampling import Automaton
-from sfumato.sampling.automaton import over_tokens
 from sfumato.text.tokenizer import Tokenizer
 
-_REMEMBERED = 32
+# So many, and of no more states together: one of them takes about a kilobyte.
+_REMEMBERED, _REMEMBERED_STATES = 32, 100_000
 
 
 class Languages:
@@ -29,7 +29,11 @@ class Languages:
     """
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
-        self._tokenizer, self._vocab_size = tokenizer, vocab_size
+        self.eos_ids = tokenizer.eos_ids
+        known = tokenizer.token_bytes
+        self.token_bytes: list[bytes | None] = [*known, *[None] * (vocab_size - len(known))]
+        self.make: Callable[[Sequence[Maker]], Automaton | None] = self._make_here
+        """Makes automata of what requests ask for; a server has another process do it."""
         self._automata: dict[Hashable, Automaton | None] = {}
 
     def asked(self, options: GenerateOptions, *, pin: str | None = None) -> Automaton | None:
@@ -42,7 +46,7 @@ class Languages:
         Raises:
             RequestError: if it cannot be read, or there is no such text.
         """
-        wanted: dict[str, tuple[object, Callable[[Budget], Language]]] = {}
+        wanted: dict[str, tuple[object, Maker]] = {}
         if (schema := options.get("schema")) is not None:
             read, order = _read_schema(schema), options.get("order", "any")
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
@@ -65,11 +69,7 @@ class Languages:
         if constraint is not None:
             wanted["constraint"] = constraint, functools.partial(of_constraint, constraint)
 
-        def make(budget: Budget) -> Language:
-            languages = [make_one(budget) for _, make_one in wanted.values()]
-            return functools.reduce(lambda one, other: one.intersect(other, budget), languages)
-
-        automaton = self._remember(key, make)
+        automaton = self._remember(key, lambda: self.make([maker for _, maker in wanted.values()]))
         if automaton is None:
             raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
         return automaton
@@ -78,17 +78,22 @@ class Languages:
         """Any text that begins and ends so; None if that is no demand."""
         if (left, right) == ("", ""):
             return None
-        return self._remember(json.dumps((left, right)), lambda _: dfa.framed(left.encode(), right.encode()))
+        maker = functools.partial(dfa.framed, left.encode(), right.encode())
+        return self._remember(json.dumps((left, right)), lambda: self._make_here([maker]))
 
-    def _remember(self, key: Hashable, make: Callable[[Budget], Language]) -> Automaton | None:
-        if key not in self._automata:
-            token_bytes = self._tokenizer.token_bytes
-            padded = [*token_bytes, *[None] * (self._vocab_size - len(token_bytes))]
-            with Budget() as budget:
-                self._automata[key] = over_tokens(make(budget), padded, self._tokenizer.eos_ids, budget)
-            if len(self._automata) > _REMEMBERED:
-                self._automata.pop(next(iter(self._automata)), None)
-        return self._automata[key]
+    def _make_here(self, makers: Sequence[Maker]) -> Automaton | None:
+        return make_automaton(makers, self.token_bytes, self.eos_ids)
+
+    def _remember(self, key: Hashable, make: Callable[[], Automaton | None]) -> Automaton | None:
+        if key in self._automata:
+            return self._automata[key]
+        automaton = self._automata[key] = make()
+        sizes = {key: 0 if one is None else one.num_states for key, one in list(self._automata.items())}
+        for old in list(sizes)[:-1]:
+            if len(sizes) > _REMEMBERED or sum(sizes.values()) > _REMEMBERED_STATES:
+                del sizes[old]
+                self._automata.pop(old, None)
+        return automaton
 
 
 def _read_schema(given: Schema) -> Any:

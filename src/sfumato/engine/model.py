@@ -378,15 +378,25 @@ class TextModel:
         return max(1, min(self.max_tokens, self.decoder.config.max_position_embeddings - len(prompt)))
 
     def results(
-        self, requests: Sequence[Request], on_progress: Callable[[int], None] | None = None
+        self,
+        requests: Sequence[Request],
+        on_progress: Callable[[int], None] | None = None,
+        on_event: Callable[[int, Event], None] | None = None,
     ) -> list[list[Result]]:
         """Answer requests together: of each, its answers.
+
+        Args:
+            requests: any number.
+            on_progress: called with the number of answers that are finished.
+            on_event: called with the index of a request and an event of it; drafts are told of as well.
 
         Raises:
             CapacityError: see `Engine.submit`.
         """
         found: list[dict[int, Result]] = [{} for _ in requests]
-        for index, event in self.engine.run(requests):
+        for index, event in self.engine.run(requests, drafts=on_event is not None):
+            if on_event is not None:
+                on_event(index, event)
             if isinstance(event, Finished):
                 found[index][event.variation] = event.result
                 if on_progress:

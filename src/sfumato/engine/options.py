@@ -5,7 +5,7 @@ Each may be left out; None takes the default of the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict, cast
 
 from sfumato.constraints.dfa import TextConstraint
@@ -156,6 +156,8 @@ class EditOptions(CanvasOptions, total=False):
     """Try several lengths, and judge each by what is around it; None: for one span, or those it chose."""
     min_certainty: float | None
     """Of an edit, in nats; else the text stays, with finish_reason "unsure"."""
+    on_draft: Callable[[str], None] | None
+    """Called after each step with the whole text as it would read; of several lengths that are tried, one is shown."""
 
 
 def canvas_options(options: InfillOptions | EditOptions, own: frozenset[str]) -> CanvasOptions:

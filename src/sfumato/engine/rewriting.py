@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from sfumato.data.kinds import check_instruction
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
 
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+_Show = Callable[[list[str]], None]
 # Slots of a gap that may stay empty, and how many a span gets besides its own.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
@@ -80,7 +81,7 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
     for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
-        job = Rewriting(model, context, range(seed, seed + n), shared)
+        job = Rewriting(model, context, range(seed, seed + n), shared, options.get("on_draft"))
         covered = None if chosen is None else excerpt.cover(chosen)
         if covered is None or (covered and math.isfinite(needed)):
             found = job.read_and_edit(excerpt, covered, noise_level=noise_level, budget=budget, judge=judge)
@@ -91,7 +92,7 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
         if sure := [one for one in results if one.failed or one.certainty >= needed]:
             return sure
     error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
-    return [dataclasses.replace(_of_text(results[0], text), finish_reason="unsure", error=error)]
+    return [dataclasses.replace(editing.of_text(results[0], text), finish_reason="unsure", error=error)]
 
 
 class Rewriting:
@@ -102,12 +103,19 @@ class Rewriting:
         context: tokens ahead of all texts.
         seeds: one for each answer.
         options: of its requests.
+        on_draft: see `EditOptions`.
     """
 
     def __init__(
-        self, model: TextModel, context: tuple[int, ...], seeds: Sequence[int], options: CanvasOptions
+        self,
+        model: TextModel,
+        context: tuple[int, ...],
+        seeds: Sequence[int],
+        options: CanvasOptions,
+        on_draft: Callable[[str], None] | None = None,
     ) -> None:
         self.model, self.context, self.seeds, self.options = model, context, seeds, options
+        self.on_draft = on_draft
         self.tokenizer = model.tokenizer
 
     def infill(
@@ -138,8 +146,8 @@ class Rewriting:
             if near:
                 fill(sorted(near))
         if stop:
-            tried = {key: _of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
-        ranked = _ranked([[tried[key] for key in tried if key[1] == own] for own in self.seeds])
+            tried = {key: editing.of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
+        ranked = editing.ranked([[tried[key] for key in tried if key[1] == own] for own in self.seeds])
         # Of the text alone, without what it shares tokens with.
         return [
             dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
@@ -166,26 +174,37 @@ class Rewriting:
             lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
             if blanks:
                 lengths = [size + spare for spare in _SPARE]
-            tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks)
+            show = self._shown(excerpt, spans, [1])
+            tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks, show=show)
             whole_texts = {
-                key: _of_text(result, excerpt.replaced(spans, [result.text])) for key, result in tried.items()
+                key: editing.of_text(result, excerpt.replaced(spans, [result.text])) for key, result in tried.items()
             }
-            return _ranked([[whole_texts[one, own] for one in lengths] for own in self.seeds])
+            return editing.ranked([[whole_texts[one, own] for one in lengths] for own in self.seeds])
         slack = _SLACK if blanks else 0
         keys = [(spare, seed) for seed in self.seeds for spare in sorted({0 if judge else slack, slack})]
         laid = {spare: self._laid(text, spans, spare) for spare, _ in keys}
+        free = [i for i, piece in enumerate(laid[slack]) if piece.free]
         rewritten = self._rewrite(
             [laid[spare] for spare, _ in keys],
             [seed for _, seed in keys],
             self.options,
             noise_level=noise_level,
             blanks=blanks,
+            show=self._shown(excerpt, spans, free),
         )
-        free = [i for i, piece in enumerate(laid[slack]) if piece.free]
-        whole = [_of_text(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten]
+        whole = [editing.of_text(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten]
         if reads_again:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
-        return _ranked([[one for one, (_, seed) in zip(whole, keys, strict=True) if seed == own] for own in self.seeds])
+        return editing.ranked(
+            [[one for one, (_, seed) in zip(whole, keys, strict=True) if seed == own] for own in self.seeds]
+        )
+
+    def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> _Show | None:
+        """What shows a draft, given the texts of its pieces, of which some are free."""
+        tell = self.on_draft
+        if tell is None:
+            return None
+        return lambda texts: tell(excerpt.replaced(spans, [texts[i] for i in free]))
 
     def read_and_edit(
         self,
@@ -219,7 +238,7 @@ class Rewriting:
             stretches = editing.doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
             spans = excerpt.cover(excerpt.locate([(places[start][0], places[end - 1][1]) for start, end in stretches]))
             judge = judge is not False
-        results = [_of_text(read, excerpt.original)]
+        results = [editing.of_text(read, excerpt.original)]
         if spans:
             edited = self.edit(excerpt, spans, noise_level=noise_level, judge=judge)
             results = [dataclasses.replace(one, usage=Usage.together([read.usage, one.usage])) for one in edited]
@@ -247,8 +266,10 @@ class Rewriting:
             for first in range(places.start, places.stop, window)
             for phase in range(min(phases, places.stop - first))
         ]
+        # A part is read with as much around it as the model holds: a text may be far longer.
+        around = self.model.decoder.config.max_position_embeddings
         read = self._rewrite(
-            [editing.laid_out(texts[i], part) for i, part in parts],
+            [editing.laid_out(texts[i], part, around) for i, part in parts],
             [self.seeds[0]] * len(parts),
             {**self.options, "steps": 1, "temperature": 0.0, "trace": False, "adaptive": False},
             noise_level=_LEAST_NOISE if sees_noise else 1.0,
@@ -267,7 +288,7 @@ class Rewriting:
                     and result.confidence[own] > _SURE
                 ):
                     doubts[place] = result.confidence[own]
-        return [(doubts, self._as_one(results, self.seeds[0])) for doubts, results in found]
+        return [(doubts, editing.as_one(results, self.seeds[0], self.model.name)) for doubts, results in found]
 
     def _rewrite(
         self,
@@ -278,8 +299,10 @@ class Rewriting:
         noise_level: float = 1.0,
         blanks: bool,
         end: tuple[int, ...] | None = None,
+        show: _Show | None = None,
     ) -> list[tuple[Result, list[str]]]:
-        """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces."""
+        """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces. Drafts
+        of the middle one are shown."""
         most = self.model.decoder.config.max_position_embeddings - len(self.context)
         template = self.model.request(self.context, max_tokens=1, **options)
         planned: list[list[editing.Job]] = []
@@ -306,22 +329,31 @@ class Rewriting:
                         seed=seed,
                     )
                 )
-        answers = iter([results[0] for results in self.model.results(requests)])
+        middle = len(planned) // 2
+        first = sum(map(len, planned[:middle]))
+        watch = show and editing.follow(self.tokenizer, layouts[middle], planned[middle], first, show)
+        answers = iter([results[0] for results in self.model.results(requests, on_event=watch)])
         done: list[tuple[Result, list[str]]] = []
         for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
             own = [next(answers) for _ in jobs]
-            texts = editing.put_back(self.tokenizer, pieces, jobs, own)
-            done.append((self._as_one(own, seed), texts))
+            texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in own])
+            done.append((editing.as_one(own, seed, self.model.name), texts))
         return done
 
     def _fill(
-        self, pieces: Sequence[editing.Piece], lengths: Sequence[int], *, judge: bool, blanks: bool = False
+        self,
+        pieces: Sequence[editing.Piece],
+        lengths: Sequence[int],
+        *,
+        judge: bool,
+        blanks: bool = False,
+        show: _Show | None = None,
     ) -> dict[tuple[int, int], Result]:
         """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
         keys = [(one, seed) for seed in self.seeds for one in lengths]
         laid = {one: editing.with_slots(pieces, one) for one in lengths}
         layouts = [laid[one] for one, _ in keys]
-        rewritten = self._rewrite(layouts, [seed for _, seed in keys], self.options, blanks=blanks)
+        rewritten = self._rewrite(layouts, [seed for _, seed in keys], self.options, blanks=blanks, show=show)
         results = [
             dataclasses.replace(
                 result,
@@ -409,37 +441,3 @@ class Rewriting:
             usage = Usage.together([one.usage, cost.usage])
             judged[i] = dataclasses.replace(one, certainty=one.certainty - len(doubts), usage=usage)
         return judged
-
-    def _as_one(self, results: Sequence[Result], seed: int) -> Result:
-        """Several jobs of one text as one result, without its text."""
-        by_gravity = sorted(results, key=lambda result: result.finish_reason == "steps")
-        failed = next((result for result in by_gravity if result.finish_reason != "stop"), None)
-        return Result(
-            text="",
-            tokens=results[0].tokens if len(results) == 1 else (),
-            confidence=results[0].confidence if len(results) == 1 else (),
-            finish_reason="stop" if failed is None else failed.finish_reason,
-            seed=seed,
-            model=self.model.name,
-            usage=Usage.together([result.usage for result in results]),
-            trace=[event for result in results for event in result.trace],
-            canvases=tuple(canvas for result in results for canvas in result.canvases),
-            certainty=min((result.certainty for result in results), default=0.0),
-            error="" if failed is None else failed.error,
-        )
-
-
-def _of_text(result: Result, text: str) -> Result:
-    """A result as one of the whole text, of which its tokens are only a part."""
-    return dataclasses.replace(result, text=text, tokens=(), confidence=())
-
-
-def _ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
-    """Of the tries for each answer the most certain, with what all of them cost; then the answers that differ."""
-    answers: dict[str, Result] = {}
-    for own in tries:
-        best = max(own, key=lambda result: (not result.failed, result.certainty))
-        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in own]))
-        if best.text not in answers or best.certainty > answers[best.text].certainty:
-            answers[best.text] = best
-    return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

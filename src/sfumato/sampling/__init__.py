@@ -1,7 +1,7 @@
 """Samplers: what to accept, what to put back to noise, and when a canvas is finished. The denoiser is
 injected."""
 
-from sfumato.sampling.automaton import Automaton
+from sfumato.constraints.automaton import Automaton
 from sfumato.sampling.canvas import CanvasBatch, RowSettings
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint

@@ -15,6 +15,7 @@ from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, check
 Reuse = Literal["none", "settled", "block"]
 
 MAX_STEPS = 1000
+MAX_TEMPERATURE = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +31,10 @@ class SamplerConfig:
     steps: int = 48
     """Most steps a canvas may take, 1 to 1000; 48 is DiffusionGemma's."""
     temperature_start: float = 1.0
-    """Temperature of the first step, >= 0. 0 (and less than 1e-4) takes the argmax; the statistics are then
+    """Temperature of the first step, 0 to 1000. 0 (and less than 1e-4) takes the argmax; the statistics are then
     those of temperature 1."""
     temperature_end: float = 1.0
-    """Where the temperature heads, linearly, >= 0: step n of N has end + (start - end)(1 - n/N), n from 0, as
+    """Where the temperature heads, linearly, 0 to 1000: step n of N has end + (start - end)(1 - n/N), n from 0, as
     in DiffusionGemma (0.8 to 0.4)."""
     top_p: float = 1.0
     """Sample from the smallest set of most probable tokens that holds this share, in (0, 1]; 1 is all of
@@ -69,14 +70,15 @@ class SamplerConfig:
 
     def __post_init__(self) -> None:
         check_choice("reuse", self.reuse, get_args(Reuse))
+        for name in ("commit_sample", "adaptive"):
+            if not isinstance(getattr(self, name), bool):
+                raise RequestError(f"{name} is {getattr(self, name)!r}; allowed: True or False")
         for name, low in (("steps", 1), ("greedy_tail", 0), ("refresh", 0), ("stable_steps", 0)):
             check_number(name, getattr(self, name), low, MAX_STEPS, whole=True)
         check_number("top_k", self.top_k, 0, 2**31 - 1, whole=True)
         check_number("block_length", self.block_length, 0, 2**20, whole=True)
         for name in ("temperature_start", "temperature_end"):
-            check_number(name, getattr(self, name), 0, math.inf)
-            if getattr(self, name) == math.inf:
-                raise RequestError(f"{name} is inf; allowed: 0 or more, and finite")
+            check_number(name, getattr(self, name), 0, MAX_TEMPERATURE)
         check_number("stop_entropy", self.stop_entropy, 0, math.inf)
         check_number("stop_probability", self.stop_probability, 0, 1)
         if self.refresh and self.reuse == "none":

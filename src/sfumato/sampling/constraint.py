@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.sampling.automaton import Automaton, Floats, Numbers, Truths
+from sfumato.constraints.automaton import Automaton, Floats, Numbers, Truths
 from sfumato.sampling.logits import COLD, NEVER, ConstrainedRow, nucleus
 
 # What is less probable than this, next to the best that is possible at a position, counts as this probable.

@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
-import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import sfumato
 from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
 from sfumato.server import completions, tracing
 from sfumato.server.access import Access, Key
-from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, LiveCanvas
+from sfumato.server.bodies import JsonRoute
+from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
+from sfumato.server.canvas import LiveCanvas
+from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.edits import EditCompletionRequest, edit_answer
-from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 
-Answer = TypeVar("Answer")
 _Json = dict[str, Any]
 _SSE = "text/event-stream; charset=utf-8"
-_OPEN_PATHS = frozenset({"/health", "/ready"})
-logger = logging.getLogger("sfumato.server")
 
 
 def owner_of(request: Request) -> str:
@@ -47,18 +41,6 @@ def owner_of(request: Request) -> str:
 
 
 Owner = Annotated[str, Depends(owner_of)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What a request may be."""
-
-    max_body_bytes: int = 4_000_000
-    cors_origins: tuple[str, ...] = ()
-
-
-class ClientGoneError(Exception):
-    """The client has left."""
 
 
 def create_app(
@@ -86,8 +68,11 @@ def create_app(
         if preload:
             await host.use(host.default)
             app.state.ready = True
+        expiring = None if limits.keep_s is None else asyncio.create_task(canvases.expire(limits.keep_s))
         yield
         app.state.ready = False
+        if expiring is not None:
+            expiring.cancel()
         await canvases.close()
         await host.close()
         await asyncio.to_thread(history.close)
@@ -101,16 +86,17 @@ def create_app(
         redoc_url=None,
         responses={status: {"model": ErrorBody} for status in (400, 401, 404, 405, 409, 413, 429, 500, 503)},
     )
+    app.router.route_class = JsonRoute
     app.state.ready, app.state.num_open = False, 0
-    app.add_middleware(_Boundary, app=app, access=access, limits=limits, metrics=metrics)
+    app.add_middleware(Boundary, app=app, access=access, limits=limits, metrics=metrics)
     if limits.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
 
         app.add_middleware(
             CORSMiddleware, allow_origins=list(limits.cors_origins), allow_methods=["*"], allow_headers=["*"]
         )
-    for kind in (SfumatoError, HTTPException, RequestValidationError, Exception):
-        app.add_exception_handler(kind, _refuse)
+    for kind in (SfumatoError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, refuse)
 
     def bill(owner: str, results: list[Any]) -> None:
         charge(owner, sum(result.usage.positions_computed for result in results))
@@ -154,7 +140,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
-                [results] = await _while_there(request, completions.answers(hosted, [asked]))
+                [results] = await while_there(request, completions.answers(hosted, [asked]))
                 bill(owner, results)
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
         return await _streamed(
@@ -172,7 +158,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
-                [[result]] = await _while_there(request, completions.answers(hosted, [asked]))
+                [[result]] = await while_there(request, completions.answers(hosted, [asked]))
                 bill(owner, [result])
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
         return await _streamed(
@@ -188,7 +174,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
-                results = await _while_there(request, completions.answers(hosted, asked))
+                results = await while_there(request, completions.answers(hosted, asked))
                 bill(owner, [result for of_one in results for result in of_one])
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(
@@ -203,7 +189,7 @@ def create_app(
 
     async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await _while_there(request, completions.filled_in(hosted, body))
+            results = await while_there(request, completions.filled_in(hosted, body))
         bill(owner, results)
         if body.stream:
             parts = completions.kept_alive(completions.filled_in_stream(body, results))
@@ -215,7 +201,7 @@ def create_app(
         """The next edit of a file: Mercury's."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            result, answer = await _while_there(request, edit_answer(hosted, body))
+            result, answer = await while_there(request, edit_answer(hosted, body))
         bill(owner, [result])
         return answer
 
@@ -226,7 +212,7 @@ def create_app(
         slots = body.to_slots()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
-            [[result]] = await _while_there(request, completions.answers(hosted, [asked]))
+            [[result]] = await while_there(request, completions.answers(hosted, [asked]))
         bill(owner, [result])
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
@@ -249,19 +235,18 @@ def create_app(
         if body.background:
             return JSONResponse(_listed(made), 202)
         if body.stream:
-            parts = _ended_with_reader(canvases, made)
+            parts = _ended_with_reader(made)
             return StreamingResponse(parts, media_type=_SSE)
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
-            await _while_there(request, asyncio.gather(*map(asyncio.shield, tasks)))
+            await while_there(request, asyncio.gather(*map(asyncio.shield, tasks)))
         except (ClientGoneError, asyncio.CancelledError):
             for task in tasks:
                 task.cancel()
             raise
-        failed = next((canvas.error for canvas in made if canvas.error is not None), None)
+        failed = next((canvas.failure for canvas in made if canvas.failure is not None), None)
         if failed is not None:
-            status = 400 if failed["type"] == "invalid_request_error" else 500
-            raise ApiError(status, failed["message"], code=failed["code"], param=failed["param"])
+            raise failed
         return JSONResponse(_listed(made))
 
     @app.get("/v1/canvas/{canvas_id}", tags=["canvases"])
@@ -270,15 +255,23 @@ def create_app(
         return (await canvases.find(canvas_id, owner)).to_dict()
 
     @app.get("/v1/canvas/{canvas_id}/events", tags=["canvases"], response_class=Response)
-    async def canvas_events(canvas_id: str, owner: Owner, after: int = 0) -> Response:
-        """What happens to a canvas: a snapshot of it first, whatever came after, then what changes."""
+    async def canvas_events(
+        canvas_id: str,
+        owner: Owner,
+        after: int | None = None,
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> Response:
+        """What happens to a canvas after an event, by its number; without one, or where that is too long ago, a
+        snapshot first."""
         canvas = await canvases.find(canvas_id, owner)
-        return StreamingResponse(canvases.events(canvas), media_type=_SSE)
+        if after is None and last_event_id is not None and last_event_id.isdecimal():
+            after = int(last_event_id[:18])
+        return StreamingResponse(canvas.events(after), media_type=_SSE)
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"])
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
         """Change a canvas: its dirty places are written anew, all else stays."""
-        return (await _while_there(request, canvases.edit(canvas_id, body, owner))).to_dict()
+        return (await while_there(request, canvases.edit(canvas_id, body, owner))).to_dict()
 
     @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"])
     async def undo_canvas(canvas_id: str, body: UndoRequest, owner: Owner) -> _Json:
@@ -333,11 +326,11 @@ def _listed(made: list[LiveCanvas]) -> _Json:
     return {"object": "list", "data": [canvas.to_dict() for canvas in made]}
 
 
-async def _ended_with_reader(canvases: Canvases, made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
+async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
     """Events of canvases, one after the other; whose reader leaves, they end."""
     try:
         for canvas in made:
-            async for part in canvases.events(canvas):
+            async for part in canvas.events():
                 yield part
     finally:
         for canvas in made:
@@ -356,31 +349,6 @@ async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response
                 await stream.aclose()  # type: ignore[attr-defined]
 
     return StreamingResponse(parts(), media_type=_SSE, headers={"Cache-Control": "no-cache"})
-
-
-async def _while_there(request: Request, work: Awaitable[Answer]) -> Answer:
-    """What some work comes to, which is cancelled when the client leaves.
-
-    Raises:
-        ClientGoneError: if it left.
-    """
-    working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGoneError
-        return working.result()
-    finally:
-        for task in (working, watching):
-            if not task.done():
-                task.cancel()
-        await asyncio.wait({working, watching})
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _card(host: Host, name: str) -> _Json:
@@ -407,96 +375,3 @@ def _capabilities(model: TextModel) -> list[str]:
     found = ["completion", "structured_output"]
     found += ["chat", "tools"] if model.tokenizer.has_chat_template else []
     return found if model.spec.autoregressive else [*found, "infill", "edit", "canvas", "draft"]
-
-
-async def _refuse(request: Request, error: Exception) -> Response:
-    """OpenAI's error object, with a status that says whose mistake it was."""
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        place = [str(part) for part in first["loc"] if part not in ("body", "path", "query")]
-        param = None if first["type"] == "json_invalid" else ".".join(place) or None
-        what = first["msg"][:1].lower() + first["msg"][1:]
-        if first["type"] == "extra_forbidden":
-            what = "this field is not known here, and nothing would come of it"
-        refusal = ApiError(400, f"{param or 'the body'}: {what}", param=param, code=first["type"])
-    elif isinstance(error, HTTPException) and request.state.refused is not None:
-        # What reads the body says of any failure that the body is wrong.
-        refusal = request.state.refused
-    elif isinstance(error, HTTPException):
-        refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
-    else:
-        refusal = ApiError.of(error)
-    if refusal.status == 500:
-        logger.error("request %s failed", request.state.request_id, exc_info=error)
-    return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
-
-
-class _Boundary:
-    """What every request passes: a number, its key, the size of its body; and is counted."""
-
-    def __init__(self, inner: ASGIApp, *, app: FastAPI, access: Access, limits: Limits, metrics: Metrics) -> None:
-        self._inner, self._app = inner, app
-        self._access, self._limits, self._metrics = access, limits, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._inner(scope, receive, send)
-            return
-        request = Request(scope)
-        request.state.request_id, request.state.refused = uuid.uuid4().hex, None
-        begun, status = time.perf_counter(), 499
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"].append((b"x-request-id", request.state.request_id.encode()))
-            await send(message)
-
-        self._app.state.num_open += 1
-        try:
-            await self._inner(scope, self._admit(request, receive), sending)
-        except ClientGoneError:
-            pass
-        except SfumatoError as error:
-            refusal = ApiError.of(error)
-            response = JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
-            await response(scope, receive, sending)
-        finally:
-            self._app.state.num_open -= 1
-            route = getattr(scope.get("route"), "path", "unknown")
-            seconds = time.perf_counter() - begun
-            self._metrics.request(request.method, route, status, seconds)
-            logger.info("%s %s %s %d %.3f", request.state.request_id, request.method, route, status, seconds)
-
-    def _admit(self, request: Request, receive: Receive) -> Receive:
-        """The body as it comes, as long as it is not too large.
-
-        Raises:
-            ApiError: if the request may not pass.
-        """
-        path = request.url.path
-        if path not in _OPEN_PATHS:
-            key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
-            request.state.key = key
-            if request.method == "POST":
-                if not self._app.state.ready:
-                    raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
-                self._access.admit(key)
-        most = self._limits.max_body_bytes
-        too_large = ApiError(413, f"the body is too large; allowed: {most} bytes", code="body_too_large")
-        declared = request.headers.get("content-length", "0")
-        if declared.isdecimal() and int(declared) > most:
-            raise too_large
-        size = 0
-
-        async def receiving() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > most:
-                request.state.refused = too_large
-                raise too_large
-            return message
-
-        return receiving

@@ -7,30 +7,26 @@ what changed, and at first, after a break, or when too slow, all of it as it sta
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 import uuid
-from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pydantic import Field, JsonValue
 
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Result
+from sfumato.engine.request import Finished, Result
 from sfumato.errors import RequestError
+from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
-from sfumato.server.protocol import Body, Diffusion, Message
+from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
-MAX_BEHIND = 256
-"""Events that wait for a reader; one who has more is sent the canvas as it stands instead."""
 _REMEMBERED = 1000
-_SNAPSHOT_EVERY = 64
+_EXPIRE_EVERY_S = 3600.0
 _Json = dict[str, Any]
-Status = Literal["running", "done", "cancelled", "error", "interrupted"]
 
 
 class CanvasRequest(Diffusion):
@@ -41,9 +37,9 @@ class CanvasRequest(Diffusion):
     messages: list[Message] | None = None
     text: str | None = None
     """With a prompt, the draft that the answer starts from; without one, a text to write anew in places."""
-    pins: list[list[int]] | None = None
+    pins: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     """[first character, the one after the last] of parts of the draft that stay."""
-    spans: list[list[int]] | None = None
+    spans: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     """The places of a text that are written anew; without them, what the model doubts."""
     instruction: str | None = None
     max_tokens: int | None = None
@@ -68,9 +64,9 @@ class EditRequest(Diffusion):
     """`POST /v1/canvas/{id}/edits`."""
 
     base_rev: int
-    replace: list[Replacement] | None = None
+    replace: list[Replacement] | None = Field(default=None, max_length=MAX_SPANS)
     """Parts of the text and what stands there from now on, before the model has its turn."""
-    spans: list[list[int]] | None = None
+    spans: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     """The places that the model writes anew, in the text with its replacements."""
     instruction: str | None = None
     rewrite: bool | None = None
@@ -78,159 +74,6 @@ class EditRequest(Diffusion):
     temperature: float | None = None
     seed: int = 0
     min_certainty: float | None = None
-
-
-class Reader:
-    """Events on their way to one who follows a canvas."""
-
-    def __init__(self) -> None:
-        self.events: deque[_Json] = deque()
-        self.is_behind = True
-        self.news = asyncio.Event()
-
-    def put(self, event: _Json) -> None:
-        """Add an event, or note that there were too many."""
-        if len(self.events) >= MAX_BEHIND:
-            self.is_behind = True
-            self.events.clear()
-        if not self.is_behind:
-            self.events.append(event)
-        self.news.set()
-
-
-class LiveCanvas:
-    """A canvas in memory."""
-
-    def __init__(self, canvas_id: str, owner: str, model: str) -> None:
-        self.id, self.owner, self.model = canvas_id, owner, model
-        self.rev = 0
-        self.status: Status = "running"
-        self.text = ""
-        """What stays of it, without the draft."""
-        self.pieces: tuple[str, ...] = ()
-        """The draft, a text for each position."""
-        self.block = self.step = self.seq = 0
-        self.num_patches = 0
-        self.created = time.time()
-        self.details: _Json = {}
-        self.error: _Json | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.readers: set[Reader] = set()
-
-    def to_dict(self) -> _Json:
-        """The canvas as `GET /v1/canvas/{id}` shows it."""
-        values = {
-            "id": self.id,
-            "object": "canvas",
-            "model": self.model,
-            "rev": self.rev,
-            "status": self.status,
-            "text": self.text + "".join(self.pieces),
-            "created": int(self.created),
-            "seq": self.seq,
-        }
-        return values | self.details | ({"error": self.error} if self.error else {})
-
-    def snapshot(self) -> _Json:
-        """All of it as it stands."""
-        committed = len(self.text)
-        return self._event("canvas.snapshot") | {
-            "status": self.status,
-            "text": self.text + "".join(self.pieces),
-            "committed": committed,
-            "block": self.block,
-            "step": self.step,
-            "pieces": list(self.pieces),
-        }
-
-    def _event(self, kind: str) -> _Json:
-        return {"type": kind, "seq": self.seq, "canvas_id": self.id, "rev": self.rev}
-
-    def tell(self, kind: str, **data: object) -> None:
-        """An event for all readers."""
-        self.seq += 1
-        event = self._event(kind) | data
-        for reader in self.readers:
-            reader.put(event)
-
-    def take(self, event: Event) -> None:
-        """What the engine tells of the answer, told to the readers."""
-        if isinstance(event, CanvasChanged):
-            self._change(event)
-        elif isinstance(event, Committed):
-            start, end = len(self.text), len(self.text) + len("".join(self.pieces))
-            self.text, self.pieces = self.text + event.text, ()
-            self.tell("canvas.commit", block=event.canvas, chars=[start, end], text=event.text)
-        elif isinstance(event, Reopened):
-            self.text, self.pieces = event.text, ()
-            self._tell_snapshot()
-
-    def _tell_snapshot(self) -> None:
-        self.seq += 1
-        snapshot = self.snapshot()
-        for reader in self.readers:
-            reader.put(snapshot)
-
-    def _change(self, event: CanvasChanged) -> None:
-        known, same_block = self.pieces, event.canvas == self.block
-        self.pieces, self.block, self.step = event.pieces, event.canvas, event.step
-        self.num_patches += 1
-        if not same_block or len(known) != len(event.pieces) or self.num_patches % _SNAPSHOT_EVERY == 0:
-            self._tell_snapshot()
-            return
-        state = [
-            "revised" if revised else "accepted" if accepted else "noise"
-            for accepted, revised in zip(event.accepted, event.revised, strict=True)
-        ]
-        self.tell(
-            "canvas.patch",
-            block=event.canvas,
-            step=event.step,
-            steps=event.steps,
-            changes=changes(known, event.pieces, len(self.text)),
-            state=state,
-            confidence=[round(value, 4) for value in event.confidence],
-        )
-
-    def finish(self, text: str) -> None:
-        """A new revision is final."""
-        self.rev += 1
-        self.status, self.text, self.pieces = "done", text, ()
-        self.tell("canvas.done", status="done", text=text, **self.details)
-
-    def fail(self, error: Exception) -> None:
-        """It came to nothing; the text of the last revision stays."""
-        refusal = ApiError.of(error)
-        self.status, self.error, self.pieces = "error", refusal.to_dict()["error"], ()
-        self.tell("canvas.error", status="error", error=self.error)
-
-
-def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> list[_Json]:
-    """Where two drafts differ, the last place first, so that who replaces them in this order need not count anew.
-
-    Args:
-        before, after: a text for each position.
-        offset: characters of the text before the draft.
-
-    Returns:
-        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now.
-    """
-    starts = [offset]
-    for piece in before:
-        starts.append(starts[-1] + len(piece))
-    found: list[_Json] = []
-    end = len(before)
-    while end:
-        if before[end - 1] == after[end - 1]:
-            end -= 1
-            continue
-        start = end
-        while start and before[start - 1] != after[start - 1]:
-            start -= 1
-        chars = [starts[start], starts[end]]
-        found.append({"tokens": [start, end], "chars": chars, "text": "".join(after[start:end])})
-        end = start
-    return found
 
 
 class Canvases:
@@ -244,7 +87,7 @@ class Canvases:
 
     def __init__(self, host: Host, history: History, charge: Callable[[str, int], None] = lambda *_: None) -> None:
         self._host, self._history, self._charge = host, history, charge
-        self._live: OrderedDict[str, LiveCanvas] = OrderedDict()
+        self._live: dict[str, LiveCanvas] = {}
 
     async def create(self, body: CanvasRequest, owner: str) -> list[LiveCanvas]:
         """Begin canvases, one for each of n.
@@ -264,15 +107,15 @@ class Canvases:
             canvas = LiveCanvas(f"canvas_{uuid.uuid4().hex}", owner, name)
             await asyncio.to_thread(self._history.create, canvas.id, owner=owner, model=name, prompt=prompt)
             self._remember(canvas)
-            canvas.tell("canvas.started", model=name)
-            canvas.task = asyncio.create_task(self._run(canvas, work, "model"))
+            canvas.begin()
+            canvas.task = asyncio.create_task(self._run(canvas, work))
             made.append(canvas)
         return made
 
     def _remember(self, canvas: LiveCanvas) -> None:
         self._live[canvas.id] = canvas
         for old in list(self._live.values())[: max(0, len(self._live) - _REMEMBERED)]:
-            if old.status != "running" and not old.readers:
+            if old.status != "running" and not old.is_followed:
                 del self._live[old.id]
 
     def _work(self, model: TextModel, body: CanvasRequest, seed: int) -> Callable[[LiveCanvas], Any]:
@@ -314,39 +157,51 @@ class Canvases:
         for name in ("temperature", "spans", "instruction", "min_certainty"):
             if (value := getattr(body, name, None)) is not None:
                 options[name] = value
-        canvas.text, canvas.pieces = text, ()
-        canvas._tell_snapshot()
+        canvas.redraft(text)
+        loop = asyncio.get_running_loop()
+
+        def tell(draft: str) -> None:
+            loop.call_soon_threadsafe(canvas.redraft, draft)
+
         with await self._host.use(canvas.model) as hosted:
-            result: Result = await hosted.call(lambda model: model.edit(text, **options, seed=seed))
+            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell)
         return result
 
-    async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Any], made_by: str) -> None:
+    async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[Result]]) -> None:
         before = canvas.text
         try:
-            result: Result = await work(canvas)
+            result = await work(canvas)
             self._charge(canvas.owner, result.usage.positions_computed)
             check_result(result)
-            canvas.details = {
+            details = {
                 "finish_reason": result.finish_reason,
                 "seed": result.seed,
                 "certainty": round(result.certainty, 4) + 0.0,
                 "usage": result.usage.to_dict(),
             }
-            await self._keep(canvas, result.text, made_by)
+            await self._keep(canvas, result.text, "model", details)
         except asyncio.CancelledError:
-            canvas.status, canvas.text, canvas.pieces = "cancelled", before, ()
-            canvas.tell("canvas.done", status="cancelled", text=before)
+            if canvas.status == "running":
+                canvas.cancel(before)
         except Exception as error:
-            canvas.text = before
-            canvas.fail(error)
+            canvas.fail(error, before)
 
-    async def _keep(self, canvas: LiveCanvas, text: str, made_by: str) -> None:
-        adding = asyncio.to_thread(
-            self._history.add, canvas.id, canvas.rev + 1, text, made_by=made_by, details=canvas.details
-        )
-        # What is being written is told of, even where the task is cancelled meanwhile.
-        await asyncio.shield(adding)
-        canvas.finish(text)
+    async def _keep(self, canvas: LiveCanvas, text: str, made_by: str, details: _Json) -> None:
+        """Make a text the next revision. What has begun to be written is written, even if nobody waits for it."""
+
+        async def write() -> None:
+            await asyncio.to_thread(
+                self._history.add, canvas.id, canvas.rev + 1, text, made_by=made_by, details=details
+            )
+            canvas.details = details
+            canvas.finish(text)
+
+        writing = asyncio.ensure_future(write())
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            raise
 
     async def find(self, canvas_id: str, owner: str) -> LiveCanvas:
         """A canvas, out of memory or the database.
@@ -356,7 +211,8 @@ class Canvases:
         """
         canvas = self._live.get(canvas_id)
         if canvas is None and (row := await asyncio.to_thread(self._history.find, canvas_id)) is not None:
-            canvas = LiveCanvas(canvas_id, row["owner"], row["model"])
+            # No event of an earlier life has a higher number than those to come.
+            canvas = LiveCanvas(canvas_id, row["owner"], row["model"], seq=int(time.time() * 1000))
             canvas.created = row["created"]
             canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
             canvas.details = row["details"] or {}
@@ -380,24 +236,23 @@ class Canvases:
         if by_model is None:
             by_model = body.spans is not None or body.instruction is not None or body.replace is None
         if not by_model:
-            return await self._revise(canvas, text, "hand")
+            return await self._revise(canvas, lambda: (text, "hand", {}))
         options = body.to_options()
         for name in ("regex", "choices", "ban", "revisit", "seed_text", "pin"):
             if name in options:
                 raise RequestError(f"{name} is for an answer; allowed: in POST /v1/canvas")
-        canvas.status = "running"
-        canvas.tell("canvas.started", model=canvas.model)
-        work = self._run(canvas, lambda canvas: self._edit(canvas, text, body, options, body.seed), "model")
-        canvas.task = asyncio.create_task(work)
+        canvas.begin()
+        canvas.task = asyncio.create_task(
+            self._run(canvas, lambda canvas: self._edit(canvas, text, body, options, body.seed))
+        )
         try:
             await asyncio.shield(canvas.task)
         except asyncio.CancelledError:
             canvas.task.cancel()
             raise
-        if canvas.error is not None:
-            error, canvas.error, canvas.status = canvas.error, None, "done"
-            status = 400 if error["type"] == "invalid_request_error" else 500
-            raise ApiError(status, error["message"], code=error["code"], param=error["param"])
+        if canvas.failure is not None:
+            failure, canvas.failure, canvas.status = canvas.failure, None, "done"
+            raise failure
         return canvas
 
     async def undo(self, canvas_id: str, base_rev: int, owner: str) -> LiveCanvas:
@@ -407,14 +262,18 @@ class Canvases:
             ApiError: as for `edit`; or if there is nothing to go back to.
         """
         canvas = await self._open(canvas_id, base_rev, owner)
-        revisions = await asyncio.to_thread(self._history.revisions, canvas_id)
-        # An undo of an undo goes further back.
-        at = next((row["details"].get("undone_to") for row in revisions if row["rev"] == canvas.rev), None)
-        earlier = [row for row in revisions if row["rev"] < (at or canvas.rev)]
-        if not earlier:
-            raise ApiError(409, f"canvas {canvas_id} has nothing before revision {at or canvas.rev}", code="no_undo")
-        canvas.details = {"undone_to": earlier[-1]["rev"]}
-        return await self._revise(canvas, earlier[-1]["text"], "undo", keep_details=True)
+
+        def earlier() -> tuple[str, str, _Json]:
+            revisions = self._history.revisions(canvas_id)
+            # An undo of an undo goes further back.
+            at = next((row["details"].get("undone_to") for row in revisions if row["rev"] == canvas.rev), None)
+            rows = [row for row in revisions if row["rev"] < (at or canvas.rev)]
+            if not rows:
+                message = f"canvas {canvas_id} has nothing before revision {at or canvas.rev}"
+                raise ApiError(409, message, code="no_undo")
+            return rows[-1]["text"], "undo", {"undone_to": rows[-1]["rev"]}
+
+        return await self._revise(canvas, earlier)
 
     async def _open(self, canvas_id: str, base_rev: int, owner: str) -> LiveCanvas:
         canvas = await self.find(canvas_id, owner)
@@ -425,13 +284,14 @@ class Canvases:
             raise ApiError(409, message, code="stale_revision", param="base_rev", rev=canvas.rev, text=canvas.text)
         return canvas
 
-    async def _revise(self, canvas: LiveCanvas, text: str, made_by: str, *, keep_details: bool = False) -> LiveCanvas:
-        canvas.status = "running"
-        canvas.details = canvas.details if keep_details else {}
+    async def _revise(self, canvas: LiveCanvas, make: Callable[[], tuple[str, str, _Json]]) -> LiveCanvas:
+        """A revision that no model writes, as (text, made_by, details); nobody else changes the canvas meanwhile."""
+        status, canvas.status = canvas.status, "running"
         try:
-            await self._keep(canvas, text, made_by)
+            await self._keep(canvas, *await asyncio.to_thread(make))
         finally:
-            canvas.status = "done"
+            if canvas.status == "running":
+                canvas.status = status
         return canvas
 
     async def revisions(self, canvas_id: str, owner: str) -> list[_Json]:
@@ -448,25 +308,14 @@ class Canvases:
         self._live.pop(canvas_id, None)
         await asyncio.to_thread(self._history.delete, canvas_id)
 
-    async def events(self, canvas: LiveCanvas) -> AsyncGenerator[str, None]:
-        """What happens to a canvas until nothing more does: at first all of it, then what changes."""
-        reader = Reader()
-        canvas.readers.add(reader)
-        try:
-            while True:
-                reader.news.clear()
-                if reader.is_behind:
-                    reader.is_behind = False
-                    reader.events.clear()
-                    yield _sse(canvas.snapshot())
-                while reader.events and not reader.is_behind:
-                    yield _sse(reader.events.popleft())
-                if canvas.status != "running" and not reader.events:
-                    return
-                if not reader.is_behind and not reader.events:
-                    await reader.news.wait()
-        finally:
-            canvas.readers.discard(reader)
+    async def expire(self, keep_s: float) -> None:
+        """Forget, again and again, canvases that were begun longer ago than so many seconds."""
+        while True:
+            before = time.time() - keep_s
+            for canvas in [each for each in self._live.values() if each.created < before and each.status != "running"]:
+                del self._live[canvas.id]
+            await asyncio.to_thread(self._history.expire, before)
+            await asyncio.sleep(min(_EXPIRE_EVERY_S, max(1.0, keep_s)))
 
     async def close(self) -> None:
         """End what is being written."""
@@ -501,8 +350,3 @@ def _replaced(text: str, replacements: list[Replacement]) -> str:
         text = text[: each.start] + each.text + text[each.end :]
         end = each.start
     return text
-
-
-def _sse(event: _Json) -> str:
-    kind, seq = event["type"], event["seq"]
-    return f"event: {kind}\nid: {seq}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"

@@ -36,7 +36,15 @@ async def answers(hosted: HostedModel, requests: list[Request]) -> list[list[Res
     Raises:
         ApiError: if something failed on the way.
     """
-    results = await asyncio.gather(*(hosted.answering.generate(request) for request in requests))
+    tasks = [asyncio.ensure_future(hosted.answering.generate(request)) for request in requests]
+    try:
+        results = await asyncio.gather(*tasks)
+    except BaseException:
+        # Of several, the others are not gone with the one that failed.
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise
     for result in (one for each in results for one in each):
         check_result(result)
     return results
@@ -387,7 +395,9 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -
     if isinstance(body, CompletionRequest) and body.logprobs is not None:
         raise RequestError(f"logprobs is {body.logprobs}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
-    answers = await hosted.call(lambda model: model.infill(prefix, body.suffix or "", n=body.n or 1, **options))
+    answers = await hosted.call(
+        lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options)
+    )
     results = answers if isinstance(answers, list) else [answers]
     for result in results:
         check_result(result)

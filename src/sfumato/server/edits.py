@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from typing import Any
@@ -40,7 +39,7 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple
     options: dict[str, Any] = dict(body.to_options(hosted.model))
     options.pop("max_tokens", None)
     options.pop("stop", None)
-    result = await hosted.call(lambda model: model.edit(region, **options))
+    result = await hosted.edit(region, **options)
     check_result(result)
     text = "None" if result.text == region else f"{_FENCE}\n{result.text.strip(chr(10))}\n{_FENCE}"
     return result, _completion("edit.completion", body, text) | {"usage": usage_of([result])}
@@ -59,7 +58,9 @@ def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:
 
 def _between(message: str, name: str) -> str:
     """What stands between the marks of a name, wherever they are; the marks of a cursor and a file may be around."""
-    found = re.search(rf"<\|{name}\|>\n?(.*?)\n?<\|/{name}\|>", message, re.DOTALL)
-    if found is None:
+    # Not by an expression: on marks without an end it would begin again at each.
+    _, opened, rest = message.partition(f"<|{name}|>")
+    inside, closed, _ = rest.partition(f"<|/{name}|>")
+    if not opened or not closed:
         raise RequestError(f"messages has no <|{name}|>...<|/{name}|>; allowed: a message with it")
-    return found[1]
+    return inside.removeprefix("\n").removesuffix("\n")

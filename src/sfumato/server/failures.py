@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.errors import BusyError, CapacityError, CheckpointError, SfumatoError
 
-_PARAM = re.compile(r"(\w+) (?:is|has) ")
+_PARAM = re.compile(r"(\w+) (?:is|has) |the (prompt|schema|instruction|regular expression)\b")
 
 
 class ApiError(SfumatoError):
@@ -47,12 +47,11 @@ class ApiError(SfumatoError):
             wait = {"Retry-After": str(error.retry_after_s)}
             return cls(429, str(error), code="queue_full", headers=wait)
         if isinstance(error, CapacityError):
-            return cls(400, str(error), code="context_length_exceeded")
+            return cls(400, str(error), code="context_length_exceeded", param=_named(error))
         if isinstance(error, CheckpointError):
             return cls(500, str(error), code="model_unusable")
         if isinstance(error, SfumatoError):
-            named = _PARAM.match(str(error))
-            return cls(400, str(error), param=named[1] if named else None)
+            return cls(400, str(error), param=_named(error))
         return cls(500, f"unexpected {type(error).__name__}", code="internal_error")
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,3 +60,9 @@ class ApiError(SfumatoError):
         kind = {401: "authentication_error", 429: "rate_limit_error"}.get(self.status, kind)
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error | self.details}
+
+
+def _named(error: SfumatoError) -> str | None:
+    """The field that a message begins with."""
+    found = _PARAM.match(str(error))
+    return None if found is None else found[1] or found[2].replace("regular expression", "regex")

@@ -15,11 +15,14 @@ from sfumato.api import load, outline
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Event, Request
-from sfumato.errors import SfumatoError, unknown
+from sfumato.engine.request import Event, Request, Result
+from sfumato.errors import RequestError, SfumatoError, unknown
+from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
 
 Answer = TypeVar("Answer")
+MAX_EDITED, MAX_READ = 200_000, 20_000
+"""Characters of a text that is edited, and of one of which a model reads all."""
 
 
 class _AbandonedError(SfumatoError):
@@ -51,6 +54,34 @@ class HostedModel:
         )
         self.num_users = 0
         self.used_at = 0.0
+        self._compiler = Compiler(model.languages.token_bytes, model.languages.eos_ids)
+        model.languages.make = self._compiler.make
+
+    async def start(self) -> None:
+        """Begin to answer, once all that answers need is compiled: nobody who is answered meanwhile waits for it."""
+        await self.answering.__aenter__()
+        await asyncio.to_thread(lambda: list(self.answering.engine.run(self._first_requests())))
+
+    def _first_requests(self) -> list[Request]:
+        regex, prompt = "[ab]{2}", (self.model.tokenizer.eos_ids[0],)
+        return [self.model.request(prompt, max_tokens=4, steps=2, regex=regex, temperature=each) for each in (0.0, 1.0)]
+
+    async def close(self) -> None:
+        """End all requests, the engine, and what belongs to it."""
+        await self.answering.close()
+        await asyncio.to_thread(self._compiler.close)
+
+    async def edit(self, text: str, **options: Any) -> Result:
+        """What `TextModel.edit` makes of a text.
+
+        Raises:
+            RequestError: if that takes too much.
+        """
+        most = MAX_READ if options.get("spans") is None else MAX_EDITED
+        if len(text) > most:
+            hint = "" if most == MAX_EDITED else f"; with spans {MAX_EDITED:,}"
+            raise RequestError(f"text has {len(text):,} characters; allowed: {most:,}{hint}")
+        return await self.call(lambda model: model.edit(text, **options))
 
     async def call(self, function: Callable[[TextModel], Answer]) -> Answer:
         """What a function makes of the model, in a thread. Cancelled, it stops with the next step."""
@@ -104,7 +135,7 @@ class Host:
             ApiError: if no such model is served.
         """
         if name not in self.names:
-            raise ApiError(404, unknown("model", name, self.names), code="model_not_found", param="model")
+            raise ApiError(404, unknown("model", name[:100], self.names), code="model_not_found", param="model")
         return self.outlines[name]
 
     @contextmanager
@@ -123,11 +154,17 @@ class Host:
             ApiError: if no such model is served, or all memory is in use.
         """
         self.check(name)
-        if name not in self.loaded:
+        if not self._answers(name):
             async with self._loading:
-                if name not in self.loaded:
+                if not self._answers(name):
+                    if name in self.loaded:
+                        # A bug of ours has ended its engine; those to come get a new one.
+                        await self.loaded.pop(name).close()
                     self.loaded[name] = await self._load(name)
         return self._using(self.loaded[name])
+
+    def _answers(self, name: str) -> bool:
+        return name in self.loaded and not self.loaded[name].answering.failed
 
     async def _load(self, name: str) -> HostedModel:
         model = await asyncio.to_thread(lambda: load(self.names[name], **self._settings))
@@ -138,8 +175,8 @@ class Host:
                 message = f"{name} needs the memory of models that are answering; try again when they are done"
                 raise ApiError(503, message, code="no_memory", headers={"Retry-After": "10"})
             oldest = min(idle, key=lambda other: other.used_at)
-            await self.loaded.pop(oldest.name).answering.close()
-        await hosted.answering.__aenter__()
+            await self.loaded.pop(oldest.name).close()
+        await hosted.start()
         return hosted
 
     @property
@@ -150,7 +187,7 @@ class Host:
     async def close(self) -> None:
         """End all requests and engines."""
         for hosted in self.loaded.values():
-            await hosted.answering.close()
+            await hosted.close()
 
 
 def served_names(models: Iterable[str]) -> dict[str, str]:

@@ -12,6 +12,8 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, SamplerOptions
 from sfumato.errors import RequestError
 
+MAX_SPANS = 4096
+"""Spans, pins or replacements of one request."""
 Effort = Literal["none", "instant", "minimal", "low", "medium", "high", "xhigh"]
 _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
@@ -161,7 +163,7 @@ class Diffusion(Body):
     """Of the sampler."""
     canvas_length: int | Literal["auto"] | None = None
     seed_text: str | None = None
-    pin: list[list[int]] | None = None
+    pin: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     strength: float | None = None
     revisit: int | None = None
     min_steps: int | None = None
@@ -176,7 +178,8 @@ class Diffusion(Body):
         """What the engine is asked."""
         given = self.model_dump(include=set(Diffusion.model_fields), exclude_none=True)
         settings = given.pop("settings", {})
-        known = SamplerOptions.__optional_keys__
+        # These have fields of their own.
+        known = SamplerOptions.__optional_keys__ - {"sampler", "steps", "temperature"}
         if foreign := sorted(settings.keys() - known):
             raise RequestError(f"settings has {foreign[0]}; allowed: {', '.join(sorted(known))}")
         return merged(cast(GenerateOptions, given), settings)

@@ -9,7 +9,8 @@ and arcs whose classes are the same share them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,6 +106,30 @@ class Automaton:
             found.append(int(ways[0]))
             here = int(language.next_SB[here, ways[0]])
         return bytes(found), not (language.next_SB[here] != DEAD).any()
+
+
+Maker = Callable[[Budget], Language]
+
+
+def make_automaton(
+    makers: Sequence[Maker], token_bytes: Sequence[bytes | None], eos_ids: Sequence[int]
+) -> Automaton | None:
+    """What belongs to all of some languages, over tokens, made within one budget.
+
+    Args:
+        makers: of the languages, at least one.
+        token_bytes, eos_ids: see `over_tokens`.
+
+    Returns:
+        None if no token sequence gives any of the texts.
+
+    Raises:
+        RequestError: if a language cannot be made, or it takes too much.
+    """
+    with Budget() as budget:
+        languages = [make(budget) for make in makers]
+        both = functools.reduce(lambda one, other: one.intersect(other, budget), languages)
+        return over_tokens(both, token_bytes, eos_ids, budget)
 
 
 def over_tokens(

@@ -1,0 +1,166 @@
+"""What HTTP costs beside the engine in process, and what neighbours cost each other."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.http_load import CANVAS, CHAT, HOSTILE, MESSAGES, PROMPT, Client, Server, request_bytes
+
+_Json = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overhead:
+    """One request over HTTP, and the same of an engine in process, in turns."""
+
+    requests: int
+    """Pairs."""
+    first_s: float
+    """Seconds to the first committed canvas over HTTP; median, as all here."""
+    first_more_s: float
+    """What HTTP adds to that."""
+    whole_s: float
+    """Seconds of the whole answer over HTTP."""
+    whole_ratio: float
+    """Of that to the same in process."""
+    tokens_per_s: float
+    """Of one client."""
+    clients_ratio: float
+    """Tokens a second of 16 clients, to those of one."""
+
+
+def _body(tokens: int, seed: int, steps: int = 16) -> _Json:
+    """A request whose canvases take all their steps."""
+    diffusion = {"steps": steps, "canvas_length": 32, "settings": {"adaptive": False}}
+    return {"messages": MESSAGES, "max_tokens": tokens, "seed": seed, "diffusion": diffusion}
+
+
+def overhead(requests: int) -> Overhead:
+    """What a request takes over HTTP beside the same in process, and many clients beside one."""
+    import sfumato
+    from sfumato.engine.request import Committed
+
+    model = sfumato.load("tiny")
+    pairs: list[tuple[float, float, float, float]] = []
+
+    def in_process(seed: int) -> tuple[float, float]:
+        started, first = time.perf_counter(), 0.0
+        options: Any = {"steps": 16, "canvas_length": 32, "adaptive": False, "max_tokens": 64, "seed": seed}
+        for _, event in model.engine.run([model.request(MESSAGES, **options)]):
+            if isinstance(event, Committed) and event.text:
+                first = first or time.perf_counter() - started
+        return first, time.perf_counter() - started
+
+    async def tokens_per_s(client: Client, num_clients: int, total: int) -> float:
+        counts, numbers = list[int](), iter(range(total))
+
+        async def work() -> None:
+            for i in numbers:
+                answer = await client.ask(CHAT, _body(64, 1000 + i))
+                counts.append(answer.json["usage"]["completion_tokens"])
+
+        started = time.perf_counter()
+        await asyncio.gather(*(work() for _ in range(num_clients)))
+        return sum(counts) / (time.perf_counter() - started)
+
+    async def run(server: Server) -> tuple[float, float]:
+        client = Client(server.port)
+        for i in range(requests + 3):
+            answer = await client.ask(CHAT, _body(64, i) | {"stream": True})
+            first, whole = in_process(i)
+            if i >= 3:
+                pairs.append((answer.first_s, answer.seconds, first, whole))
+        rates = [(await tokens_per_s(client, 1, 16), await tokens_per_s(client, 16, 48)) for _ in range(3)]
+        return statistics.median(one for one, _ in rates), statistics.median(many / one for one, many in rates)
+
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(Path(directory))
+        alone, ratio = asyncio.run(run(server))
+        server.stop()
+    return Overhead(
+        requests=requests,
+        first_s=statistics.median(pair[0] for pair in pairs),
+        first_more_s=statistics.median(pair[0] - pair[2] for pair in pairs),
+        whole_s=statistics.median(pair[1] for pair in pairs),
+        whole_ratio=statistics.median(pair[1] / pair[3] for pair in pairs),
+        tokens_per_s=alone,
+        clients_ratio=ratio,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """A request of 32 tokens in company."""
+
+    rounds: int
+    """In each of which every company was measured."""
+    p95_s: dict[str, float]
+    """Seconds of the slowest twentieth, by company; median of the rounds."""
+    ratio: float
+    """Among 15 long ones, to alone; median of the rounds."""
+    changed: dict[str, float]
+    """p95 with a further neighbour, over that among the long ones alone; median of the rounds."""
+
+
+def neighbours(rounds: int, requests: int = 20) -> Neighbours:
+    """A short request alone, among 15 long ones, and with worse neighbours besides."""
+    found: dict[str, list[float]] = {"alone": [], "long": [], "stalled": [], "schema": []}
+
+    async def long(client: Client, i: int) -> None:
+        while True:
+            await client.ask(CHAT, _body(128, i))
+
+    async def stalled(client: Client) -> None:
+        body = _body(128, 7) | {"stream": True, "draft": True}
+        async with client.connect() as (_, writer):
+            writer.write(request_bytes(CHAT, body))
+            await asyncio.sleep(3600)
+
+    async def schemas(client: Client) -> None:
+        while True:
+            for each in HOSTILE:
+                await client.ask(CANVAS, {"prompt": PROMPT} | each)
+
+    async def measure(client: Client, company: str) -> None:
+        tasks = [asyncio.ensure_future(long(client, i)) for i in range(15 * (company != "alone"))]
+        if company == "stalled":
+            tasks.append(asyncio.ensure_future(stalled(client)))
+        if company == "schema":
+            tasks.append(asyncio.ensure_future(schemas(client)))
+        await asyncio.sleep(1.0)
+        taken = [(await client.ask(CHAT, _body(32, 100 + i))).seconds for i in range(requests)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        found[company].append(statistics.quantiles(taken, n=20)[-1])
+        await asyncio.sleep(0.5)
+
+    async def run(server: Server) -> None:
+        client = Client(server.port)
+        await client.ask(CHAT, _body(32, 0))
+        for i in range(rounds):
+            # Each first in its turn: what else the machine does comes and goes.
+            order = list(found)
+            for company in order[i % 4 :] + order[: i % 4]:
+                await measure(client, company)
+
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(Path(directory))
+        asyncio.run(run(server))
+        server.stop()
+
+    def ratio(one: str, other: str) -> float:
+        return statistics.median(a / b for a, b in zip(found[one], found[other], strict=True))
+
+    return Neighbours(
+        rounds=rounds,
+        p95_s={name: statistics.median(values) for name, values in found.items()},
+        ratio=ratio("long", "alone"),
+        changed={name: ratio(name, "long") for name in ("stalled", "schema")},
+    )

@@ -1,0 +1,77 @@
+"""Bodies of requests: JSON, read so that what cannot be used is refused by name before any of it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from sfumato.server.failures import ApiError
+
+_HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class JsonRoute(APIRoute):
+    """A route whose bodies `read_json` reads."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """See `APIRoute`."""
+        handle = super().get_route_handler()
+
+        async def handling(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handling
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        try:
+            return read_json(await self.body())
+        except ApiError as error:
+            # FastAPI words any failure of this its own way.
+            self.state.refused = error
+            raise
+
+
+def read_json(body: bytes) -> Any:
+    """What a body says.
+
+    Raises:
+        ApiError: 400 if it is not JSON, or has what no text or number of ours can be.
+    """
+    try:
+        value = json.loads(body, parse_constant=_refuse_constant)
+        if _HALF_PAIR.search(body) and (place := _find_half_pair(value, "")) is not None:
+            what = f"{place or 'the body'} has half a surrogate pair; allowed: Unicode characters"
+            raise ApiError(400, what, code="json_invalid", param=place or None)
+    except RecursionError:
+        raise ApiError(400, "the body nests too deep; allowed: a few hundred levels", code="json_invalid") from None
+    except json.JSONDecodeError as error:
+        raise ApiError(400, f"the body is not JSON: {error}", code="json_invalid") from None
+    except UnicodeDecodeError as error:
+        raise ApiError(400, f"the body is no UTF-8 at byte {error.start}", code="json_invalid") from None
+    except ValueError as error:
+        raise ApiError(400, f"the body has a number that is too long: {error}", code="json_invalid") from None
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ApiError(400, f"the body has {name}; allowed: JSON, whose numbers are finite", code="json_invalid")
+
+
+def _find_half_pair(value: Any, place: str) -> str | None:
+    """Where half a surrogate pair stands, such as "messages.0.content"."""
+    if isinstance(value, str):
+        return place if any("\ud800" <= character <= "\udfff" for character in value) else None
+    if isinstance(value, dict):
+        for name in value:
+            if _find_half_pair(name, place) is not None:
+                return f"a name in {place}" if place else "a name"
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = (_find_half_pair(each, f"{place}.{name}" if place else str(name)) for name, each in items)
+    return next((each for each in found if each is not None), None)

@@ -1,0 +1,178 @@
+"""What every request goes through: a number, its key, its size; and what becomes of one that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+import uuid
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.server.access import Access
+from sfumato.server.failures import ApiError
+from sfumato.server.metrics import Metrics
+
+Answer = TypeVar("Answer")
+_OPEN_PATHS = frozenset({"/health", "/ready"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
+# Characters of the name of a field.
+_MAX_SHOWN = 200
+logger = logging.getLogger("sfumato.server")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a request may be."""
+
+    max_body_bytes: int = 4_000_000
+    cors_origins: tuple[str, ...] = ()
+    keep_s: float | None = None
+    """Seconds after which canvases are forgotten; None keeps them."""
+
+
+class ClientGoneError(Exception):
+    """The client has left."""
+
+
+async def while_there(request: Request, work: Awaitable[Answer]) -> Answer:
+    """What some work comes to, which is cancelled when the client leaves.
+
+    Raises:
+        ClientGoneError: if it left.
+    """
+    working = asyncio.ensure_future(work)
+    watching = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGoneError
+        return working.result()
+    finally:
+        for task in (working, watching):
+            if not task.done():
+                task.cancel()
+        await asyncio.wait({working, watching})
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def refuse(request: Request, error: Exception) -> Response:
+    """OpenAI's error object, with a status that says whose mistake it was."""
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        param = _place(first["loc"], error.body)
+        what = first["msg"][:1].lower() + first["msg"][1:]
+        if first["type"] == "extra_forbidden":
+            what = "this field is not known here, and nothing would come of it"
+        refusal = ApiError(400, f"{param or 'the body'}: {what}", param=param, code=first["type"])
+    elif isinstance(error, HTTPException) and request.state.refused is not None:
+        # What reads the body says of any failure that the body is wrong.
+        refusal = request.state.refused
+    elif isinstance(error, HTTPException):
+        refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+    else:
+        refusal = ApiError.of(error)
+    if refusal.status == 500:
+        # Where it happened, without its message: that may tell what was asked.
+        where = "".join(traceback.format_tb(error.__traceback__))
+        logger.error("request %s failed: %s\n%s", request.state.request_id, type(error).__name__, where)
+    return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
+
+
+def _place(location: Sequence[str | int], body: object) -> str | None:
+    """Which field an error is about, without the kinds that were tried for it."""
+    names, value = [], body
+    for i, part in enumerate(location[1:]):
+        here = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int)
+        if here:
+            names.append(str(part))
+            value = value[part]  # type: ignore[index]
+        elif i == len(location) - 2 and (not names or isinstance(value, dict)):
+            names.append(str(part))
+    return ".".join(names)[:_MAX_SHOWN] or None
+
+
+class Boundary:
+    """What every request passes: a number, its key, the size of its body; and is counted."""
+
+    def __init__(self, inner: ASGIApp, *, app: FastAPI, access: Access, limits: Limits, metrics: Metrics) -> None:
+        self._inner, self._app = inner, app
+        self._access, self._limits, self._metrics = access, limits, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        request = Request(scope)
+        request.state.request_id, request.state.refused = uuid.uuid4().hex, None
+        begun, status = time.perf_counter(), 499
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"].append((b"x-request-id", request.state.request_id.encode()))
+            await send(message)
+
+        self._app.state.num_open += 1
+        try:
+            inner_receive = self._admit(request, receive)
+            await self._inner(scope, inner_receive, sending)
+        except ClientGoneError:
+            pass
+        except Exception as error:
+            if status != 499:
+                # The client sees that the answer is cut.
+                raise
+            await (await refuse(request, error))(scope, receive, sending)
+        finally:
+            self._app.state.num_open -= 1
+            route = getattr(scope.get("route"), "path", "unknown")
+            seconds = time.perf_counter() - begun
+            method = request.method if request.method in _METHODS else "other"
+            self._metrics.request(method, route, status, seconds)
+            logger.info("%s %s %s %d %.3f", request.state.request_id, method, route, status, seconds)
+
+    def _admit(self, request: Request, receive: Receive) -> Receive:
+        """The body as it comes, as long as it is not too large.
+
+        Raises:
+            ApiError: if the request may not pass.
+        """
+        path = request.url.path
+        if path not in _OPEN_PATHS:
+            key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
+            request.state.key = key
+            if request.method == "POST":
+                if not self._app.state.ready:
+                    raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
+                self._access.admit(key)
+        most = self._limits.max_body_bytes
+        too_large = ApiError(413, f"the body is too large; allowed: {most} bytes", code="body_too_large")
+        declared = request.headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > most:
+            raise too_large
+        size = 0
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > most:
+                request.state.refused = too_large
+                raise too_large
+            return message
+
+        return receiving
