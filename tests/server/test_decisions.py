@@ -27,6 +27,7 @@ SAME = [
         "levels": [{"label": "calm"}, {"label": "annoyed"}, {"label": '{"very": "angry"}'}],
     },
 ]
+PATHS = ("/v1/decisions", "/v1/systemone")
 STATE = "I was charged twice and want one of the charges back."
 
 
@@ -93,3 +94,12 @@ def test_what_is_no_question_is_refused(served: Served, question: dict[str, obje
     answer = served.ask("/v1/decisions", input="x", questions=[question])
     assert answer.status_code == 400
     assert message in answer.json()["error"]["message"]
+
+
+def test_decisions_take_either_shape(served: Served):
+    questions = QUESTIONS | {"is it spam": {"type": "noul"}}
+    answers = [served.ask(path, state={"text": STATE}, questions=questions).json() for path in PATHS]
+    assert answers[0]["answers"].keys() == questions.keys()
+    # What the cache holds of the prompt is rounded like what is computed, but added up in another order.
+    for name in ("refund", "is it spam"):
+        assert answers[0]["answers"][name]["noul"] == pytest.approx(answers[1]["answers"][name]["noul"], rel=1e-4)
