@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -161,6 +161,15 @@ gpu-join:
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Programs that ask a server: an environment of their own over .venv, as some of them want older packages.
+CLIENTS := build/clients/venv
+clients: .venv/.ready-dev
+	$(PYTHON) -m venv $(CLIENTS)
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" > $$($(CLIENTS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/layer.pth
+	$(CLIENTS)/bin/python -m pip install --quiet 'lm_eval[api]==0.4.13' litellm==1.106.2 inceptionai==0.3.0 'pyarrow<26'
+	npm install --silent --prefix build/clients ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 zod@4.6.7
+	$(CLIENTS)/bin/python -m pytest tests/clients
 
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -20,7 +20,7 @@ ORDER = (
     {"engine", "mend"},
     {"api"},
     {"training", "synthesis", "evaluation", "server"},
-    {"runs"},
+    {"runs", "integrations"},
     {"cli"},
 )
 LAYER = {name: layer for layer, names in enumerate(ORDER) for name in names}

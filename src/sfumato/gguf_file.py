@@ -6,7 +6,6 @@ Source: the GGUF specification, github.com/ggml-org/ggml, docs/gguf.md, versions
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import mmap
 import struct
@@ -23,11 +22,6 @@ SUFFIX = ".gguf"
 # Types of metadata: numbers by the letters of `struct`, and those that are none.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
-
-
-def has_gguf() -> bool:
-    """Whether the package is installed that GGUF files need."""
-    return importlib.util.find_spec("gguf") is not None
 
 
 @dataclass(frozen=True)
@@ -89,12 +83,10 @@ class GGUFFile:
         path: the file.
 
     Raises:
-        CheckpointError: if it is missing or no GGUF file, or the `gguf` package is not installed.
+        CheckpointError: if it is missing or no GGUF file.
     """
 
     def __init__(self, path: Path) -> None:
-        if not has_gguf():
-            raise CheckpointError(f"{path} needs the gguf package: pip install gguf")
         self.path = path
         try:
             with path.open("rb") as file:

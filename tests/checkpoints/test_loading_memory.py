@@ -1,4 +1,4 @@
-"""What loading needs beyond the model: a checkpoint of 2 GB in shards, loaded by a process of its own."""
+"""What loading needs beyond the model: a checkpoint of 1 GB in shards, loaded by a process of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG = {
     "vocab_size": 8192,
     "hidden_size": 2048,
     "intermediate_size": 5632,
-    "num_hidden_layers": 10,
+    "num_hidden_layers": 5,
     "num_attention_heads": 16,
     "num_key_value_heads": 16,
     "head_dim": 128,
@@ -81,8 +81,8 @@ def test_loading_holds_the_model_and_less_than_a_shard(shards: Path) -> None:
     sizes = [path.stat().st_size for path in shards.glob("*.safetensors")]
     done = subprocess.run([sys.executable, "-c", LOAD, str(shards)], capture_output=True, text=True, check=True)
     before, most, weights = map(int, done.stdout.split())
-    assert weights >= 1900 * MB
-    assert len(sizes) >= 7
+    assert weights >= 900 * MB
+    assert len(sizes) >= 4
     # What the interpreter and its libraries took before is theirs; what is read is held until the file is opened anew.
     assert most - before <= weights + 3 * LARGEST
     assert most <= weights + max(sizes) + 200 * MB

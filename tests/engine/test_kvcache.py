@@ -10,7 +10,7 @@ from benchmarks.integrity import check_cache
 
 from sfumato.engine.kvcache import CachedText, KVCache
 from sfumato.errors import CapacityError
-from sfumato.models.attention import KVPool
+from sfumato.kernels.base import KVPool
 
 PAGE = 4
 

@@ -48,7 +48,7 @@ def test_random_schemas_hold_whatever_the_model(make_model: Make, specs: dict[st
     """Schemas; models of random weights of every family, any sampler, from one step up."""
     random_ = random.Random(7)
     models = {name: make_model(specs[name], max_position_embeddings=700) for name in NAMES}
-    for number in range(150):
+    for number in range(36):
         schema = random_schema(random_)
         model = models[NAMES[number % len(NAMES)]]
         process = model.bundle.process
@@ -75,8 +75,17 @@ def test_random_schemas_hold_whatever_the_model(make_model: Make, specs: dict[st
         assert len(result.tokens) <= most
 
 
-@pytest.mark.parametrize("sampler", ["entropy", "ancestral", "confidence"])
-@pytest.mark.parametrize("name", [*(name for name in NAMES if name != "in-place"), "full-shifted", "ar-reencoded"])
+EXACT = [*(name for name in NAMES if name != "in-place"), "full-shifted", "ar-reencoded"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sampler"),
+    [
+        *((name, "entropy") for name in EXACT),
+        *((name, "ancestral") for name in ("hybrid", "shifted", "ar")),
+        *((name, "confidence") for name in ("uniform", "full", "block")),
+    ],
+)
 def test_the_engine_equals_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec], name: str, sampler: str):
     model = make_model(specs[name])
     for settings in ({"schema": PERSON}, {"regex": "(ab|c)*x?"}, {"choices": ["yes", "no", "never mind at all"]}):
@@ -111,7 +120,7 @@ def test_what_is_frozen_stays_and_the_rest_fits_it(make_model: Make, specs: dict
     model, random_ = make_model(specs[name]), random.Random(name)
     text = '{"name": "abcdefgh", "age": 105}'
     tokens = tuple(model.tokenizer.encode(text))
-    for seed in range(12):
+    for seed in range(6):
         frozen = tuple(random_.random() < 0.4 for _ in tokens)
         if all(frozen):
             continue

@@ -28,7 +28,7 @@ from sfumato.text.tokenizer import Tokenizer
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not made for this platform", allow_module_level=True)
 
-NAMES = ["uniform", "self-conditioned", "mask", "block", "full-shifted", "ar"]
+NAMES = ["self-conditioned", "block", "full-shifted", "ar"]
 HAS_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if HAS_GPU else "cpu"
 Make = Callable[..., TextModel]

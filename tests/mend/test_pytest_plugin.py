@@ -2,64 +2,82 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+# One process for all runs, as it is importing torch that takes long.
 PROGRAM = """
-import sys
+import contextlib, io, json, sys
 sys.path.insert(0, {support!r})
 import sfumato.mend.mender as mender
 from scripted import scripted_mender
 one = scripted_mender(("-", True, ("*",), 2.0), ("-", True, ("+",), 1.0))
 mender.load_mender = lambda name: one
 import pytest
-raise SystemExit(pytest.main({arguments!r}, plugins={plugins}))
+found = []
+for arguments in {runs!r}:
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = pytest.main(["-p", "no:cacheprovider", *arguments], plugins={plugins})
+    found.append((int(code), said.getvalue()))
+print(json.dumps(found))
 """
+RUNS = {
+    "failing": ["--mend"],
+    "not asked": [],
+    "passing": ["--mend", "-k", "none"],
+    "budget": ["--mend", "--mend-budget", "1"],
+}
 WRONG = "def add(a, b):\n    return a - b\n"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "core.py").write_text(WRONG)
-    (tmp_path / "test_core.py").write_text(
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = tmp_path_factory.mktemp("project")
+    (project / "pytest.ini").write_text("[pytest]\n")
+    (project / "core.py").write_text(WRONG)
+    (project / "test_core.py").write_text(
         "from core import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\n"
         "def test_none():\n    assert add(0, 0) == 0\n"
     )
-    return tmp_path
+    return project
 
 
-def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(scope="module")
+def done(project: Path) -> dict[str, tuple[int, str]]:
+    """Exit code and output of each run."""
     import importlib.metadata
 
     # Where the package is not installed, its entry point is not known.
     known = any(point.name == "sfumato" for point in importlib.metadata.entry_points(group="pytest11"))
     plugins = "[]" if known else "[__import__('sfumato.mend.pytest_plugin', fromlist=['x'])]"
     support = str(Path(__file__).parents[1] / "support")
-    given = ["-p", "no:cacheprovider", *arguments]
-    program = PROGRAM.format(support=support, arguments=given, plugins=plugins)
-    return subprocess.run(
+    program = PROGRAM.format(support=support, runs=list(RUNS.values()), plugins=plugins)
+    ended = subprocess.run(
         [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=600, check=False
     )
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout.splitlines()[-1])
+    return {name: (code, said) for name, (code, said) in zip(RUNS, found, strict=True)}
 
 
-def test_a_verified_edit_is_shown_and_not_written(project: Path) -> None:
-    done = run(project, "--mend")
-    assert "-    return a - b\n+    return a + b\n" in done.stdout, done.stdout + done.stderr
-    assert "makes the failed tests pass, found in 2 runs of them; nothing is written" in done.stdout
-    assert done.returncode == 1
+def test_a_verified_edit_is_shown_and_not_written(project: Path, done: dict[str, tuple[int, str]]) -> None:
+    code, said = done["failing"]
+    assert "-    return a - b\n+    return a + b\n" in said
+    assert "makes the failed tests pass, found in 2 runs of them; nothing is written" in said
+    assert code == 1
     assert (project / "core.py").read_text() == WRONG
 
 
-def test_it_says_nothing_where_nothing_failed_or_nobody_asked(project: Path) -> None:
-    assert "return a + b" not in run(project).stdout
-    passing = run(project, "--mend", "-k", "none")
-    assert (passing.returncode, "= mend =" in passing.stdout) == (0, False)
+def test_it_says_nothing_where_nothing_failed_or_nobody_asked(done: dict[str, tuple[int, str]]) -> None:
+    code, said = done["not asked"]
+    assert (code, "return a + b" in said) == (1, False)
+    code, said = done["passing"]
+    assert (code, "= mend =" in said) == (0, False)
 
 
-def test_a_budget_is_kept(project: Path) -> None:
-    done = run(project, "--mend", "--mend-budget", "1")
-    assert "no edit was verified in 1 run" in done.stdout
+def test_a_budget_is_kept(done: dict[str, tuple[int, str]]) -> None:
+    assert "no edit was verified in 1 run" in done["budget"][1]

@@ -11,19 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import TORCH, Backend, KVPool, Segment, readable
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models import attention
-from sfumato.models.attention import (
-    AttentionSpec,
-    BlockSparse,
-    Heads,
-    KVPool,
-    PackedAttention,
-    Segment,
-    masked,
-    readable,
-)
+from sfumato.models.attention import AttentionSpec, BlockSparse, Heads, PackedAttention, masked
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -64,9 +55,9 @@ def rows(num_rows: int, size: int) -> Tensor:
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-@pytest.mark.parametrize("scale", [None, 1.0])
-@pytest.mark.parametrize("num_groups", [1, 2, 4])
-@pytest.mark.parametrize("size", [256, 200])
+@pytest.mark.parametrize(
+    ("size", "num_groups", "scale"), [(256, 1, None), (256, 4, 1.0), (200, 2, 1.0), (200, 4, None)]
+)
 def test_attention_by_blocks_is_that_under_the_mask(size: int, num_groups: int, scale: float | None):
     torch.manual_seed(0)
     mask_R1QQ = rows(2, size)
@@ -168,9 +159,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return TORCH if request.param == "torch" else CompiledBackend()
 
 
-@pytest.mark.parametrize("scale", [None, 1.0])
-@pytest.mark.parametrize("window", [None, 3, 20])
-@pytest.mark.parametrize("padding", [0, 3])
+@pytest.mark.parametrize(("padding", "window", "scale"), [(0, None, None), (3, 3, None), (0, 20, 1.0), (3, None, 1.0)])
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 def test_packed_texts_read_their_own(
     shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None, backend: Backend

@@ -238,11 +238,11 @@ def test_embeddings_are_scaled_in_the_type_of_the_weights(
     assert isinstance(model, Gemma)
     tokens_RQ = torch.arange(model.config.vocab_size)[None]
     expected = reference.model.decoder.embed_tokens(tokens_RQ)
-    assert torch.equal(model.model.embed_tokens(tokens_RQ) * model.model.embedding_scale, expected)
+    assert torch.equal(model.token_embedding(tokens_RQ), expected)
     certain = torch.nn.functional.one_hot(tokens_RQ, model.config.vocab_size).float()
     assert torch.equal(model.soft_embedding(certain), expected)
     exact = 6.9375 if dtype == torch.bfloat16 else pytest.approx(48**0.5, rel=1e-7)
-    assert float(model.model.embedding_scale) == exact
+    assert float(model.embedding_scale) == exact
 
 
 @torch.inference_mode()

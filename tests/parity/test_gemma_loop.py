@@ -186,11 +186,11 @@ PROMPT = [3, 5, 7, 2, 9] * 6
 # magnify rounding, which differs between CPUs, until a token differs. These do not: noise of 1e-5 in every logit, a
 # hundred times the rounding, leaves their texts as they are.
 SEEDS = {
-    "the released defaults": [(0, 0), (2, 0), (2, 3), (3, 3)],
-    "hot": [(0, 0), (2, 2)],
-    "cold and stable": [(2, 2), (3, 3)],
-    "confident alone": [(0, 0), (2, 3)],
-    "bold": [(1, 1), (2, 2), (3, 3)],
+    "the released defaults": [(0, 0), (2, 0), (2, 3)],
+    "hot": [(0, 0)],
+    "cold and stable": [(2, 2)],
+    "confident alone": [(2, 3)],
+    "bold": [(1, 1), (3, 3)],
 }
 
 
@@ -229,7 +229,7 @@ def test_a_fixed_number_of_steps(make_gemma: Callable[..., Any], tmp_path: Path)
 
 
 @pytest.mark.parity("loop", "DiffusionGemma")
-@pytest.mark.parametrize("others", [[], [0], [45, 46]])
+@pytest.mark.parametrize("others", [[], [0, 45, 46]])
 def test_the_first_of_several_end_tokens_ends_the_text(
     others: list[int], make_gemma: Callable[..., Any], tmp_path: Path
 ):

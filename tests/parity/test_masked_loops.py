@@ -400,7 +400,7 @@ def test_sdar_with_experts(mixture: Decoder, threshold: float | None) -> None:
 
 @pytest.mark.parity("loop", "SDAR")
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.5], ids=["static", "low threshold", "high threshold"])
-@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("steps", [1, 3, 5])
 def test_sdar_with_fewer_steps_than_positions(model: Decoder, steps: int, threshold: float | None) -> None:
     block, tokens = 8, 16
     texts = block_prompts(block)
@@ -423,7 +423,7 @@ def test_sdar_with_fewer_steps_than_positions(model: Decoder, steps: int, thresh
 
 
 @pytest.mark.parity("loop", "LLaDA2")
-@pytest.mark.parametrize("eos_id", [token for token in range(VOCAB) if token != MASK][::2])
+@pytest.mark.parametrize("eos_id", [token for token in range(VOCAB) if token != MASK][::4])
 def test_llada_2_0(model: Decoder, eos_id: int) -> None:
     """The threshold rule; a text ends with the block that holds the end token, which the prompt may hold too."""
     block, tokens, threshold = 8, 20, 0.4

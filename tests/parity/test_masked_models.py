@@ -20,7 +20,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from parity import check_exported, check_int8, check_saved, relative_error
-from sfumato.checkpoints.families import FAMILIES, ConfigTable, stored_shape
+from sfumato.checkpoints.families import FAMILIES
+from sfumato.checkpoints.families.family import ConfigTable, stored_shape
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint
 from sfumato.engine.runner import Runner, ScheduledChunk
 from sfumato.layout import PrefixLayout

@@ -20,9 +20,6 @@ import sfumato
 PROMPTS = (
     "What is the capital of France?",
     "Write a short poem about the sea.",
-    "Explain how a bicycle stays upright.",
-    "List three uses of copper.",
-    "Hello! Who are you?",
 )
 FAMILY = "SmolLM2 GGUF"
 
@@ -111,9 +108,9 @@ def test_chat_and_greedy_text(prompt: str, model: sfumato.TextModel, reference: 
     rendered = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=False)
     assert model.tokenizer.encode_chat(messages) == rendered
     with torch.inference_mode():
-        out = theirs.generate(torch.tensor([rendered]), max_new_tokens=24, do_sample=False)[0, len(rendered) :].tolist()
+        out = theirs.generate(torch.tensor([rendered]), max_new_tokens=16, do_sample=False)[0, len(rendered) :].tolist()
     ends = [place for place, token in enumerate(out) if token in model.tokenizer.eos_ids]
     expected = out[: ends[0]] if ends else out
-    result = model.generate(prompt, max_tokens=24)
+    result = model.generate(prompt, max_tokens=16)
     assert list(result.tokens) == expected
-    assert len(expected) == 24 or result.finish_reason == "stop"
+    assert len(expected) == 16 or result.finish_reason == "stop"

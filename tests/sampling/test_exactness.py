@@ -132,7 +132,7 @@ def test_two_tokens_under_mask_noise_miss_the_joint_exactly_when_they_appear_tog
 
 @pytest.mark.parametrize(("noise", "name", "settings"), [case for case in CASES if case[1] != "predictor-corrector"])
 def test_two_tokens_approach_the_joint_with_more_steps(noise: str, name: Any, settings: dict[str, Any]) -> None:
-    far, near = (total_variation(sample(noise, JOINT, steps, 5_000, name=name, **settings), JOINT) for steps in (2, 32))
+    far, near = (total_variation(sample(noise, JOINT, steps, 2_500, name=name, **settings), JOINT) for steps in (2, 32))
     assert near < 0.07
     assert near < far / 5
 

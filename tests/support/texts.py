@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sfumato.models.attention import PackedAttention, Segment
+from sfumato.kernels.base import Segment
+from sfumato.models.attention import PackedAttention
 from sfumato.models.model import Model
 
 # N packed positions, Q positions of a text, D model, V vocabulary

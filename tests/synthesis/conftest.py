@@ -41,7 +41,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory, byte_tokenizer: Tokeniz
         for parameter in model.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.4 + (parameter.dim() < 2))
         # Large logits, of either sign, for what ends turns and answers: so some are short, and others long.
-        model.lm_head.weight[[byte_tokenizer.token_id("<|assistant|>"), byte_tokenizer.eos_ids[0]]] *= 2.5
+        model.lm_head.weight[
+            [byte_tokenizer.encode_chat([{"role": "user", "content": ""}])[-1], byte_tokenizer.eos_ids[0]]
+        ] *= 2.5
     directory = tmp_path_factory.mktemp("models") / "small-ar"
     save_checkpoint(
         directory, model, GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place"), generation={}

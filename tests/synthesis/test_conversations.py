@@ -82,7 +82,7 @@ def test_turn_and_answer_are_what_the_model_says(model: TextModel, chatml: TextM
 def test_first_tokens_are_drawn_from_the_models_own_distribution(model: TextModel, make_config):
     """The token that ends a turn here is one that no answer may hold."""
     asking = Conversations(model, make_config(), 64)
-    turns = asking._turns([3 * i for i in range(2000)], [0] * 2000)
+    turns = asking._turns([3 * i for i in range(1000)], [0] * 1000)
     opening, end_id = model.tokenizer.encode_opening()
     tokens_1Q = torch.tensor([opening])
     with torch.inference_mode():
@@ -95,10 +95,10 @@ def test_first_tokens_are_drawn_from_the_models_own_distribution(model: TextMode
     ends = probs_V[[end_id, *model.tokenizer.eos_ids]].sum().item()
     drawn = [turn.tokens[0] if turn.tokens else None for turn in turns]
     assert not {*drawn} & model.tokenizer.special_ids
-    # Five standard deviations of a share over 2,000.
+    # Five standard deviations of a share over 1,000.
     for token, share in [(None, ends), *((int(i), float(probs_V[i])) for i in probs_V.topk(5).indices)]:
         if token not in (end_id, *model.tokenizer.eos_ids):
-            assert drawn.count(token) / 2000 == pytest.approx(share, abs=5 * (share * (1 - share) / 2000) ** 0.5)
+            assert drawn.count(token) / 1000 == pytest.approx(share, abs=5 * (share * (1 - share) / 1000) ** 0.5)
 
 
 def test_system_messages_and_topics(chatml: TextModel, make_config):

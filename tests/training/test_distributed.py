@@ -96,10 +96,11 @@ MOE = ("model.moe={num_experts = 4, num_experts_per_tok = 2, moe_intermediate_si
 # Imports once, then forks as many processes as a line asks for, each with the environment that torchrun gives. As
 # torchrun does, it ends the others when one fails.
 LAUNCHER = """
-import json, os, resource, signal, sys, traceback
+import contextlib, json, os, resource, signal, sys, traceback
 from pathlib import Path
 import torch, torch._dynamo
 import torch.distributed.checkpoint
+from sfumato.cli.app import app
 from sfumato.config import load_recipe
 from sfumato.training.distributed import join_world
 from sfumato.training.recipe import Recipe
@@ -107,13 +108,19 @@ from sfumato.training.run import Run
 from sfumato.training.state import newest_state
 
 def work(order):
+    if "command" in order:
+        with contextlib.ExitStack() as both:
+            for name, redirect in (("out", contextlib.redirect_stdout), ("err", contextlib.redirect_stderr)):
+                both.enter_context(redirect(both.enter_context(open(order["directory"] + name, "a", buffering=1))))
+            app(order["command"], standalone_mode=False)
+        return
     with join_world() as world:
         run = Run(load_recipe(Recipe, Path(order["recipe"]), order["overrides"]), Path(order["directory"]), world=world)
         if newest_state(run.trainer.state_path):
             run.trainer.resume()
         if "spoil" in order:
             def spoiled(model, args, hidden):
-                bad = [world.rank, run.trainer.progress.step] == order["spoil"]
+                bad = [world.rank, run.trainer.progress.step] in order["spoil"]
                 return hidden * (float("nan") if bad else 1.0)
             run.trainer.model.register_forward_hook(spoiled)
         if "full" in order:
@@ -153,7 +160,7 @@ for line in sys.stdin:
                 os.kill(other, signal.SIGKILL)
     print(json.dumps([codes[child] for child in children]), flush=True)
 """
-PATIENCE_S = 60.0
+PATIENCE_S = 600.0
 
 
 class Launcher:
@@ -294,7 +301,7 @@ def test_the_recipe_has_steps_in_which_one_process_alone_reads_a_first_pass(reci
     assert {(True, True), (False, False)} & set(firsts)
 
 
-KILLED = ("train.steps=16", "train.save_every_s=0.05")
+LONGER = "train.steps=12"
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +309,7 @@ def whole(launcher: Launcher, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two processes that was left alone."""
     directory = tmp_path_factory.mktemp("whole")
     (directory / "small.toml").write_text(RECIPE)
-    launcher.run(directory / "small.toml", directory / "run", *KILLED)
+    launcher.run(directory / "small.toml", directory / "run", LONGER)
     return directory / "run"
 
 
@@ -311,7 +318,7 @@ def test_one_is_killed_and_the_run_goes_on_as_if_nothing_had_been(
     launcher: Launcher, recipe: Path, tmp_path: Path, whole: Path, victim: int
 ):
     directory = tmp_path / "killed"
-    children = launcher.start(recipe, directory, *KILLED)
+    children = launcher.start(recipe, directory, LONGER, "train.save_every_s=0.05")
     wait_for_step(directory, 5)
     time.sleep(random.uniform(0.0, 0.1))
     os.kill(children[victim], signal.SIGKILL)
@@ -321,11 +328,11 @@ def test_one_is_killed_and_the_run_goes_on_as_if_nothing_had_been(
     assert codes[1 - victim] in (1, -signal.SIGKILL)
     state = newest_state(directory / "state.safetensors")
     assert state is not None
-    assert 0 < int(state.name.removeprefix("state-")) < 16
-    launcher.run(recipe, directory, *KILLED)
+    assert 0 < int(state.name.removeprefix("state-")) < 12
+    launcher.run(recipe, directory, LONGER)
     assert records_of(directory) == records_of(whole)
-    assert_same_run(whole, directory, steps=16, tolerance=0.0)
-    assert [place.name for place in directory.glob("state*")] == ["state-16"]
+    assert_same_run(whole, directory, steps=12, tolerance=0.0)
+    assert [place.name for place in directory.glob("state*")] == ["state-12"]
 
 
 def test_an_interrupt_of_one_stops_both_after_the_same_step(launcher: Launcher, recipe: Path, tmp_path: Path):
@@ -367,13 +374,10 @@ def test_another_number_of_processes_goes_on(launcher: Launcher, recipe: Path, t
     assert len(list(directory.glob("state*"))) == 1
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_step_that_is_not_finite_in_one_process_is_refused_by_both(
-    launcher: Launcher, recipe: Path, tmp_path: Path, rank: int
-):
-    launcher.run(recipe, tmp_path / "run", spoil=[rank, 3])
+def test_a_step_that_is_not_finite_in_one_process_is_refused_by_both(launcher: Launcher, recipe: Path, tmp_path: Path):
+    launcher.run(recipe, tmp_path / "run", spoil=[[0, 3], [1, 5]])
     records = records_of(tmp_path / "run")
-    assert [record["step"] for record in records if record["refused"]] == [4]
+    assert [record["step"] for record in records if record["refused"]] == [4, 6]
     assert all(
         bool(tensor.isfinite().all())
         for tensor in load_file(tmp_path / "run" / "checkpoint" / "model.safetensors").values()
@@ -381,12 +385,11 @@ def test_a_step_that_is_not_finite_in_one_process_is_refused_by_both(
 
 
 def test_a_disk_that_is_full_for_one_leaves_the_old_state(launcher: Launcher, recipe: Path, tmp_path: Path):
-    overrides = ("train.save_every_s=0",)
-    launcher.start(recipe, tmp_path / "run", *overrides, full=[1, 4])
+    launcher.start(recipe, tmp_path / "run", "train.save_every_s=0", full=[1, 4])
     # Both fail, unless the first to do so has the other ended.
     assert set(launcher.wait()) <= {1, -signal.SIGKILL}
     assert newest_state(tmp_path / "run" / "state.safetensors") == tmp_path / "run" / "state-4"
-    launcher.run(recipe, tmp_path / "run", *overrides)
+    launcher.run(recipe, tmp_path / "run")
     alone(recipe, tmp_path / "one")
     assert_same_run(tmp_path / "one", tmp_path / "run", steps=8)
 
@@ -403,8 +406,17 @@ def test_half_precision_layers_keep_whole_weights(launcher: Launcher, recipe: Pa
     assert {tensor.dtype for tensor in stored.values()} == {torch.float32}
 
 
-def test_a_half_written_state_is_none(recipe: Path, launcher: Launcher, tmp_path: Path):
+def test_states_that_cannot_be_gone_on_from(recipe: Path, launcher: Launcher, tmp_path: Path):
+    """Of another model or other optimizers, and half written."""
     launcher.run(recipe, tmp_path / "run", "train.steps=2")
+    for override, match in (
+        ("model.num_hidden_layers=1", "belongs to a model of another shape"),
+        ("model.intermediate_size=24", "belongs to a model of another shape"),
+        ("train.muon_lr=1e-2", "belongs to a run with other optimizers"),
+    ):
+        run = Run(load_recipe(Recipe, recipe, ["train.steps=2", override]), tmp_path / "run")
+        with pytest.raises(CheckpointError, match=match):
+            run.trainer.resume()
     path = tmp_path / "run" / "state.safetensors"
     place = newest_state(path)
     assert place is not None
@@ -415,18 +427,6 @@ def test_a_half_written_state_is_none(recipe: Path, launcher: Launcher, tmp_path
     shards[0].write_bytes(shards[0].read_bytes()[:100])
     with pytest.raises(CheckpointError, match=r"cannot resume from .*state-2"):
         Run(load_recipe(Recipe, recipe, ["train.steps=2"]), tmp_path / "run").trainer.resume()
-
-
-def test_shards_of_another_model_or_other_optimizers(recipe: Path, launcher: Launcher, tmp_path: Path):
-    launcher.run(recipe, tmp_path / "run", "train.steps=2")
-    for override, match in (
-        ("model.num_hidden_layers=1", "belongs to a model of another shape"),
-        ("model.intermediate_size=24", "belongs to a model of another shape"),
-        ("train.muon_lr=1e-2", "belongs to a run with other optimizers"),
-    ):
-        run = Run(load_recipe(Recipe, recipe, ["train.steps=2", override]), tmp_path / "run")
-        with pytest.raises(CheckpointError, match=match):
-            run.trainer.resume()
 
 
 @pytest.mark.parametrize(
@@ -464,12 +464,11 @@ def test_a_process_alone():
     assert [list(dataclasses.replace(world, rank=rank, size=2).share(4)) for rank in (0, 1)] == [[0, 2], [1, 3]]
 
 
-def test_torchrun_starts_the_command_and_one_process_speaks(recipe: Path, tmp_path: Path):
-    command = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "sfumato")
-    arguments = ("train", str(recipe), "--dir", str(tmp_path / "run"), "--set", "train.steps=2")
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n") == 1
-    assert json.loads(done.stdout)["steps"] == 2
-    assert done.stderr.count("run: step 2/2") == 1
+def test_of_the_command_one_process_speaks(launcher: Launcher, recipe: Path, tmp_path: Path):
+    """That torchrun starts it is in the guide to many GPUs, whose commands are run."""
+    arguments = ["train", str(recipe), "--dir", str(tmp_path / "run"), "--set", "train.steps=2"]
+    launcher.run(recipe, tmp_path / "said.", command=arguments)
+    out, err = ((tmp_path / f"said.{name}").read_text() for name in ("out", "err"))
+    assert out.count("\n") == 1
+    assert json.loads(out)["steps"] == 2
+    assert err.count("run: step 2/2") == 1

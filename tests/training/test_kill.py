@@ -75,7 +75,7 @@ for _ in sys.stdin:
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-PATIENCE_S = 60.0
+PATIENCE_S = 600.0
 
 
 def stop_at_random(launcher: subprocess.Popen[str], log: Path, number: signal.Signals, after: int) -> int:

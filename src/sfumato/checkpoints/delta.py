@@ -23,7 +23,6 @@ from sfumato.checkpoints.safetensors import (
     TensorSource,
     is_rounded,
     opened_tensors,
-    read_json,
     read_tensor,
     round_tensor,
     stored_shapes,
@@ -31,7 +30,7 @@ from sfumato.checkpoints.safetensors import (
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.quantization.weights import Bits
-from sfumato.storage import sha256_of, write_atomically
+from sfumato.storage import read_json, sha256_of, write_atomically
 
 DELTA = "delta.safetensors"
 BASE = "base.json"

@@ -36,13 +36,8 @@ _LIMIT_BYTES = 2 * 2**30
 _CODE = (apply, products, tables, weights)
 
 
-def kept_directory() -> Path:
-    """Where entries are: they may all be deleted at any time."""
-    return cache_directory() / KEPT
-
-
 def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
-    """The path of an entry, whether it exists or not.
+    """The path of an entry, whether it exists or not; all entries may be deleted at any time.
 
     Args:
         about: what it depends on.
@@ -52,7 +47,7 @@ def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
         CheckpointError: if one of the files cannot be read.
     """
     digest = hashlib.sha256(f"{about} {sha256_of(files)}".encode()).hexdigest()
-    return kept_directory() / digest
+    return cache_directory() / KEPT / digest
 
 
 def read_kept(path: Path) -> dict[str, Any] | None:

@@ -18,18 +18,21 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from sfumato.checkpoints.delta import DELTA, save_delta, tensors_of
-from sfumato.checkpoints.families import FAMILIES, ConfigTable, Family, hugging_face_config, own_config, stored_shape
+from sfumato.checkpoints.families import FAMILIES
+from sfumato.checkpoints.families.family import ConfigTable, Family, stored_shape
+from sfumato.checkpoints.families.llama import hugging_face_config
+from sfumato.checkpoints.families.own import own_config
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
-from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, read_json, round_tensor
-from sfumato.errors import CheckpointError, unknown
+from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, round_tensor
+from sfumato.errors import CheckpointError, ConfigError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.models.quantization.apply import finish, install, quantizable, waiting
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
-from sfumato.storage import write_atomically
+from sfumato.storage import read_json, write_atomically
 
 # Files of weights, of whatever program.
 _OF_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx"}
@@ -237,8 +240,11 @@ def build(place: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
     if kind not in FAMILIES:
         own_code = "; the code that it names (auto_map) is never run" if "auto_map" in config else ""
         raise CheckpointError(f"{where}: {unknown('model_type', kind, FAMILIES)}{own_code}")
-    with torch.device("meta"), _NoDraws():
-        model, spec = FAMILIES[kind].build(ConfigTable(config, where))
+    try:
+        with torch.device("meta"), _NoDraws():
+            model, spec = FAMILIES[kind].build(ConfigTable(config, where))
+    except ConfigError as error:
+        raise CheckpointError(f"{where}: {error}") from None
     return model, spec, kind
 
 

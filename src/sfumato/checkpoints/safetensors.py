@@ -9,7 +9,6 @@ NAME.scales (float32, one for each group of a row). It is read as floats.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from torch import Tensor
 
 from sfumato.errors import CheckpointError
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight, dequantize
+from sfumato.storage import read_json
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -161,20 +161,3 @@ def opened_tensors(path: Path) -> Iterator[Any]:
             yield file
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"cannot read {path}: {error}; is the file complete?") from None
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a checkpoint directory.
-
-    Raises:
-        CheckpointError: if it is missing, or not a JSON object.
-    """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise CheckpointError(f"{path} holds a {type(value).__name__}; allowed: an object")
-    return value

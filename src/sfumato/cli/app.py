@@ -19,6 +19,7 @@ from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.heads import heads
+from sfumato.cli.mcp import mcp
 from sfumato.cli.mend import lsp, mend
 from sfumato.cli.models import COMMANDS as MODELS_COMMANDS
 from sfumato.cli.models import models, pull
@@ -133,7 +134,7 @@ def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> Non
 
 
 _add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
-_add(app, {"serve": serve})
+_add(app, {"serve": serve, "mcp": mcp})
 _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
 _add(app, {"eval": evaluate, "doctor": doctor, "convert": convert, "pull": pull})
 _add(data, DATA_COMMANDS)

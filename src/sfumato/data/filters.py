@@ -25,18 +25,6 @@ _REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
-    """A text that a model wrote."""
-
-    text: str
-    """The text, without its end token."""
-    tokens: Sequence[int]
-    """Its token ids, without the end token."""
-    ended: bool
-    """Whether the model ended it."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class FilterConfig:
     """What a conversation must be to be kept."""
 
@@ -75,23 +63,29 @@ class FilterConfig:
         check_range(self, "near_duplicate", 0, 1, above=True)
         letters_share("", self.scripts)
 
-    def reason(self, written: Written, *, least: int, most: int) -> str | None:
+    def reason(self, text: str, tokens: Sequence[int], *, ended: bool, least: int, most: int) -> str | None:
         """Why a text is to be dropped, in one word: long, unended, short, unprintable, language or repetitive.
+
+        Args:
+            text: what a model wrote, without its end token.
+            tokens: its token ids, without the end token.
+            ended: whether the model ended it.
+            least, most: how many tokens it may have.
 
         Returns:
             The first of them, in this order; None if the text may stay.
         """
-        if len(written.tokens) > most:
+        if len(tokens) > most:
             return "long"
-        if not written.ended:
+        if not ended:
             return "unended"
-        if len(written.tokens) < least or not written.text.strip():
+        if len(tokens) < least or not text.strip():
             return "short"
-        if printable_share(written.text) < self.min_printable:
+        if printable_share(text) < self.min_printable:
             return "unprintable"
-        if self.scripts and letters_share(written.text, self.scripts) < self.min_letters:
+        if self.scripts and letters_share(text, self.scripts) < self.min_letters:
             return "language"
-        if distinct_share(written.tokens, self.ngram) < self.min_distinct:
+        if distinct_share(tokens, self.ngram) < self.min_distinct:
             return "repetitive"
         return None
 

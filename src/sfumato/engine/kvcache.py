@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from sfumato.errors import CapacityError
+from sfumato.kernels.base import KVPool, Numbers
 from sfumato.machine import free_memory
-from sfumato.models.attention import KVPool, Numbers
 from sfumato.models.model import Model
 
 Key = tuple[int, tuple[int, ...]]

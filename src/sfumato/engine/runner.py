@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from sfumato.engine.sequence import Sequence
-from sfumato.kernels.base import Backend
+from sfumato.kernels.base import WHOLE, Backend, KVPool, Numbers, Segment
 from sfumato.kernels.graphs import Replayer
 from sfumato.layout import CanvasPositions, PrefixLayout
-from sfumato.models.attention import WHOLE, KVPool, Numbers, PackedAttention, Segment
+from sfumato.models.attention import PackedAttention
 from sfumato.models.model import Model
 from sfumato.sampling import Active, CanvasBatch
 

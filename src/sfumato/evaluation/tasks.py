@@ -33,7 +33,7 @@ class TwinScore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskScore:
+class Score:
     """One model on one task."""
 
     task: str
@@ -42,6 +42,12 @@ class TaskScore:
     """Items of the test split that were asked; a recall task has one, asked with n seeds."""
     seed: int
     """Of items and of sampling."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskScore(Score):
+    """One model on one task."""
+
     steps: int
     """Most steps a canvas was allowed."""
     score: float
@@ -217,15 +223,9 @@ _LONGEST = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class GapScore:
-    """One model on the gaps of one task."""
+class GapScore(Score):
+    """One model on the gaps of one task: each item has one, of 1 to 12 tokens."""
 
-    task: str
-    """Name of the task."""
-    n: int
-    """Items of the test split, each with one gap of 1 to 12 tokens."""
-    seed: int
-    """Of items, gaps and sampling."""
     steps: int
     """Most steps a canvas was allowed."""
     restored: float
@@ -285,15 +285,9 @@ def evaluate_gaps(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthScore:
+class LengthScore(Score):
     """One model's length head on one task."""
 
-    task: str
-    """Name of the task."""
-    n: int
-    """Items of the test split."""
-    seed: int
-    """Of items and of sampling."""
     bucket_right: float
     """Share of items whose gold response falls into the most probable bucket."""
     confidence: float

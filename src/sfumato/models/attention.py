@@ -29,34 +29,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import (
-    TORCH,
-    WHOLE,
-    Backend,
-    KVPool,
-    Numbers,
-    Segment,
-    attend,
-    readable,
-)
+from sfumato.kernels.base import TORCH, Backend, KVPool, Segment, attend
 
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
-
-__all__ = [
-    "WHOLE",
-    "Attention",
-    "AttentionSpec",
-    "BehindText",
-    "BlockSparse",
-    "Heads",
-    "KVPool",
-    "Numbers",
-    "PackedAttention",
-    "Segment",
-    "masked",
-    "readable",
-]
 
 _LOG = logging.getLogger(__name__)
 

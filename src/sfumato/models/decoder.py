@@ -16,7 +16,6 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from sfumato.errors import ConfigError, RequestError
 from sfumato.kernels.base import TORCH, Backend
@@ -42,21 +41,13 @@ _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 class DecoderConfig(ModelConfig):
     """Sizes and switches of a decoder, under the names Hugging Face configs use."""
 
-    hidden_size: int
-    """Width D of the residual stream."""
-    intermediate_size: int
-    """Inner width of the gated MLP."""
     num_hidden_layers: int
     """Transformer blocks."""
-    num_attention_heads: int
-    """Query heads H."""
     num_key_value_heads: int
     """Key-value heads G; divides num_attention_heads."""
     head_dim: int
     """Width E of one head; even."""
     max_position_embeddings: int = 2048
-    rms_norm_eps: float = 1e-6
-    """Added to the mean square before the root."""
     rope_theta: float = 10000.0
     """Base of the rotary frequencies."""
     partial_rotary_factor: float = 1.0
@@ -173,7 +164,7 @@ class LayerStack(nn.ModuleList):
 
 
 class Backbone(nn.Module):
-    """Everything between token ids and the hidden states that the head reads."""
+    """Everything between embeddings and the hidden states that the head reads."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -226,6 +217,7 @@ class Decoder(Model):
     """The transformer with its output head."""
 
     config: DecoderConfig
+    model: Backbone
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__(
@@ -277,20 +269,6 @@ class Decoder(Model):
                 std *= depth_scale
             with torch.no_grad():
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) * std)
-
-    def forward(
-        self,
-        tokens_RQ: Tensor,
-        positions_RQ: Tensor,
-        attention: Attention,
-        *,
-        canvas_RQ: Tensor | None = None,
-        soft_RQD: Tensor | None = None,
-        given_RQ: Tensor | None = None,
-    ) -> Tensor:
-        x_RQD = functional.embedding(tokens_RQ, self.embedding_VD)
-        hidden: Tensor = self.model(x_RQD, positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ)
-        return hidden
 
     def bind(self, features_VF: Tensor) -> Decoder:
         """The model over one lexicon, for models with `lexemes`: with embeddings that gradients go through.

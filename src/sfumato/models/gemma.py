@@ -60,14 +60,6 @@ class AttentionShape:
 class GemmaConfig(ModelConfig):
     """Sizes of a DiffusionGemma, under the names Hugging Face configs use where they have one."""
 
-    vocab_size: int
-    """Rows of the embedding, which is the output head as well."""
-    hidden_size: int
-    """Width D of the residual stream."""
-    intermediate_size: int
-    """Inner width of the dense gated MLP, and of the one in self-conditioning."""
-    num_attention_heads: int
-    """Query heads H, the same in all layers."""
     layer_types: tuple[str, ...]
     """The kind of each layer, a key of `attention`."""
     attention: dict[str, AttentionShape]
@@ -79,8 +71,6 @@ class GemmaConfig(ModelConfig):
     moe_intermediate_size: int
     """Inner width of one expert."""
     max_position_embeddings: int = 131072
-    rms_norm_eps: float = 1e-6
-    """Added to the mean square before the root."""
     final_logit_softcapping: float = 30.0
     """Bound c on the size of a logit x, kept by c tanh(x / c)."""
 
@@ -233,15 +223,12 @@ class SelfConditioning(MLP):
 
 
 class Backbone(nn.Module):
-    """Everything between token ids and the hidden states that the head reads."""
-
-    embed_scale: Tensor
+    """Everything between embeddings and the hidden states that the head reads."""
 
     def __init__(self, config: GemmaConfig) -> None:
         super().__init__()
         self.config = config
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.register_buffer("embed_scale", torch.tensor(config.hidden_size**0.5, device="cpu"), persistent=False)
         self.self_conditioning = SelfConditioning(config)
         self.layers = nn.ModuleList(GemmaLayer(config, layer) for layer in range(len(config.layer_types)))
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
@@ -254,21 +241,16 @@ class Backbone(nn.Module):
             }
         )
 
-    @property
-    def embedding_scale(self) -> Tensor:
-        """sqrt(D) in the type of the weights, as the model was trained: 55.5 for 3072 in bfloat16, not 55.43."""
-        return self.embed_scale.to(self.embed_tokens.weight.dtype)
-
     def forward(
         self,
-        tokens_RQ: Tensor,
+        x_RQD: Tensor,
         positions_RQ: Tensor,
         attention: Attention,
         canvas_RQ: Tensor | None,
         soft_RQD: Tensor | None,
+        given_RQ: Tensor | None,
     ) -> Tensor:
-        x_RQD = self.embed_tokens(tokens_RQ) * self.embedding_scale
-        role_RQ1 = torch.full_like(tokens_RQ, ENCODER)[:, :, None]
+        role_RQ1 = torch.full_like(positions_RQ, ENCODER)[:, :, None]
         if canvas_RQ is not None:
             role_RQ1 = torch.where(canvas_RQ, DECODER, ENCODER)[:, :, None]
             corrected_RQD = x_RQD if soft_RQD is None else x_RQD + self.self_conditioning(soft_RQD)
@@ -288,6 +270,8 @@ class Gemma(Model):
     """The transformer with its tied output head."""
 
     config: GemmaConfig
+    model: Backbone
+    embed_scale: Tensor
 
     def __init__(self, config: GemmaConfig) -> None:
         super().__init__(
@@ -298,6 +282,7 @@ class Gemma(Model):
             logit_cap=config.final_logit_softcapping,
         )
         self.model = Backbone(config)
+        self.register_buffer("embed_scale", torch.tensor(config.hidden_size**0.5, device="cpu"), persistent=False)
 
     @property
     def embedding_VD(self) -> Tensor:
@@ -305,17 +290,5 @@ class Gemma(Model):
 
     @property
     def embedding_scale(self) -> Tensor:
-        return self.model.embedding_scale
-
-    def forward(
-        self,
-        tokens_RQ: Tensor,
-        positions_RQ: Tensor,
-        attention: Attention,
-        *,
-        canvas_RQ: Tensor | None = None,
-        soft_RQD: Tensor | None = None,
-        given_RQ: Tensor | None = None,
-    ) -> Tensor:
-        hidden: Tensor = self.model(tokens_RQ, positions_RQ, attention, canvas_RQ, soft_RQD)
-        return hidden
+        """sqrt(D) in the type of the weights, as the model was trained: 55.5 for 3072 in bfloat16, not 55.43."""
+        return self.embed_scale.to(self.embedding_VD.dtype)

@@ -15,19 +15,27 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import ConfigError
-from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention, KVPool
+from sfumato.kernels.base import TORCH, Backend, KVPool
+from sfumato.models.attention import Attention
 from sfumato.models.quantization.tables import IntegerTable
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """What every family's config has; numbers are above 0."""
+    """What every family's config has, under the names Hugging Face configs use; numbers are above 0."""
 
     vocab_size: int
     """Rows of the embedding."""
     max_position_embeddings: int
     """Longest prefix plus canvas, in positions."""
+    hidden_size: int
+    """Width D of the residual stream."""
+    intermediate_size: int
+    """Inner width of the gated MLP, and of the one in self-conditioning."""
+    num_attention_heads: int
+    """Query heads H of a layer."""
+    rms_norm_eps: float = 1e-6
+    """Added to the mean square before the root."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -46,6 +54,9 @@ class Model(nn.Module, abc.ABC):
     The difference is entirely in the `Attention` and in `canvas_RQ`. It knows nothing of noise levels, samplers
     or tokens' meanings.
     """
+
+    model: nn.Module
+    """Everything between embeddings and the hidden states that the head reads; a family's own."""
 
     def __init__(
         self,
@@ -102,7 +113,6 @@ class Model(nn.Module, abc.ABC):
         """Weights, the shared embedding counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
-    @abc.abstractmethod
     def forward(
         self,
         tokens_RQ: Tensor,
@@ -126,6 +136,10 @@ class Model(nn.Module, abc.ABC):
         Returns:
             hidden_RQD.
         """
+        hidden_RQD: Tensor = self.model(
+            self.token_embedding(tokens_RQ), positions_RQ, attention, canvas_RQ, soft_RQD, given_RQ
+        )
+        return hidden_RQD
 
     @property
     def head_VD(self) -> Tensor:
@@ -164,7 +178,7 @@ class Model(nn.Module, abc.ABC):
 
     def token_embedding(self, tokens: Tensor) -> Tensor:
         """What `soft_embedding` gives of tokens that are certain, of any shape."""
-        embedding = self.embedding_VD[tokens]
+        embedding = functional.embedding(tokens, self.embedding_VD)
         return embedding if self.embedding_scale is None else embedding * self.embedding_scale
 
     def new_pool(self, num_slots: int) -> KVPool:

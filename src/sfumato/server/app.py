@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import Depends, FastAPI, Header, Request, Response
+from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
@@ -18,11 +18,12 @@ from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
 from sfumato.server import completions, tracing
 from sfumato.server.access import Access, Key
+from sfumato.server.ag_ui import ag_ui_events
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
-from sfumato.server.decisions import DecisionRequest, SystemOneRequest, decided, decision_request
+from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.edits import EditCompletionRequest, edit_answer
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
@@ -61,7 +62,12 @@ def create_app(
     def charge(owner: str, positions: int) -> None:
         access.charge(next((key for key in access.keys if key.name == owner), None), positions)
 
-    canvases = Canvases(host, history, charge)
+    def bill(owner: str, results: list[Any]) -> None:
+        charge(owner, sum(result.usage.positions_computed for result in results))
+        metrics.count(results)
+        tracing.record(results)
+
+    canvases = Canvases(host, history, bill)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -97,11 +103,6 @@ def create_app(
         )
     for kind in (SfumatoError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, refuse)
-
-    def bill(owner: str, results: list[Any]) -> None:
-        charge(owner, sum(result.usage.positions_computed for result in results))
-        metrics.count(results)
-        tracing.record(results)
 
     # What the server is.
 
@@ -217,8 +218,8 @@ def create_app(
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])
-    async def decisions(body: DecisionRequest, request: Request, owner: Owner) -> _Json:
-        """Answer questions about a text by probabilities: OpenAI's."""
+    async def decisions(body: AnyDecisionRequest, request: Request, owner: Owner) -> _Json:
+        """Answer questions about a text by probabilities: OpenAI's, and TypeSafe's, which Mercury has here."""
         return await decide(body, request, owner)
 
     @app.post("/v1/systemone", tags=["decisions"])
@@ -260,13 +261,15 @@ def create_app(
         owner: Owner,
         after: int | None = None,
         last_event_id: Annotated[str | None, Header()] = None,
+        shape: Annotated[Literal["sfumato", "ag-ui"], Query(alias="format")] = "sfumato",
     ) -> Response:
         """What happens to a canvas after an event, by its number; without one, or where that is too long ago, a
-        snapshot first."""
+        snapshot first. In AG-UI's words there always is one."""
         canvas = await canvases.find(canvas_id, owner)
         if after is None and last_event_id is not None and last_event_id.isdecimal():
             after = int(last_event_id[:18])
-        return StreamingResponse(canvas.events(after), media_type=_SSE)
+        parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
+        return StreamingResponse(completions.kept_alive(parts, end=""), media_type=_SSE)
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"])
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:

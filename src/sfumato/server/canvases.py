@@ -82,11 +82,13 @@ class Canvases:
     Args:
         host: its models.
         history: where revisions are kept.
-        charge: called with the owner and the positions that an answer cost.
+        bill: called with the owner and what was answered.
     """
 
-    def __init__(self, host: Host, history: History, charge: Callable[[str, int], None] = lambda *_: None) -> None:
-        self._host, self._history, self._charge = host, history, charge
+    def __init__(
+        self, host: Host, history: History, bill: Callable[[str, list[Result]], None] = lambda *_: None
+    ) -> None:
+        self._host, self._history, self._bill = host, history, bill
         self._live: dict[str, LiveCanvas] = {}
 
     async def create(self, body: CanvasRequest, owner: str) -> list[LiveCanvas]:
@@ -171,7 +173,7 @@ class Canvases:
         before = canvas.text
         try:
             result = await work(canvas)
-            self._charge(canvas.owner, result.usage.positions_computed)
+            self._bill(canvas.owner, [result])
             check_result(result)
             details = {
                 "finish_reason": result.finish_reason,

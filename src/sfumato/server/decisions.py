@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Discriminator, Field, JsonValue, Tag
 
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Request, Result
@@ -280,13 +280,13 @@ class Noul(Body):
     """Is it so?"""
 
     type: Literal["noul"]
-    instructions: Told
+    instructions: Told | None = None
     criteria: dict[Literal["true", "false"], JsonValue] = Field(default_factory=dict)
 
-    def to_slot(self) -> Slot:
+    def to_slot(self, name: str) -> Slot:
         """Its slot."""
         options = _with("yes", self.criteria.get("true")), _with("no", self.criteria.get("false"))
-        return Slot.predicate(_shown(self.instructions), options)
+        return Slot.predicate(_shown(self.instructions or name), options)
 
     def to_answer(self, answer: Decided) -> _Json:
         """Its answer."""
@@ -297,13 +297,13 @@ class NamedChoice(Body):
     """Which of these is it?"""
 
     type: Literal["choice"]
-    instructions: Told
+    instructions: Told | None = None
     criteria: dict[str, JsonValue]
 
-    def to_slot(self) -> Slot:
+    def to_slot(self, name: str) -> Slot:
         """Its slot."""
         options = [(name, _with(name, told)) for name, told in self.criteria.items()]
-        return Slot.choice("criteria", _shown(self.instructions), options)
+        return Slot.choice("criteria", _shown(self.instructions or name), options)
 
     def to_answer(self, answer: Decided) -> _Json:
         """Its answer."""
@@ -315,12 +315,12 @@ class LeveledScore(Body):
     """How much is it, on these levels?"""
 
     type: Literal["score"]
-    instructions: Told
+    instructions: Told | None = None
     criteria: list[JsonValue]
 
-    def to_slot(self) -> Slot:
+    def to_slot(self, name: str) -> Slot:
         """Its slot."""
-        return Slot.choice("criteria", _shown(self.instructions), list(enumerate(map(_shown, self.criteria))))
+        return Slot.choice("criteria", _shown(self.instructions or name), list(enumerate(map(_shown, self.criteria))))
 
     def to_answer(self, answer: Decided) -> _Json:
         """Its answer."""
@@ -345,7 +345,7 @@ class SystemOneRequest(Body):
 
     def to_slots(self) -> list[Slot]:
         """The questions."""
-        return [question.to_slot() for question in self.questions.values()]
+        return [question.to_slot(name) for name, question in self.questions.items()]
 
     def to_answer(self, answers: Sequence[Decided], usage: Mapping[str, Any]) -> _Json:
         """The response."""
@@ -355,3 +355,14 @@ class SystemOneRequest(Body):
             "answers": {name: {"type": each.type} | each.to_answer(answer) for (name, each), answer in pairs},
             "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]},
         }
+
+
+def _shape(body: Any) -> str:
+    return (
+        "typesafe" if isinstance(body, SystemOneRequest) or (isinstance(body, dict) and "state" in body) else "openai"
+    )
+
+
+AnyDecisionRequest = Annotated[
+    Annotated[DecisionRequest, Tag("openai")] | Annotated[SystemOneRequest, Tag("typesafe")], Discriminator(_shape)
+]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, cast
+import re
+from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, SamplerOptions
@@ -17,6 +18,10 @@ Effort = Literal["none", "instant", "minimal", "low", "medium", "high", "xhigh"]
 _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
 }  # fmt: skip
+
+# As editors write it that know nothing of a suffix.
+_GAP = re.compile(r"<\|fim_prefix\|>(.*)<\|fim_suffix\|>(.*)<\|fim_middle\|>", re.DOTALL)
+_NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
 
 
 class Body(BaseModel):
@@ -58,6 +63,11 @@ class Message(Body):
     refusal: None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
+    # What clients send back with an answer of ours, and what they note in it for themselves.
+    annotations: list[JsonValue] | None = Field(default=None, max_length=0)
+    audio: None = None
+    function_call: None = None
+    provider_specific_fields: dict[str, JsonValue] | None = None
 
     def to_turn(self) -> dict[str, object]:
         """What a chat template gets."""
@@ -210,6 +220,9 @@ class Sampled(Body):
             for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
             if (value := getattr(self, name)) is not None
         }
+        if self.top_k == -1:
+            # What others say for no cutoff.
+            own["top_k"] = 0
         if self.logit_bias:
             own["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
         if self.stop:
@@ -218,13 +231,20 @@ class Sampled(Body):
 
 
 class CompletionRequest(Sampled):
-    """`POST /v1/completions`."""
+    """`POST /v1/completions`; a prompt whose marks tell what is before a gap and behind it is one with a suffix."""
 
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
     echo: Literal[False] | None = None
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: int | None = Field(default=None, ge=1, le=1)
+
+    @model_validator(mode="after")
+    def _read_marks(self) -> Self:
+        gap = _GAP.fullmatch(self.prompt) if isinstance(self.prompt, str) and self.suffix is None else None
+        if gap is not None:
+            self.prompt, self.suffix = gap.groups()
+        return self
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         """What the engine is asked."""
@@ -236,6 +256,7 @@ class FimRequest(Sampled):
 
     prompt: str
     suffix: str = ""
+    repetition_penalty: float | None = Field(default=None, ge=1, le=1)
 
 
 class ChatRequest(Sampled):
@@ -257,6 +278,10 @@ class ChatRequest(Sampled):
     safety_identifier: str | None = None
     diffusing: bool | None = None
     """Mercury's: each delta is the whole draft, in place of what it adds."""
+    realtime: bool | None = None
+    """Mercury's: of requests that wait, those go first."""
+    reasoning_summary: Literal[False] | None = None
+    reasoning_summary_wait: Literal[False] | None = None
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         """What the engine is asked."""
@@ -268,6 +293,8 @@ class ChatRequest(Sampled):
             if not self.logprobs:
                 raise RequestError("top_logprobs is for log-probabilities; allowed: with logprobs")
             more["top_logprobs"] = self.top_logprobs
+        if self.realtime:
+            more["priority"] = 1
         if self.prediction is not None:
             more["seed_text"] = text_of(self.prediction.content)
         if self.reasoning_effort is not None:
@@ -344,19 +371,32 @@ def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> 
 
 
 def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
-    calls: list[dict[str, object]] = [
-        {
-            "type": "object",
-            "properties": {
-                "name": {"const": function.name},
-                "arguments": function.parameters or {"type": "object", "additionalProperties": False},
-            },
-            "required": ["name", "arguments"],
-            "additionalProperties": False,
-        }
-        for function in functions
-    ]
+    calls: list[dict[str, object]] = []
+    for number, function in enumerate(functions):
+        place = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
+        # Each is a schema of its own: it may name its draft, and it refers to its own places.
+        own = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
+        calls.append(
+            {
+                "type": "object",
+                "properties": {"name": {"const": function.name}, "arguments": _moved(own, place)},
+                "required": ["name", "arguments"],
+                "additionalProperties": False,
+            }
+        )
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
+
+
+def _moved(schema: JsonValue, place: str) -> JsonValue:
+    """A schema as it stands at a place of another one."""
+    if isinstance(schema, list):
+        return [_moved(each, place) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    moved = {key: _moved(value, place) for key, value in schema.items()}
+    if isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
+        moved["$ref"] = f"#{place}{ref[1:]}"
+    return moved
 
 
 def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.data.filters import FilterConfig, Written
+from sfumato.data.filters import FilterConfig
 from sfumato.data.packing import Document
 from sfumato.data.sources import chat_document
 from sfumato.engine.bundle import ModelBundle
@@ -139,25 +139,21 @@ class Conversations:
         places = [i % len(self._openings) for i in indices]
         turns = self._turns(seeds, places)
         conversations = [self._begun(*parts) for parts in zip(seeds, places, turns, strict=True)]
-        going = [i for i, conversation in enumerate(conversations) if conversation.dropped is None]
-        prompts = [tuple(self._model.tokenizer.encode_chat(conversations[i].messages)) for i in going]
-        fits = [len(prompt) + self._config.filters.max_answer_tokens < self._longest for prompt in prompts]
-        requests = [
-            self._request(
-                prompt,
-                max_tokens=self._config.filters.max_answer_tokens,
-                seed=2 * seeds[i] + 1,
-                temperature=self._config.answer_temperature,
-            )
-            for i, prompt, fit in zip(going, prompts, fits, strict=True)
-            if fit
-        ]
-        results = iter(_results(self._answering, requests))
-        for i, fit in zip(going, fits, strict=True):
-            if fit:
-                conversations[i] = self._ended(conversations[i], next(results))
-            else:
-                conversations[i] = dataclasses.replace(conversations[i], dropped="turn_long")
+        most = self._config.filters.max_answer_tokens
+        asked: list[int] = []
+        requests: list[Request] = []
+        for i, conversation in enumerate(conversations):
+            if conversation.dropped is not None:
+                continue
+            prompt = tuple(self._model.tokenizer.encode_chat(conversation.messages))
+            if len(prompt) + most >= self._longest:
+                conversations[i] = dataclasses.replace(conversation, dropped="turn_long")
+                continue
+            asked.append(i)
+            temperature = self._config.answer_temperature
+            requests.append(self._request(prompt, max_tokens=most, seed=2 * seeds[i] + 1, temperature=temperature))
+        for i, result in zip(asked, _results(self._answering, requests), strict=True):
+            conversations[i] = self._ended(conversations[i], result)
         return conversations
 
     def _before_turn(self, topic: str | None) -> list[dict[str, str]]:
@@ -210,8 +206,7 @@ class Conversations:
 def _reason(filters: FilterConfig, result: Result, *, least: int, most: int) -> str | None:
     if result.failed:
         return "failed"
-    written = Written(text=result.text, tokens=result.tokens, ended=result.finish_reason == "stop")
-    return filters.reason(written, least=least, most=most)
+    return filters.reason(result.text, result.tokens, ended=result.finish_reason == "stop", least=least, most=most)
 
 
 def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:

@@ -19,7 +19,7 @@ from tokenizers import Regex, decoders, models, pre_tokenizers
 
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.gguf_file import GGUFFile
-from sfumato.storage import write_atomically
+from sfumato.storage import read_json, write_atomically
 from sfumato.text.chat import ChatTemplate, Message, cover
 
 # Patterns of the models' own tokenizers. A split keeps what it matches as pieces of their own.
@@ -108,16 +108,14 @@ class Tokenizer:
             tokenizer = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:
             raise CheckpointError(f"{path} is not a tokenizer: {error}") from error
-        config = _read_json(directory / "tokenizer_config.json")
+        config = read_json(directory / "tokenizer_config.json")
         template_path = directory / "chat_template.jinja"
         if template_path.is_file():
             config["chat_template"] = template_path.read_text(encoding="utf-8")
         eos_ids: int | list[int] | None = None
         if (directory / "generation_config.json").is_file():
-            eos_ids = _read_json(directory / "generation_config.json").get("eos_token_id")
-        if eos_ids is None:
-            eos_ids = []
-        return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids)
+            eos_ids = read_json(directory / "generation_config.json").get("eos_token_id")
+        return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids or [])
 
     @classmethod
     def of(cls, place: Path | GGUFFile) -> Tokenizer:
@@ -275,22 +273,11 @@ class Tokenizer:
         """
         return self._tokenizer.decode([int(id_) for id_ in ids], skip_special_tokens=skip_special)
 
-    def token_id(self, token: str) -> int:
-        """The id of a token given as it stands in the vocabulary, such as "<|user|>".
-
-        Raises:
-            CheckpointError: if the tokenizer has no such token.
-        """
-        id_ = self._tokenizer.token_to_id(token)
-        if id_ is None:
-            raise CheckpointError(f"the tokenizer has no token {token!r}")
-        return id_
-
     def render(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
         """The conversation as one text, see `ChatTemplate.render`.
 
         For reading: `encode` would take the template's special tokens for plain text as well. `encode_chat`
-        tells what the template wrote from what users wrote.
+        tells what the template wrote from what users wrote, which `encode_rendered` cannot.
         """
         return self._chat.render(messages, add_generation_prompt)
 
@@ -301,7 +288,7 @@ class Tokenizer:
             RequestError, CheckpointError: as for `render` and `encode`.
         """
         covered, covers = cover(messages, self._special_ids)
-        return self._encode_rendered(self.render(covered, add_generation_prompt), covers)
+        return self.encode_rendered(self.render(covered, add_generation_prompt), covers)
 
     def encode_opening(self, messages: Sequence[Message] = ()) -> tuple[list[int], int | None]:
         """The tokens of a conversation up to where the text of the user's next turn begins.
@@ -321,7 +308,7 @@ class Tokenizer:
             )
         before, behind = rendered.split(_TURN)
         _, special_id = next(self._split_at_specials(behind.lstrip()), ("", None))
-        return self._encode_rendered(before, covers), special_id
+        return self.encode_rendered(before, covers), special_id
 
     def ending_with(self, id_: int) -> Tokenizer:
         """The same tokenizer with a further token that ends a text."""
@@ -329,8 +316,17 @@ class Tokenizer:
         other.eos_ids = tuple(dict.fromkeys((*self.eos_ids, id_)))
         return other
 
-    def _encode_rendered(self, rendered: str, covers: Mapping[str, str]) -> list[int]:
-        uncover = str.maketrans(dict(covers))
+    def encode_rendered(self, rendered: str, covers: Mapping[str, str] | None = None) -> list[int]:
+        """The tokens of what `render` gave, special ones among them.
+
+        Args:
+            rendered: the text.
+            covers: characters that stand for others, which were no special tokens before.
+
+        Raises:
+            RequestError: as for `encode`.
+        """
+        uncover = str.maketrans(dict(covers or {}))
         ids: list[int] = []
         for text, special_id in self._split_at_specials(rendered):
             ids += self.encode(text.translate(uncover)) if special_id is None else [special_id]
@@ -405,16 +401,6 @@ def _byte_level_characters() -> list[str]:
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = iter(range(256, 512))
     return [chr(byte if byte in printable else next(others)) for byte in range(256)]
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"cannot read {path}: {error}") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{path} holds a {type(values).__name__}; allowed: an object")
-    return values
 
 
 def _token_text(value: Any) -> str | None:

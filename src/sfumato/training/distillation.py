@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -15,24 +14,6 @@ from sfumato.data.packing import IGNORED, PackedBatch
 from sfumato.data.shards import Targets
 from sfumato.models.attention import Attention, masked
 from sfumato.models.decoder import Decoder
-
-
-class DistillationTarget(Protocol):
-    """What a teacher predicts at some positions of a batch."""
-
-    @property
-    def taught_BT(self) -> Tensor:
-        """bool, where it says something."""
-        ...
-
-    def topk(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """The likeliest tokens at each of those positions.
-
-        Returns:
-            ids_NK: int64.
-            log_probs_NK: float32, in nats, of up to `top` tokens.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -47,7 +28,7 @@ class StoredTarget:
     """float32."""
 
     def topk(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """See `DistillationTarget`; no model is asked."""
+        """See `TeacherPass`; no model is asked."""
         return self.ids_NK[:, :top], self.log_probs_NK[:, :top]
 
 
@@ -72,7 +53,12 @@ class TeacherPass:
 
     @torch.no_grad()
     def topk(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """See `DistillationTarget`."""
+        """The likeliest tokens at each of those positions.
+
+        Returns:
+            ids_NK: int64.
+            log_probs_NK: float32, in nats, of up to `top` tokens.
+        """
         assert teacher is not None, "who reads is there"
         marks = {"given_RQ": self.given_BS} if teacher.config.given_embedding else {}
         hidden_BSD = teacher(self.tokens_BS, self.positions_BS, self.attention, canvas_RQ=self.canvas_BS, **marks)
@@ -81,6 +67,10 @@ class TeacherPass:
         wanted_NV = teacher.logits(hidden_ND).log_softmax(-1)
         log_probs_NK, ids_NK = wanted_NV.topk(min(top, wanted_NV.shape[-1]), dim=-1)
         return ids_NK, log_probs_NK
+
+
+DistillationTarget = StoredTarget | TeacherPass
+"""What a teacher predicts at some positions of a batch."""
 
 
 def stored_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> StoredTarget | None:

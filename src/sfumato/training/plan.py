@@ -40,43 +40,23 @@ MEMORY_SHARE = 0.92
 """Share of a GPU's memory that tensors can have; the rest is for the driver, NCCL and gaps: our assumption."""
 
 
-_MODES: dict[str, Any] = {"canvas_embedding": True, "self_conditioning": True}
+_SIZES = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim"
+
+
+def _shape(*sizes: int, **more: Any) -> dict[str, Any]:
+    return dict(zip(_SIZES.split(), sizes, strict=True)) | more | {"canvas_embedding": True, "self_conditioning": True}
+
+
 SHAPES: dict[str, dict[str, Any]] = {
     # Llama 3.2 1B, Llama 3.1 8B: their configs.
-    "1b": {
-        "vocab_size": 128256,
-        "hidden_size": 2048,
-        "intermediate_size": 8192,
-        "num_hidden_layers": 16,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 64,
-        **_MODES,
-    },
-    "8b": {
-        "vocab_size": 128256,
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "tie_word_embeddings": False,
-        **_MODES,
-    },
+    "1b": _shape(128256, 2048, 8192, 16, 32, 8, 64),
+    "8b": _shape(128256, 4096, 14336, 32, 32, 8, 128, tie_word_embeddings=False),
     # The sizes of DiffusionGemma 26B-A4B with our layers: no sliding windows, its plain MLP as three shared experts.
-    "26b-a4b": {
-        "vocab_size": 262144,
-        "hidden_size": 2816,
-        "intermediate_size": 2112,
-        "num_hidden_layers": 30,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 8,
-        "head_dim": 256,
-        "qk_norm": True,
-        "moe": {"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 704, "num_shared_experts": 3},
-        **_MODES,
-    },
+    "26b-a4b": _shape(
+        *(262144, 2816, 2112, 30, 16, 8, 256),
+        qk_norm=True,
+        moe={"num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 704, "num_shared_experts": 3},
+    ),
 }
 """Tables of `DecoderConfig`, by name."""
 SHAPE_PACKING: dict[str, Any] = {"rows": 1, "row_length": 4096, "canvas_lengths": [256]}

@@ -27,8 +27,9 @@ import torch
 from torch import Tensor
 
 from sfumato.errors import ConfigError
+from sfumato.kernels.base import readable
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec, BehindText, readable
+from sfumato.models.attention import AttentionSpec, BehindText
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.logits import COLD, NEVER

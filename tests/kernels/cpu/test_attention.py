@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.kernels.base import TORCH, GatheredSegments
+from sfumato.kernels.base import TORCH, GatheredSegments, KVPool, Segment
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.attention import Heads, KVPool, PackedAttention, Segment
+from sfumato.models.attention import Heads, PackedAttention
 
 LOOPS = CompiledBackend()
 # N positions, H heads, G key-value heads, E head dimension
@@ -26,9 +26,12 @@ def segments(num_slots: int) -> list[Segment]:
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("window", [None, 7, 150])
 @pytest.mark.parametrize(
-    ("num_heads", "num_groups", "size"), [(9, 3, 64), (4, 4, 48), (4, 1, 16), (2, 1, 20), (40, 1, 32)]
+    ("num_heads", "num_groups", "size", "window"),
+    [
+        *((9, 3, 64, window) for window in (None, 7, 150)),
+        *((4, 4, 48, None), (4, 1, 16, 150), (2, 1, 20, 7), (40, 1, 32, 150)),
+    ],
 )
 def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, window: int | None):
     generator = torch.Generator().manual_seed(0)

@@ -123,7 +123,7 @@ class Family:
     """How checkpoints with one model_type become a model of ours."""
 
     build: Callable[[ConfigTable], tuple[Model, GenerationSpec]]
-    """Reads a config; the model's weights need not be initialised."""
+    """Reads a config; the model's weights need not be initialised. A ConfigError is about the config's values."""
     layout: Callable[[Model], Layout]
     """The tensors of a checkpoint of that model."""
     generation: Callable[[Mapping[str, Any]], dict[str, Any]] = dict

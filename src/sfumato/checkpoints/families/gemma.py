@@ -25,17 +25,13 @@ def _build(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     config = gemma_config(table.table("text_config"))
     canvas_length = table.number("canvas_length", 256)
     table.finish(IMAGE_KEYS)
-    try:
-        spec = GenerationSpec(
-            noise="uniform",
-            canvas_length=canvas_length,
-            prefix_attention="causal",
-            self_conditioning=True,
-            commit="reencode",
-        )
-    except ConfigError as error:
-        raise CheckpointError(f"{table.where}: {error}") from None
-    return Gemma(config), spec
+    return Gemma(config), GenerationSpec(
+        noise="uniform",
+        canvas_length=canvas_length,
+        prefix_attention="causal",
+        self_conditioning=True,
+        commit="reencode",
+    )
 
 
 def gemma_config(table: ConfigTable) -> GemmaConfig:
@@ -71,23 +67,15 @@ def gemma_config(table: ConfigTable) -> GemmaConfig:
         }
         for kind in heads
     }
+    sizes = "vocab_size hidden_size intermediate_size num_attention_heads num_experts top_k_experts"
     values: dict[str, Any] = {
+        **{key: table.number(key) for key in (*sizes.split(), "moe_intermediate_size")},
         "layer_types": layer_types,
         "attention": attention,
         "rms_norm_eps": table.number("rms_norm_eps", 1e-6),
         "max_position_embeddings": table.number("max_position_embeddings", 131072),
         "final_logit_softcapping": table.number("final_logit_softcapping", 30.0),
     }
-    for key in (
-        "vocab_size",
-        "hidden_size",
-        "intermediate_size",
-        "num_attention_heads",
-        "num_experts",
-        "top_k_experts",
-        "moe_intermediate_size",
-    ):
-        values[key] = table.number(key)
     # Full layers share keys and values whatever this says; a checkpoint with separate ones has unexpected tensors.
     table.finish(["attention_k_eq_v"])
     try:

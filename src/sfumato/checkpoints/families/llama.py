@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
 from sfumato.config import from_table
-from sfumato.errors import CheckpointError, ConfigError
+from sfumato.errors import CheckpointError
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.layers import RopeScaling
 from sfumato.models.model import Model
@@ -23,6 +23,7 @@ def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
 
     Raises:
         CheckpointError: if a value is missing, not a number, or asks for what is not computed.
+        ConfigError: if a value is not allowed.
     """
     table.expect("hidden_act", "silu")
     hidden_size, num_heads = table.number("hidden_size"), table.number("num_attention_heads")
@@ -41,10 +42,7 @@ def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
         "partial_rotary_factor": fraction,
         "tie_word_embeddings": table.take("tie_word_embeddings", False),
     }
-    try:
-        return from_table(DecoderConfig, {**values, **settings, "rope_scaling": scaling})
-    except ConfigError as error:
-        raise CheckpointError(f"{table.where}: {error}") from None
+    return from_table(DecoderConfig, {**values, **settings, "rope_scaling": scaling})
 
 
 def rope(table: ConfigTable) -> tuple[float, float, dict[str, Any] | None]:
@@ -111,23 +109,17 @@ def _qwen2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     return Decoder(config), AUTOREGRESSIVE
 
 
-def qwen3_config(table: ConfigTable, moe: MoEConfig | None = None) -> DecoderConfig:
-    """The config of a Qwen3-shaped decoder: normalised queries and keys."""
+def qwen3_config(table: ConfigTable) -> DecoderConfig:
+    """The config of a Qwen3-shaped decoder: normalised queries and keys, and experts where its model type has them."""
     no_sliding_window(table)
+    moe = mixture(table) if str(table.take("model_type")).endswith("_moe") else None
     bias = table.take("attention_bias", False)
-    settings: dict[str, Any] = {"attention_bias": bias, "output_bias": bias, "qk_norm": True}
-    config = decoder_config(table, **settings)
+    config = decoder_config(table, attention_bias=bias, output_bias=bias, qk_norm=True)
     return dataclasses.replace(config, moe=moe)
 
 
 def _qwen3(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     config = qwen3_config(table)
-    table.finish()
-    return Decoder(config), AUTOREGRESSIVE
-
-
-def _qwen3_moe(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    config = qwen3_config(table, mixture(table))
     table.finish()
     return Decoder(config), AUTOREGRESSIVE
 
@@ -229,14 +221,8 @@ def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
 
 def _plain(moe: MoEConfig) -> bool:
     """Whether a mixture is what Qwen3-MoE has."""
-    sizes = (moe.num_experts, moe.num_experts_per_tok, moe.moe_intermediate_size)
-    plain = MoEConfig(
-        num_experts=sizes[0],
-        num_experts_per_tok=sizes[1],
-        moe_intermediate_size=sizes[2],
-        norm_topk_prob=moe.norm_topk_prob,
-    )
-    return moe == plain
+    own = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
+    return moe == MoEConfig(**{name: getattr(moe, name) for name in own})
 
 
 FAMILIES = {
@@ -244,5 +230,5 @@ FAMILIES = {
     "mistral": Family(_mistral, same_names, autoregressive_generation, tied_head),
     "qwen2": Family(_qwen2, same_names, autoregressive_generation, tied_head),
     "qwen3": Family(_qwen3, same_names, autoregressive_generation, tied_head),
-    "qwen3_moe": Family(_qwen3_moe, per_expert_names, autoregressive_generation, tied_head),
+    "qwen3_moe": Family(_qwen3, per_expert_names, autoregressive_generation, tied_head),
 }

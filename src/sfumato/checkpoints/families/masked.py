@@ -13,13 +13,11 @@ from typing import Any
 from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
 from sfumato.checkpoints.families.llama import (
     decoder_config,
-    mixture,
     no_sliding_window,
     per_expert_names,
     qwen3_config,
     tied_head,
 )
-from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.models.moe import MoEConfig
@@ -30,43 +28,30 @@ _GREEDY = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0
 
 
 def _llada(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    for key, value in (
-        ("block_type", "llama"),
-        ("activation_type", "silu"),
-        ("layer_norm_type", "rms"),
-        ("block_group_size", 1),
-        ("layer_norm_with_affine", True),
-        ("rope", True),
-        ("multi_query_attention", None),
-        ("bias_for_layer_norm", False),
-        ("include_bias", False),
-        ("include_qkv_bias", False),
-        ("attention_layer_norm", False),
-        ("alibi", False),
-        ("scale_logits", False),
-        ("input_emb_norm", False),
-    ):
+    for key, value in {
+        "block_type": "llama", "activation_type": "silu", "layer_norm_type": "rms", "block_group_size": 1,
+        "layer_norm_with_affine": True, "rope": True, "multi_query_attention": None, "bias_for_layer_norm": False,
+        "include_bias": False, "include_qkv_bias": False, "attention_layer_norm": False, "alibi": False,
+        "scale_logits": False, "input_emb_norm": False,
+    }.items():  # fmt: skip
         table.expect(key, value)
     width, num_heads = table.number("d_model"), table.number("n_heads")
-    try:
-        config = DecoderConfig(
-            vocab_size=table.number("embedding_size", None) or table.number("vocab_size"),
-            hidden_size=width,
-            intermediate_size=table.number("mlp_hidden_size", None) or table.number("mlp_ratio") * width,
-            num_hidden_layers=table.number("n_layers"),
-            num_attention_heads=num_heads,
-            num_key_value_heads=table.number("n_kv_heads", None) or num_heads,
-            head_dim=width // num_heads,
-            max_position_embeddings=table.number("max_sequence_length"),
-            rms_norm_eps=table.number("rms_norm_eps"),
-            rope_theta=table.number("rope_theta"),
-            tie_word_embeddings=table.take("weight_tying"),
-        )
-        spec = GenerationSpec(
-            noise="mask", mask_id=table.number("mask_token_id"), canvas_length=128, prefix_attention="full"
-        )
-    except ConfigError as error:
-        raise CheckpointError(f"{table.where}: {error}") from None
+    config = DecoderConfig(
+        vocab_size=table.number("embedding_size", None) or table.number("vocab_size"),
+        hidden_size=width,
+        intermediate_size=table.number("mlp_hidden_size", None) or table.number("mlp_ratio") * width,
+        num_hidden_layers=table.number("n_layers"),
+        num_attention_heads=num_heads,
+        num_key_value_heads=table.number("n_kv_heads", None) or num_heads,
+        head_dim=width // num_heads,
+        max_position_embeddings=table.number("max_sequence_length"),
+        rms_norm_eps=table.number("rms_norm_eps"),
+        rope_theta=table.number("rope_theta"),
+        tie_word_embeddings=table.take("weight_tying"),
+    )
+    spec = GenerationSpec(
+        noise="mask", mask_id=table.number("mask_token_id"), canvas_length=128, prefix_attention="full"
+    )
     table.finish(
         [
             *("vocab_size", "mlp_ratio", "init_device", "init_fn", "init_std", "init_cutoff_factor", "precision"),
@@ -132,30 +117,19 @@ def _dream_generation(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _block_spec(table: ConfigTable, *, mask_id: int, block: int) -> GenerationSpec:
-    try:
-        return GenerationSpec(noise="mask", mask_id=mask_id, canvas_length=block, prefix_attention="block")
-    except ConfigError as error:
-        raise CheckpointError(f"{table.where}: {error}") from None
-
-
-_SDAR_IGNORED = (
-    *("attn_implementation", "fuse_cross_entropy", "debug", "ep_size", "micro_forward", "skip_checkpoint"),
-    "use_deepep",
-)
+def _block_spec(mask_id: int, block: int) -> GenerationSpec:
+    return GenerationSpec(noise="mask", mask_id=mask_id, canvas_length=block, prefix_attention="block")
 
 
 def _sdar(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     config = qwen3_config(table)
-    spec = _block_spec(table, mask_id=table.number("mask_token_id", 151669), block=table.number("block_size", 4))
-    table.finish(_SDAR_IGNORED)
-    return Decoder(config), spec
-
-
-def _sdar_moe(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    config = qwen3_config(table, mixture(table))
-    spec = _block_spec(table, mask_id=table.number("mask_token_id", 151669), block=table.number("block_size", 4))
-    table.finish(_SDAR_IGNORED)
+    spec = _block_spec(table.number("mask_token_id", 151669), table.number("block_size", 4))
+    table.finish(
+        [
+            *("attn_implementation", "fuse_cross_entropy", "debug", "ep_size", "micro_forward", "skip_checkpoint"),
+            "use_deepep",
+        ]
+    )
     return Decoder(config), spec
 
 
@@ -165,34 +139,25 @@ def _sdar_generation(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _llada2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    for key, value in (
-        ("score_function", "sigmoid"),
-        ("norm_topk_prob", True),
-        ("moe_router_enable_expert_bias", True),
-        ("use_qk_norm", True),
-        ("use_qkv_bias", False),
-        ("use_bias", False),
-        ("norm_head", False),
-        ("use_sliding_window", False),
-    ):
+    for key, value in {
+        "score_function": "sigmoid", "norm_topk_prob": True, "moe_router_enable_expert_bias": True, "use_qk_norm": True,
+        "use_qkv_bias": False, "use_bias": False, "norm_head": False, "use_sliding_window": False,
+    }.items():  # fmt: skip
         table.expect(key, value)
-    try:
-        moe = MoEConfig(
-            num_experts=table.number("num_experts"),
-            num_experts_per_tok=table.number("num_experts_per_tok"),
-            moe_intermediate_size=table.number("moe_intermediate_size"),
-            num_shared_experts=table.number("num_shared_experts", 0) or 0,
-            first_k_dense_replace=table.number("first_k_dense_replace", 0),
-            score_function="sigmoid",
-            n_group=table.number("n_group"),
-            topk_group=table.number("topk_group"),
-            routed_scaling_factor=table.number("routed_scaling_factor"),
-        )
-        config = dataclasses.replace(decoder_config(table, qk_norm=True), moe=moe)
-    except ConfigError as error:
-        raise CheckpointError(f"{table.where}: {error}") from None
+    moe = MoEConfig(
+        num_experts=table.number("num_experts"),
+        num_experts_per_tok=table.number("num_experts_per_tok"),
+        moe_intermediate_size=table.number("moe_intermediate_size"),
+        num_shared_experts=table.number("num_shared_experts", 0) or 0,
+        first_k_dense_replace=table.number("first_k_dense_replace", 0),
+        score_function="sigmoid",
+        n_group=table.number("n_group"),
+        topk_group=table.number("topk_group"),
+        routed_scaling_factor=table.number("routed_scaling_factor"),
+    )
+    config = dataclasses.replace(decoder_config(table, qk_norm=True), moe=moe)
     # Neither the block nor the mask is in the config: these are the values its generate function has by default.
-    spec = _block_spec(table, mask_id=table.number("mask_token_id", 156895), block=table.number("block_length", 32))
+    spec = _block_spec(table.number("mask_token_id", 156895), table.number("block_length", 32))
     table.finish(
         [
             *("rotary_dim", "use_rmsnorm", "norm_softmax", "using_split_qkv_in_self_attention", "sliding_window"),
@@ -237,6 +202,6 @@ FAMILIES = {
     "llada": Family(_llada, _llada_layout, _llada_generation),
     "Dream": Family(_dream, same_names, _dream_generation, tied_head),
     "sdar": Family(_sdar, same_names, _sdar_generation, tied_head),
-    "sdar_moe": Family(_sdar_moe, per_expert_names, _sdar_generation, tied_head),
+    "sdar_moe": Family(_sdar, per_expert_names, _sdar_generation, tied_head),
     "llada2_moe": Family(_llada2, _llada2_layout, _llada2_generation),
 }

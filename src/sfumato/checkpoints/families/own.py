@@ -6,7 +6,7 @@ from typing import Any
 
 from sfumato.checkpoints.families.family import ConfigTable, Family, same_names
 from sfumato.config import from_table
-from sfumato.errors import CheckpointError, ConfigError
+from sfumato.errors import CheckpointError
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.spec import GenerationSpec
@@ -23,11 +23,8 @@ def _build(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     spec_table = table.take("generation_spec", {})
     if not isinstance(spec_table, dict):
         raise CheckpointError(f"{table.where}: generation_spec is {spec_table!r}; allowed: an object")
-    try:
-        spec = from_table(GenerationSpec, spec_table, "generation_spec.")
-        return Decoder(from_table(DecoderConfig, table.rest())), spec
-    except ConfigError as error:
-        raise CheckpointError(f"{table.where}: {error}") from None
+    spec = from_table(GenerationSpec, spec_table, "generation_spec.")
+    return Decoder(from_table(DecoderConfig, table.rest())), spec
 
 
 FAMILIES = {MODEL_TYPE: Family(_build, same_names)}

@@ -167,33 +167,16 @@ class Sudoku9(_Sudoku):
         solution = _shuffled_grid9(random)
         num_blanks = random.randint(30, 45)
         puzzle = list(solution)
-        units_of = _units_of(9)
-        used = [0b1111111110] * 27
-        left = num_blanks
+        units, units_of = _units(9), _units_of(9)
         for cell in random.sample(range(81), 81):
-            digit = solution[cell]
-            row, column, box = units_of[cell]
-            candidates = ~((used[row] | used[column] | used[box]) & ~(1 << digit)) & 0b1111111110
             puzzle[cell] = 0
-            if candidates.bit_count() > 1 and self._has_other(puzzle, cell, candidates & ~(1 << digit)):
-                puzzle[cell] = digit
-                continue
-            for unit in (row, column, box):
-                used[unit] &= ~(1 << digit)
-            left -= 1
-            if not left:
+            # With its own blank: where the cells around one have all other digits, there is nothing to search for.
+            around = {puzzle[other] for unit in units_of[cell] for other in units[unit]}
+            if len(around) < 9 and len(_solve(puzzle, 9, 2)) > 1:
+                puzzle[cell] = solution[cell]
+            elif puzzle.count(0) == num_blanks:
                 break
         return self._item(puzzle, solution)
-
-    def _has_other(self, puzzle: Grid, cell: int, candidates: int) -> bool:
-        """True if the puzzle has a solution with one of the candidates in the cell."""
-        for digit in range(1, 10):
-            if candidates >> digit & 1:
-                trial = list(puzzle)
-                trial[cell] = digit
-                if _solve(trial, 9, 1):
-                    return True
-        return False
 
 
 def _shuffled_grid9(random: Random) -> Grid:

@@ -1,0 +1,157 @@
+"""Models of this machine for `llm`, in its process: `llm -m sfumato/tiny "12+5="`.
+
+A model is loaded with its first prompt, and stays: listing them imports no torch.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import llm
+from pydantic import Field
+
+from sfumato.checkpoints.inventory import StoredModel, list_models
+
+if TYPE_CHECKING:
+    from sfumato.engine.model import TextModel
+    from sfumato.engine.request import Event, Request
+
+# Prompts that come at once wait for one load.
+_LOADING = threading.Lock()
+
+
+@llm.hookimpl
+def register_models(register: Callable[..., None]) -> None:
+    """Name every model that is here and writes text."""
+    for stored in list_models():
+        if not stored.problem and _writes_text(stored):
+            register(SfumatoModel(stored.name), AsyncSfumatoModel(stored.name))
+
+
+def _writes_text(stored: StoredModel) -> bool:
+    """Whether it is not one of those that repair Python."""
+    config = None if stored.path is None else stored.path / "config.json"
+    return config is None or not config.is_file() or json.loads(config.read_bytes()).get("lexemes") is None
+
+
+class _Options(llm.Options):
+    seed: int = Field(default=0, description="Decides all randomness.")
+    steps: int | None = Field(default=None, description="Most denoising steps a canvas may take.")
+    temperature: float | None = Field(default=None, description="0 takes the likeliest token.")
+    max_tokens: int | None = Field(default=None, description="Most tokens of the answer.")
+
+
+@functools.cache
+def _load(name: str) -> TextModel:
+    from sfumato.api import load
+
+    return load(name, threads="auto")
+
+
+class _Sfumato:
+    """What the models for one thread and for `asyncio` share.
+
+    Args:
+        name: that `sfumato.load` takes.
+    """
+
+    can_stream = True
+    supports_schema = True
+
+    def __init__(self, name: str) -> None:
+        self.model_id, self._name = f"sfumato/{name}", name
+
+    def _request(self, prompt: llm.Prompt) -> tuple[TextModel, Request]:
+        """The model, and what it is asked.
+
+        Raises:
+            RequestError, CapacityError: if it cannot be done.
+        """
+        with _LOADING:
+            model = _load(self._name)
+        turns = [
+            {"role": message.role, "content": "".join(getattr(part, "text", "") for part in message.parts)}
+            for message in prompt.messages
+        ]
+        if model.kinds:
+            # Such a model was shown no second turn, as `sfumato chat` says.
+            turns = [turn for turn in turns if turn["role"] == "system"][:1] + turns[-1:]
+        options: dict[str, Any] = prompt.options.model_dump(exclude_none=True)
+        if prompt.schema is not None:
+            options |= {"schema": prompt.schema, "order": "schema"}
+        # One message is a plain text for a model without a chat template.
+        alone = len(turns) == 1 and turns[0]["role"] == "user"
+        return model, model.request(turns[0]["content"] if alone else turns, **options)
+
+
+class SfumatoModel(_Sfumato, llm.Model):
+    """A model for `llm`."""
+
+    class Options(_Options):
+        """What `llm -o NAME VALUE` takes."""
+
+    def execute(
+        self, prompt: llm.Prompt, stream: bool, response: llm.Response, conversation: llm.Conversation | None
+    ) -> Iterator[str]:
+        """The answer, canvas by canvas as they are committed."""
+        model, request = self._request(prompt)
+        answer = _Answer(response)
+        for _, event in model.engine.run([request]):
+            yield from answer.take(event)
+
+
+class AsyncSfumatoModel(_Sfumato, llm.AsyncModel):
+    """The same for `asyncio`."""
+
+    class Options(_Options):
+        """What `llm -o NAME VALUE` takes."""
+
+    async def execute(
+        self, prompt: llm.Prompt, stream: bool, response: llm.AsyncResponse, conversation: llm.AsyncConversation | None
+    ) -> AsyncGenerator[str, None]:
+        """The answer, canvas by canvas as they are committed."""
+        import asyncio
+
+        from sfumato.engine.async_engine import AsyncEngine
+
+        model, request = await asyncio.to_thread(self._request, prompt)
+        answer = _Answer(response)
+        # An engine of its own: one belongs to one event loop, and `llm` has one for each call.
+        async with AsyncEngine(model) as answering:
+            async for event in answering.stream(request, drafts=False):
+                for text in answer.take(event):
+                    yield text
+
+
+class _Answer:
+    """What events come to in `llm`'s terms."""
+
+    def __init__(self, response: llm.Response | llm.AsyncResponse) -> None:
+        self._response = response
+        self._num_sent = 0
+
+    def take(self, event: Event) -> Iterator[str]:
+        """Text that an event adds.
+
+        Raises:
+            ModelError: if the answer failed.
+        """
+        from sfumato.engine.request import Committed, Finished
+
+        if isinstance(event, Committed):
+            self._num_sent += len(event.text)
+            yield event.text
+        elif isinstance(event, Finished):
+            result = event.result
+            if result.failed:
+                raise llm.ModelError(result.error or "the model gave NaN or infinite logits")
+            if rest := result.text[self._num_sent :]:
+                yield rest
+            self._response.response_json = result.to_dict()
+            usage = result.usage
+            details = {"canvases": usage.canvases, "denoising_steps": usage.denoising_steps}
+            self._response.set_usage(input=usage.prompt_tokens, output=usage.completion_tokens, details=details)

@@ -1,0 +1,268 @@
+"""Models for lm-eval, whose tasks they answer in its process.
+
+lm-eval finds its models in its own package alone; run as a program, this module is lm-eval with one more:
+
+    python -m sfumato.integrations.lm_eval_model run --model sfumato --model_args pretrained=tiny --tasks NAME
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval.api.model import TemplateLM
+from lm_eval.api.registry import register_model
+from tqdm import tqdm
+
+from sfumato.api import load
+from sfumato.data.packing import Document, PackingConfig
+from sfumato.engine.request import Request
+from sfumato.errors import RequestError
+from sfumato.evaluation.likelihood import Likelihood, canvas_nelbo, response_nll
+from sfumato.layout import PrefixLayout
+
+# Positions of canvases whose logits are computed together.
+_POSITIONS = 2048
+# What lm-eval asks of an answer, and the options that those are; a value of None stands for no option.
+_OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "do_sample": None, "until": None}
+_LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+
+
+@register_model("sfumato")
+class SfumatoLM(TemplateLM):  # type: ignore[misc]
+    """A model of Sfumato as lm-eval sees it.
+
+    The log-likelihood of a continuation is, for an autoregressive model, exact. For a model of canvases it is a lower
+    bound by `samples` draws of noise, the negative of the bound that `sfumato eval` measures (MDLM's NELBO under mask
+    noise, GIDD's under hybrid noise, UDLM's of the leave-one-out prediction under uniform noise), in nats: the
+    continuation stands on a canvas as long as itself, or on several of the length that the model was trained with, each
+    behind the text before. Two things follow. A continuation of one token is read with the end behind it, as no canvas
+    is shorter than two; and of a model that reads in blocks, so is one that fills none. `estimator` names what was
+    used, and results say it.
+
+    `is_greedy` is whether the model's own sampler, at temperature 0, writes just the continuation.
+
+    Args:
+        pretrained: what `sfumato.load` takes, as are `dtype`, `quantize` and `threads`.
+        device: "cpu"; anything else is an accelerator if there is one, as lm-eval says "cuda:0" unless it is told.
+        samples: draws of noise for each bound: with four times as many its error is half of it.
+        seed: decides all randomness.
+        greedy: work out `is_greedy`, or say False of all.
+        max_gen_toks: most tokens of an answer where the task does not say.
+        batch_size, max_batch_size: not used, as an engine batches by itself; lm-eval always gives them.
+
+    Raises:
+        SfumatoError: as `sfumato.load` does.
+    """
+
+    def __init__(
+        self,
+        pretrained: str = "tiny",
+        *,
+        dtype: str = "float32",
+        quantize: str | None = None,
+        device: str = "auto",
+        threads: Any = None,
+        samples: int = 32,
+        seed: int = 0,
+        greedy: bool = True,
+        max_gen_toks: int | None = None,
+        batch_size: Any = None,
+        max_batch_size: Any = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
+            raise RequestError(f"samples is {samples!r}; allowed: a whole number, 1 or more")
+        place = "cpu" if device == "cpu" else "auto"
+        self.model = load(pretrained, dtype=dtype, quantize=quantize, device=place, threads=threads)
+        self.samples, self.seed, self.greedy = samples, seed, greedy
+        self.max_gen_toks = max_gen_toks or self.model.max_tokens
+        self.estimator: str | None = None
+        """Of the last likelihood."""
+        self._num_positions = self.model.decoder.config.max_position_embeddings
+        self._is_rendered = False
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Names caches of requests."""
+        return self.model.name.replace("/", "__")
+
+    @property
+    def eot_token_id(self) -> int:
+        """The token that ends a text."""
+        return self.model.tokenizer.eos_ids[0]
+
+    @property
+    def prefix_token_id(self) -> int:
+        """What stands before a text that nothing stands before."""
+        return self.model.context(None)[-1]
+
+    def get_model_info(self) -> dict[str, Any]:
+        """What the results of a run say of the model."""
+        return {
+            "model_num_parameters": sum(parameter.numel() for parameter in self.model.decoder.parameters()),
+            "model_dtype": str(self.model.decoder.embedding_VD.dtype),
+            "sfumato_spec": self.model.spec.describe(),
+            "sfumato_estimator": self.estimator,
+        }
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        """A conversation as one text."""
+        self._is_rendered = True
+        return self.model.tokenizer.render(chat_history, add_generation_prompt)
+
+    def tok_encode(self, string: str, add_special_tokens: bool | None = None, **kwargs: Any) -> list[int]:
+        """The tokens of a text; of a conversation that was rendered, with its special tokens."""
+        tokenizer = self.model.tokenizer
+        if self._is_rendered:
+            return tokenizer.encode_rendered(string)
+        return tokenizer.encode(string) if add_special_tokens is False else tokenizer.encode_raw(string)
+
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a text, cut where those of the context end; a token across the seam is the continuation's."""
+        whole, own = self.tok_encode(context + continuation), self.tok_encode(context)
+        same = next((i for i, pair in enumerate(zip(whole, own, strict=False)) if pair[0] != pair[1]), len(own))
+        return whole[:same] or [self.prefix_token_id], whole[same:]
+
+    def _loglikelihood_tokens(
+        self, requests: list[tuple[tuple[str, str], list[int], list[int]]], disable_tqdm: bool = False, **kwargs: Any
+    ) -> list[tuple[float, bool]]:
+        greedy = self._written([(context, continuation) for _, context, continuation in requests])
+        found = []
+        for (pair, context, continuation), is_greedy in zip(
+            tqdm(requests, desc="likelihoods", disable=disable_tqdm), greedy, strict=True
+        ):
+            found.append((-self._nats(context, continuation), is_greedy))
+            self.cache_hook.add_partial("loglikelihood", pair, found[-1])
+        return found
+
+    def loglikelihood_rolling(self, requests: list[Any], disable_tqdm: bool = False) -> list[float]:
+        """Log-likelihoods of whole texts, in nats; see the class for what they are."""
+        found = []
+        for request in tqdm(requests, desc="likelihoods", disable=disable_tqdm):
+            tokens = self.model.tokenizer.encode(request.args[0])
+            found.append(-self._nats(list(self.model.context(None)), tokens))
+            self.cache_hook.add_partial("loglikelihood_rolling", request.args, found[-1])
+        return found
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        """Answers, up to the first of the texts that end them. What asks for samples several times gets several."""
+        repeats: Counter[str] = Counter()
+        asked = []
+        for request in requests:
+            context, settings = request.args
+            asked.append(self._request(context, settings, self.seed + repeats[context]))
+            repeats[context] += 1
+        with tqdm(total=len(asked), desc="answers", disable=disable_tqdm) as bar:
+            answers = self.model.results(asked, lambda done: bar.update(done - bar.n))
+        texts = [results[0].text for results in answers]
+        for request, text in zip(requests, texts, strict=True):
+            self.cache_hook.add_partial("generate_until", request.args, text)
+        return texts
+
+    def _request(self, context: str, settings: dict[str, Any], seed: int) -> Request:
+        if foreign := sorted(settings.keys() - _OPTIONS.keys() - set(_LENGTHS)):
+            raise RequestError(f"generation_kwargs has {foreign[0]}; allowed: {', '.join((*_OPTIONS, *_LENGTHS))}")
+        asked = next((settings[name] for name in _LENGTHS if settings.get(name) is not None), self.max_gen_toks)
+        # A task that allows more than the model holds leaves half of it to what is asked.
+        max_tokens = min(asked, self._num_positions // 2)
+        until = settings.get("until") or []
+        options: dict[str, Any] = {
+            own: settings[name] for name, own in _OPTIONS.items() if own and settings.get(name) is not None
+        }
+        if not settings.get("do_sample"):
+            options["temperature"] = 0.0
+        return self.model.request(
+            tuple(self.tok_encode(context)[max_tokens - self._num_positions :]),
+            max_tokens=max_tokens,
+            stop=[each for each in ([until] if isinstance(until, str) else until) if each],
+            seed=seed,
+            **options,
+        )
+
+    def _written(self, pairs: Sequence[tuple[list[int], list[int]]]) -> list[bool]:
+        """Whether the sampler writes each continuation at temperature 0; False of what is longer than half a model."""
+        found = [False] * len(pairs)
+        if not self.greedy:
+            return found
+        indices = [i for i, (_, continuation) in enumerate(pairs) if len(continuation) <= self._num_positions // 2]
+        requests = [
+            self.model.request(
+                tuple(context[len(continuation) - self._num_positions :]),
+                max_tokens=len(continuation),
+                temperature=0.0,
+                seed=self.seed,
+            )
+            for context, continuation in (pairs[i] for i in indices)
+        ]
+        for i, [result] in zip(indices, self.model.results(requests), strict=True):
+            found[i] = list(result.tokens) == pairs[i][1]
+        return found
+
+    def _nats(self, context: list[int], continuation: list[int]) -> float:
+        """-log p(continuation | context), or a bound on it from above."""
+        spec = self.model.spec
+        text = [*context, *continuation]
+        length = self._num_positions // 2 if spec.autoregressive else spec.canvas_length
+        total = 0.0
+        for start in range(len(context), len(text), length):
+            piece = text[start : start + length]
+            # Of a text that is longer than the model, what is nearest.
+            before = text[max(0, start + len(piece) - self._num_positions) : start]
+            found, num_tokens = self._of_piece(Document(before, piece))
+            total += found.nats_per_token * num_tokens
+            self.estimator = found.estimator
+        return total
+
+    def _of_piece(self, document: Document) -> tuple[Likelihood, int]:
+        """The likelihood of a response that stands on one canvas, and the tokens that it is of."""
+        model, spec = self.model.decoder, self.model.spec
+        end_id, source = self.eot_token_id, _Same(document)
+        before, own = len(document.prompt), len(document.response)
+        if spec.autoregressive:
+            packing = PackingConfig(rows=1, row_length=before + own, canvas_lengths=())
+            return response_nll(model, source, packing=packing, end_id=end_id, num_batches=1), own
+        layout = PrefixLayout(spec)
+        whole = layout.num_whole(before)
+        length = spec.canvas_length if layout.fixed_canvas else max(2, own)
+        num_canvases = -(-(before - whole + own) // length)
+        size = num_canvases * length
+        together = min(self.samples, -(-_POSITIONS // size))
+        # Text that reads its canvas stands before each copy of it; other text stands there once.
+        rows, copies = (together, 1) if layout.full else (1, together)
+        packing = PackingConfig(
+            rows=rows,
+            row_length=whole + size - length + copies * size,
+            canvas_lengths=(length,),
+            canvas_copies=copies,
+            ar_share=0.0,
+        )
+        found = canvas_nelbo(
+            model,
+            self.model.bundle.process,
+            source,
+            packing=packing,
+            end_id=end_id,
+            spec=spec,
+            num_batches=-(-self.samples // together),
+            seed=self.seed,
+        )
+        return found, whole + size - before
+
+
+class _Same:
+    """A source of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def document(self, seed: int) -> Document:
+        """It."""
+        return self._document
+
+
+if __name__ == "__main__":
+    from lm_eval.__main__ import cli_evaluate
+
+    cli_evaluate()

@@ -1,0 +1,240 @@
+"""A model as tools of the Model Context Protocol: generate, infill, edit, decide, mend.
+
+Nothing is written: what edits comes back as a text and a difference. What cannot be done is an error of the tool, which
+says what is allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, TypeVar
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from sfumato.data.kinds import examples
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Result
+from sfumato.errors import RequestError, SfumatoError
+from sfumato.mend.mender import Mender
+from sfumato.server.decisions import Slot, decided, decision_request
+from sfumato.server.hosting import Host
+from sfumato.storage import difference
+
+Answer = TypeVar("Answer")
+
+MaxTokens = Annotated[int | None, Field(description="Most tokens to write; the model's own limit if not given.")]
+Steps = Annotated[int | None, Field(description="Most denoising steps a canvas may take.")]
+Temperature = Annotated[float | None, Field(description="0 takes the likeliest token.")]
+Seed = Annotated[int, Field(description="Decides all randomness: the same seed gives the same answer.")]
+
+
+class Written(TypedDict):
+    """What a model wrote."""
+
+    text: str
+    finish_reason: str
+    certainty: float
+    """Mean log-probability of what it wrote, in nats; 0 is certain."""
+
+
+class Changed(TypedDict):
+    """What a text would be."""
+
+    text: str
+    diff: str
+    """Unified; empty if nothing changes."""
+    reason: str
+    """Why nothing changes, if that is so."""
+
+
+class Decision(TypedDict):
+    """One of several choices."""
+
+    choice: str
+    confidence: float
+    """0 where all are as probable, 1 where one is certain."""
+    probabilities: dict[str, float]
+
+
+def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> MCPServer[Any]:
+    """A server of the first model of a host, which it closes at its end.
+
+    Args:
+        host: of the model, which is loaded from the start on.
+        load_mender: gives what repairs Python, when it is first wanted.
+        version: of this program.
+    """
+
+    @asynccontextmanager
+    async def lifespan(server: MCPServer[Any]) -> AsyncIterator[None]:
+        loading = asyncio.ensure_future(host.use(host.default))
+        try:
+            yield
+        finally:
+            # A model that cannot be loaded was said by the tools.
+            with suppress(SfumatoError):
+                await loading
+            await host.close()
+
+    model = host.outlines[host.default]
+    about = f"Tools of {host.default}, a text diffusion model that refines a whole canvas of tokens at once."
+    if model.kinds:
+        about += f" It was trained on some kinds of prompts alone; by example:\n{examples(model.kinds)}"
+    server: MCPServer[Any] = MCPServer(
+        "sfumato", title="Sfumato", instructions=about, version=version, lifespan=lifespan, log_level="WARNING"
+    )
+    tools = _Tools(host, functools.cache(load_mender))
+    offered: list[Callable[..., Any]] = [tools.generate, tools.decide, tools.mend]
+    if not model.spec.autoregressive:
+        offered[1:1] = [tools.infill, tools.edit]
+    for tool in offered:
+        read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+        server.add_tool(tool, annotations=read_only)
+    return server
+
+
+class _Tools:
+    # Docstrings and descriptions are what clients read.
+
+    def __init__(self, host: Host, load_mender: Callable[[], Mender]) -> None:
+        self._host, self._load_mender = host, load_mender
+
+    async def generate(
+        self,
+        prompt: Annotated[str, Field(description="The message to answer.")],
+        json_schema: Annotated[
+            dict[str, Any] | None, Field(description="A JSON Schema: the answer is JSON that it accepts.")
+        ] = None,
+        regex: Annotated[str | None, Field(description="A regular expression that the whole answer matches.")] = None,
+        max_tokens: MaxTokens = None,
+        steps: Steps = None,
+        temperature: Temperature = None,
+        seed: Seed = 0,
+    ) -> Written:
+        """Answer a message; if asked, in a form that is kept whatever the model says."""
+        options: dict[str, Any] = {"max_tokens": max_tokens, "steps": steps, "temperature": temperature, "seed": seed}
+        if json_schema is not None:
+            options |= {"schema": json_schema, "order": "schema"}
+        return _written(await self._call(lambda model: model.generate(prompt, regex=regex, **options)))
+
+    async def infill(
+        self,
+        prefix: Annotated[str, Field(description="The text before the gap.")],
+        suffix: Annotated[str, Field(description="The text behind it, up to the end of the text.")] = "",
+        max_tokens: Annotated[int, Field(description="Most tokens to write.")] = 32,
+        steps: Steps = None,
+        seed: Seed = 0,
+    ) -> Written:
+        """Write what stands between two texts, as long as it needs to be."""
+        result = await self._call(
+            lambda model: model.infill(prefix, suffix, max_tokens=max_tokens, steps=steps, seed=seed)
+        )
+        return _written(result)
+
+    async def edit(
+        self,
+        text: Annotated[str, Field(description="The whole text.")],
+        lines: Annotated[
+            list[tuple[int, int]] | None,
+            Field(description="[first, last] of the lines to write anew, from 1; without, what the model doubts."),
+        ] = None,
+        instruction: Annotated[
+            str | None, Field(description="What to do, for a model that takes instructions.")
+        ] = None,
+        min_certainty: Annotated[
+            float | None, Field(description="In nats: make no edit that the model is less sure of; -10000 makes any.")
+        ] = None,
+        steps: Steps = None,
+        seed: Seed = 0,
+    ) -> Changed:
+        """Write lines of a text anew, or what the model doubts in it; all else stays. Writes no file."""
+
+        def work(model: TextModel) -> Result:
+            spans = None if lines is None else _spans(text, lines)
+            return model.edit(
+                text, spans=spans, instruction=instruction, min_certainty=min_certainty, steps=steps, seed=seed
+            )
+
+        result = await self._call(work)
+        return _changed(text, result.text, result.error or "the model would change nothing")
+
+    async def decide(
+        self,
+        text: Annotated[str, Field(description="What the question is about.")],
+        question: str,
+        choices: Annotated[list[str], Field(description="The answers that are allowed: 2 or more, each once.")],
+        seed: Seed = 0,
+    ) -> Decision:
+        """Choose one of several answers to a question about a text, and say how probable the model finds each."""
+
+        def work(model: TextModel) -> Result:
+            turns: list[dict[str, Any]] = [{"role": "user", "content": text}]
+            return model.results([decision_request(model, turns, [slot], seed)])[0][0]
+
+        with _as_tool_errors():
+            slot = Slot.choice("choices", question, [(choice, choice) for choice in choices])
+        result = await self._call(work)
+        [answer] = decided(self._host.outlines[self._host.default], [slot], result)
+        shares = {name: round(share, 4) for name, share in zip(choices, answer.probabilities, strict=True)}
+        return {"choice": answer.best, "confidence": round(answer.confidence, 4), "probabilities": shares}
+
+    async def mend(self, source: Annotated[str, Field(description="Python source, all of a file.")]) -> Changed:
+        """Repair Python that does not parse, with the fewest edits that make it parse. Writes no file."""
+        with _as_tool_errors():
+            mended = await asyncio.to_thread(lambda: self._load_mender().mend(source))
+        return _changed(source, mended.text, mended.reason)
+
+    async def _call(self, work: Callable[[TextModel], Result]) -> Result:
+        """What the model makes of something; a call that is cancelled ends with the next step."""
+        with _as_tool_errors(), await self._host.use(self._host.default) as hosted:
+            result: Result = await hosted.call(work)
+        if result.failed:
+            raise ToolError(result.error or "the model gave NaN or infinite logits")
+        return result
+
+
+@contextmanager
+def _as_tool_errors() -> Iterator[None]:
+    """Turns errors of ours into errors of a tool, whose message its client reads."""
+    try:
+        yield
+    except SfumatoError as error:
+        raise ToolError(str(error)) from None
+
+
+def _written(result: Result) -> Written:
+    certainty = round(result.certainty, 4) + 0.0
+    return {"text": result.text, "finish_reason": result.finish_reason, "certainty": certainty}
+
+
+def _changed(before: str, after: str, reason: str) -> Changed:
+    diff = "\n".join(difference(Path("text"), before, after))
+    return {"text": after, "diff": diff, "reason": "" if diff else reason}
+
+
+def _spans(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The characters of some lines, without the end of the last of each.
+
+    Raises:
+        RequestError: if they are no lines of the text, or empty.
+    """
+    own = re.findall(r"[^\n]*\n|[^\n]+", text)
+    starts = [0, *itertools.accumulate(map(len, own))]
+    spans = []
+    for first, last in lines:
+        if not 1 <= first <= last <= len(own):
+            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(own)}")
+        written = text[starts[first - 1] : starts[last]].rstrip("\r\n")
+        if not written:
+            raise RequestError(f"lines has {[first, last]}, which is empty; infill writes into an empty line")
+        spans.append((starts[first - 1], starts[first - 1] + len(written)))
+    return spans

@@ -1,0 +1,87 @@
+"""What clients send of themselves: schemas of tools as their libraries make them, and answers as they kept them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from serving import EXPRESSION, Served
+
+POINT = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "$defs": {"side": {"type": "integer", "minimum": 0, "maximum": 9}},
+    "type": "object",
+    "properties": {"x": {"$ref": "#/$defs/side"}, "y": {"$ref": "#/properties/x"}},
+    "required": ["x", "y"],
+    "additionalProperties": False,
+}
+
+
+def tool(name: str, parameters: dict[str, Any] | None) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name} | ({"parameters": parameters} if parameters else {})}
+
+
+@pytest.mark.parametrize("others", [[], [tool("stop", None)], [tool("stop", None), tool("turn", POINT)]], ids=len)
+def test_the_schema_of_a_tool_refers_to_its_own_places(served: Served, others: list[Any]):
+    for seed in range(3):
+        body: dict[str, Any] = {"tools": [*others, tool("go", POINT)], "tool_choice": "required", "seed": seed}
+        [choice] = served.chat(**body, max_tokens=64).json()["choices"]
+        assert choice["finish_reason"] == "tool_calls"
+        [call] = choice["message"]["tool_calls"]
+        arguments = json.loads(call["function"]["arguments"])
+        if call["function"]["name"] != "stop":
+            assert arguments.keys() == {"x", "y"}
+            assert all(0 <= side <= 9 for side in arguments.values())
+        else:
+            assert arguments == {}
+
+
+def test_an_answer_can_be_sent_back_as_clients_keep_it(served: Served):
+    kept = {"annotations": [], "audio": None, "function_call": None, "provider_specific_fields": {"refusal": None}}
+    call = {"id": "call_1", "type": "function", "function": {"name": "go", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": EXPRESSION},
+        {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call], **kept},
+        {"role": "user", "content": EXPRESSION},
+    ]
+    answer = served.ask("/v1/chat/completions", messages=messages)
+    assert answer.json()["choices"][0]["message"]["content"] == served.model.generate(EXPRESSION).text
+
+
+def test_what_mercury_takes_besides(served: Served):
+    expected = served.model.generate(EXPRESSION).text
+    quick = served.chat(realtime=True, top_k=-1, reasoning_summary=False)
+    assert quick.json()["choices"][0]["message"]["content"] == expected
+    assert served.chat(reasoning_summary=True).json()["error"]["param"] == "reasoning_summary"
+    gap: dict[str, Any] = {"prompt": "def area(a, b):\n    return a", "suffix": " b\n", "max_tokens": 8}
+    assert served.ask("/v1/fim/completions", **gap, repetition_penalty=1.0).status_code == 200
+    refused = served.ask("/v1/fim/completions", **gap, repetition_penalty=1.5)
+    assert refused.json()["error"]["param"] == "repetition_penalty"
+
+
+def test_a_gap_as_continue_asks_for_it(served: Served):
+    prefix, suffix = "def area(a, b):\n    return a", " b\n"
+    stop = ["<|endoftext|>", "\n\n", "\n \n"]
+    body = {
+        "prompt": prefix,
+        "suffix": suffix,
+        "max_tokens": 150,
+        "temperature": 0.0,
+        "presence_penalty": 0,
+        "stop": stop,
+    }
+    stream = served.ask("/v1/completions", model="tiny", stream=True, **body)
+    lines = [line.removeprefix("data: ") for line in stream.text.split("\n") if line.startswith("data: {")]
+    expected = served.model.infill(prefix, suffix, max_tokens=150, temperature=0.0, stop=stop)
+    assert "".join(json.loads(line)["choices"][0]["text"] for line in lines) == expected.text
+
+
+def test_marks_of_a_gap_are_a_suffix(served: Served):
+    """As Zed asks for a prediction."""
+    prefix, suffix = "def area(a, b):\n    return a", " b\n"
+    marks = ["<|endoftext|>", "<|file_separator|>", "<|fim_pad|>", "<fim_middle>", "<PRE>", "[SUFFIX]"]
+    prompt = f"<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>"
+    answer = served.ask("/v1/completions", model="tiny", prompt=prompt, max_tokens=8, stop=marks)
+    assert answer.json()["choices"][0]["text"] == served.model.infill(prefix, suffix, max_tokens=8).text
