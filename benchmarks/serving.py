@@ -246,14 +246,14 @@ def fuzz(cases: int) -> Fuzz:
         raise ConfigError("schemathesis is not there; allowed: with it, pip install schemathesis")
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     options = f"--checks {checks} --max-examples {cases} --phases coverage,fuzzing --seed 1 --no-shrink --no-color"
-    options += " --request-timeout 60 --workers 4 --generation-database none --suppress-health-check all"
+    options += " --request-timeout 60 --workers 1 --generation-database none --suppress-health-check all"
     with tempfile.TemporaryDirectory() as directory:
         server = Server(Path(directory))
         url = f"http://127.0.0.1:{server.port}/openapi.json"
         done = subprocess.run([program, "run", url, *options.split()], cwd=directory, capture_output=True, text=True)
         wrong = [books] if (books := server.stop()) else []
     wrong += [f"schemathesis says {done.returncode}"] if done.returncode else []
-    return Fuzz(cases=cases, said=(done.stdout + done.stderr).splitlines()[-60:], wrong=wrong)
+    return Fuzz(cases=cases, said=(done.stdout + done.stderr).splitlines()[-200:], wrong=wrong)
 
 
 def serving(

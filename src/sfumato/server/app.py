@@ -266,7 +266,7 @@ def create_app(
         "/v1/canvas/{canvas_id}/events",
         tags=["canvases"],
         response_class=Response,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+        responses={200: {"content": documents.EVENT_STREAM}},
     )
     async def canvas_events(
         canvas_id: str,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 _Json = dict[str, Any]
+EVENT_STREAM: dict[str, _Json] = {"text/event-stream": {}}
 
 
 class _Described(BaseModel):
@@ -171,6 +172,6 @@ def answered(model: Any, *, streamed: bool = False, **more: Any) -> _Json:
         streamed: it may come as server-sent events.
         **more: further statuses, as status_NUMBER, with the model of each.
     """
-    events: _Json = {"content": {"text/event-stream": {"schema": {"type": "string"}}}} if streamed else {}
+    events: _Json = {"content": EVENT_STREAM} if streamed else {}
     others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}
     return {"response_model": None, "responses": {200: {"model": model} | events} | others}
