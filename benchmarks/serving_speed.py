@@ -41,6 +41,14 @@ def _body(tokens: int, seed: int, steps: int = 16) -> _Json:
     return {"messages": MESSAGES, "max_tokens": tokens, "seed": seed, "diffusion": diffusion}
 
 
+def _long(seed: int) -> _Json:
+    """One that does not end by itself."""
+    from sfumato.api import outline
+
+    [end] = outline("tiny").tokenizer.eos_ids
+    return _body(256, seed, 8) | {"logit_bias": {str(end): -100.0}}
+
+
 def overhead(requests: int) -> Overhead:
     """What a request takes over HTTP beside the same in process, and many clients beside one."""
     import sfumato
@@ -114,10 +122,10 @@ def neighbours(rounds: int, requests: int = 16) -> Neighbours:
 
     async def long(client: Client, i: int) -> None:
         while True:
-            await client.ask(CHAT, _body(128, i))
+            await client.ask(CHAT, _long(i))
 
     async def stalled(client: Client) -> None:
-        body = _body(128, 7) | {"stream": True, "draft": True}
+        body = _long(7) | {"stream": True, "draft": True}
         async with client.connect() as (_, writer):
             writer.write(request_bytes(CHAT, body))
             await asyncio.sleep(3600)
@@ -134,7 +142,7 @@ def neighbours(rounds: int, requests: int = 16) -> Neighbours:
         if company == "schema":
             tasks.append(asyncio.ensure_future(schemas(client)))
         await asyncio.sleep(1.0)
-        taken = [(await client.ask(CHAT, _body(32, 100 + i))).seconds for i in range(requests)]
+        taken = [(await client.ask(CHAT, _body(32, 100 + i, 8))).seconds for i in range(requests)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -143,7 +151,7 @@ def neighbours(rounds: int, requests: int = 16) -> Neighbours:
 
     async def run(server: Server) -> None:
         client = Client(server.port)
-        await client.ask(CHAT, _body(32, 0))
+        await client.ask(CHAT, _body(32, 0, 8))
         for i in range(rounds):
             # Each first in its turn: what else the machine does comes and goes.
             order = list(found)
