@@ -178,6 +178,22 @@ def test_a_text_is_written_anew_in_places(served: Served):
     assert canvas["text"] == expected.text
 
 
+def test_drafts_of_an_edit_keep_what_is_outside(served: Served):
+    text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
+    follower, drafts = Follower(), list[str]()
+    body = {"text": text, "spans": [[8, 10]], "stream": True, "steps": 6, "settings": FORCED}
+    with served.http.stream("POST", "/v1/canvas", json=body) as response:
+        for event in read_events(response):
+            follower.take(event)
+            drafts += [follower.text or ""] * (event["type"] == "canvas.patch")
+    # The noise, and what comes of it; steps that change nothing are not told of.
+    assert len(drafts) >= 2
+    for draft in drafts:
+        assert draft.startswith(text[:8])
+        assert draft.endswith(text[10:])
+    assert follower.text == served.model.edit(text, spans=[(8, 10)], steps=6, adaptive=False).text
+
+
 def test_pins_stay(served: Served):
     draft = "answer: 40\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION, text=draft, pins=[[0, 8]], strength=1.0).json()
