@@ -29,12 +29,16 @@ class Languages:
     """
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
-        self.eos_ids = tokenizer.eos_ids
-        known = tokenizer.token_bytes
-        self.token_bytes: list[bytes | None] = [*known, *[None] * (vocab_size - len(known))]
+        self._tokenizer, self._vocab_size, self.eos_ids = tokenizer, vocab_size, tokenizer.eos_ids
         self.make: Callable[[Sequence[Maker]], Automaton | None] = self._make_here
         """Makes automata of what requests ask for; a server has another process do it."""
         self._automata: dict[Hashable, Automaton | None] = {}
+
+    @functools.cached_property
+    def token_bytes(self) -> list[bytes | None]:
+        """What each token spells; None stands for no text."""
+        known = self._tokenizer.token_bytes
+        return [*known, *[None] * (self._vocab_size - len(known))]
 
     def asked(self, options: GenerateOptions, *, pin: str | None = None) -> Automaton | None:
         """What options ask of an answer, all of it at once; None if they ask nothing.
