@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -16,6 +18,7 @@ import typer
 
 from benchmarks.http_load import CANVAS, CHAT, FIM, MESSAGES, PROMPT, TEXT, Answer, Client, Follower, Server
 from benchmarks.options import ways
+from sfumato.errors import ConfigError
 
 _Json = dict[str, Any]
 
@@ -217,9 +220,45 @@ def kills(times: int, clients: int = 4) -> Kills:
     return Kills(kills=times, revisions=len(told), found=num_found, wrong=wrong)
 
 
+# Its OpenAPI document.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fuzz:
+    """Requests made up from the OpenAPI document."""
+
+    cases: int
+    """Of each operation, at most."""
+    said: list[str]
+    """The end of what schemathesis says."""
+    wrong: list[str]
+    """Whether it found anything, and what is wrong with the books."""
+
+
+def fuzz(cases: int) -> Fuzz:
+    """Have schemathesis look for a 500, an answer outside its schema, or one that takes longer than a minute.
+
+    Raises:
+        ConfigError: if it is not installed.
+    """
+    program = shutil.which("schemathesis")
+    if program is None:
+        raise ConfigError("schemathesis is not there; allowed: with it, pip install schemathesis")
+    checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+    options = f"--checks {checks} --max-examples {cases} --phases coverage,fuzzing --seed 1 --no-shrink --no-color"
+    options += " --request-timeout 60 --workers 1 --generation-database none --suppress-health-check all"
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(Path(directory))
+        url = f"http://127.0.0.1:{server.port}/openapi.json"
+        done = subprocess.run([program, "run", url, *options.split()], cwd=directory, capture_output=True, text=True)
+        wrong = [books] if (books := server.stop()) else []
+    wrong += [f"schemathesis says {done.returncode}"] if done.returncode else []
+    return Fuzz(cases=cases, said=(done.stdout + done.stderr).splitlines()[-200:], wrong=wrong)
+
+
 def serving(
-    measure: Annotated[str, typer.Argument(help="streams, soak, kills, overhead or neighbours.")],
-    count: Annotated[int | None, typer.Option(min=1, help="Requests, kills or rounds.")] = None,
+    measure: Annotated[str, typer.Argument(help="streams, fuzz, soak, kills, overhead or neighbours.")],
+    count: Annotated[int | None, typer.Option(min=1, help="Requests, cases of an operation, kills or rounds.")] = None,
     clients: Annotated[int, typer.Option(min=1, help="Of the soak.")] = 64,
     minutes: Annotated[float, typer.Option(min=0.1, help="Of the soak.")] = 30.0,
 ) -> None:
@@ -229,6 +268,7 @@ def serving(
 
     measures: dict[str, Callable[[], Any]] = {
         "streams": lambda: streams(count or 1000),
+        "fuzz": lambda: fuzz(count or 600),
         "soak": lambda: soak(clients, minutes),
         "kills": lambda: kills(count or 20),
         "overhead": lambda: overhead(count or 40),

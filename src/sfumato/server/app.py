@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 import sfumato
 from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
-from sfumato.server import completions, tracing
+from sfumato.server import completions, documents, tracing
 from sfumato.server.access import Access, Key
 from sfumato.server.ag_ui import ag_ui_events
 from sfumato.server.bodies import JsonRoute
@@ -24,6 +24,7 @@ from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, w
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
+from sfumato.server.documents import answered
 from sfumato.server.edits import EditCompletionRequest, edit_answer
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
@@ -33,6 +34,7 @@ from sfumato.server.responses import ResponseRequest, response_answer, response_
 
 _Json = dict[str, Any]
 _SSE = "text/event-stream; charset=utf-8"
+_CANVASES = documents.CanvasBody | documents.CanvasBodies
 
 
 def owner_of(request: Request) -> str:
@@ -90,7 +92,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        responses={status: {"model": ErrorBody} for status in (400, 401, 404, 405, 409, 413, 429, 500, 503)},
+        responses={status: {"model": documents.ErrorBody} for status in ("4XX", "5XX")},
     )
     app.router.route_class = JsonRoute
     app.state.ready, app.state.num_open = False, 0
@@ -106,27 +108,32 @@ def create_app(
 
     # What the server is.
 
-    @app.get("/health", tags=["server"])
+    @app.get("/health", tags=["server"], **answered(documents.Health))
     async def health() -> _Json:
         """Whether the process answers."""
         return {"status": "ok"}
 
-    @app.get("/ready", tags=["server"])
+    @app.get("/ready", tags=["server"], **answered(documents.Ready, status_503=documents.Ready))
     async def ready() -> Response:
         """Whether requests are taken: 503 while the first model loads, and when the server is going down."""
         return JSONResponse({"ready": app.state.ready}, 200 if app.state.ready else 503)
 
-    @app.get("/metrics", tags=["server"], response_class=Response)
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
     async def prometheus() -> Response:
         """Figures for Prometheus."""
         return Response(metrics.render(), media_type=metrics.media_type)
 
-    @app.get("/v1/models", tags=["models"])
+    @app.get("/v1/models", tags=["models"], **answered(documents.ModelCards))
     async def models() -> _Json:
         """The models that are served, and what each can do."""
         return {"object": "list", "data": [_card(host, name) for name in host.names]}
 
-    @app.get("/v1/models/{model:path}", tags=["models"])
+    @app.get("/v1/models/{model:path}", tags=["models"], **answered(documents.ModelCard))
     async def model_card(model: str) -> _Json:
         """What a model can do."""
         host.check(model)
@@ -134,7 +141,7 @@ def create_app(
 
     # Completions.
 
-    @app.post("/v1/chat/completions", tags=["completions"])
+    @app.post("/v1/chat/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
     async def chat_completions(body: ChatRequest, request: Request, owner: Owner) -> Response:
         """Answer a conversation."""
         body.model = body.model or host.default
@@ -151,7 +158,7 @@ def create_app(
     def bill_to(owner: str) -> Any:
         return lambda results: bill(owner, results)
 
-    @app.post("/v1/responses", tags=["completions"])
+    @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, owner: Owner) -> Response:
         """Answer a conversation: OpenAI's newer shape."""
         body.model = body.model or host.default
@@ -166,7 +173,7 @@ def create_app(
             host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
         )
 
-    @app.post("/v1/completions", tags=["completions"])
+    @app.post("/v1/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
         """Continue a text, or with a suffix write what stands before that."""
         body.model = body.model or host.default
@@ -182,7 +189,7 @@ def create_app(
             host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
         )
 
-    @app.post("/v1/fim/completions", tags=["completions"])
+    @app.post("/v1/fim/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def fim_completions(body: FimRequest, request: Request, owner: Owner) -> Response:
         """Write what stands between a prompt and a suffix."""
         body.model = body.model or host.default
@@ -197,7 +204,7 @@ def create_app(
             return StreamingResponse(parts, media_type=_SSE)
         return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
 
-    @app.post("/v1/edit/completions", tags=["completions"])
+    @app.post("/v1/edit/completions", tags=["completions"], **answered(documents.ChatCompletion))
     async def edit_completions(body: EditCompletionRequest, request: Request, owner: Owner) -> _Json:
         """The next edit of a file: Mercury's."""
         body.model = body.model or host.default
@@ -229,7 +236,7 @@ def create_app(
 
     # Canvases.
 
-    @app.post("/v1/canvas", tags=["canvases"])
+    @app.post("/v1/canvas", tags=["canvases"], **answered(_CANVASES, streamed=True, status_202=_CANVASES))
     async def create_canvas(body: CanvasRequest, request: Request, owner: Owner) -> Response:
         """Begin a canvas, or n of them."""
         made = await canvases.create(body, owner)
@@ -250,12 +257,17 @@ def create_app(
             raise failed
         return JSONResponse(_listed(made))
 
-    @app.get("/v1/canvas/{canvas_id}", tags=["canvases"])
+    @app.get("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.CanvasBody))
     async def read_canvas(canvas_id: str, owner: Owner) -> _Json:
         """A canvas as it stands."""
         return (await canvases.find(canvas_id, owner)).to_dict()
 
-    @app.get("/v1/canvas/{canvas_id}/events", tags=["canvases"], response_class=Response)
+    @app.get(
+        "/v1/canvas/{canvas_id}/events",
+        tags=["canvases"],
+        response_class=Response,
+        responses={200: {"content": documents.EVENT_STREAM}},
+    )
     async def canvas_events(
         canvas_id: str,
         owner: Owner,
@@ -271,22 +283,22 @@ def create_app(
         parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
         return StreamingResponse(completions.kept_alive(parts, end=""), media_type=_SSE)
 
-    @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"])
+    @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"], **answered(documents.CanvasBody))
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
         """Change a canvas: its dirty places are written anew, all else stays."""
         return (await while_there(request, canvases.edit(canvas_id, body, owner))).to_dict()
 
-    @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"])
+    @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"], **answered(documents.CanvasBody))
     async def undo_canvas(canvas_id: str, body: UndoRequest, owner: Owner) -> _Json:
         """Go back to the text before."""
         return (await canvases.undo(canvas_id, body.base_rev, owner)).to_dict()
 
-    @app.get("/v1/canvas/{canvas_id}/revisions", tags=["canvases"])
+    @app.get("/v1/canvas/{canvas_id}/revisions", tags=["canvases"], **answered(documents.Revisions))
     async def canvas_revisions(canvas_id: str, owner: Owner) -> _Json:
         """All that a canvas ever was."""
         return {"object": "list", "data": await canvases.revisions(canvas_id, owner)}
 
-    @app.delete("/v1/canvas/{canvas_id}", tags=["canvases"])
+    @app.delete("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.Deleted))
     async def delete_canvas(canvas_id: str, owner: Owner) -> _Json:
         """End what is being done to a canvas, and forget it."""
         await canvases.delete(canvas_id, owner)
@@ -305,22 +317,6 @@ class UndoRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     base_rev: int
-
-
-class ErrorDetails(BaseModel):
-    """What was wrong."""
-
-    model_config = ConfigDict(extra="allow")
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
-class ErrorBody(BaseModel):
-    """OpenAI's error object."""
-
-    error: ErrorDetails
 
 
 def _listed(made: list[LiveCanvas]) -> _Json:
