@@ -184,7 +184,7 @@ def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
         (["--n", "0"], "n is 0; allowed: 1 to"),
         (["--seed", "-1"], "seed is -1; allowed: 0 to"),
         (["--max-tokens", "0"], "max_tokens is 0; allowed: 1 to"),
-        (["--temperature", "-0.5"], "is -0.5; allowed: 0 or more"),
+        (["--temperature", "-0.5"], "is -0.5; allowed: 0 to 1000"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

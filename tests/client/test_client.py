@@ -185,7 +185,7 @@ def test_a_text_is_written_anew_in_places(served: Served, client: Client):
     [
         ({"steps": 0}, 400, "steps", None),
         ({"model": "gpt-4"}, 404, "model", "model_not_found"),
-        ({"max_tokens": 10_000}, 400, None, "context_length_exceeded"),
+        ({"max_tokens": 10_000}, 400, "prompt", "context_length_exceeded"),
         ({"settings": {"sed": 1}}, 400, "settings", None),
     ],
 )

@@ -28,6 +28,12 @@ from sfumato.constraints.regex import of_regex
 from sfumato.errors import RequestError
 
 
+@pytest.fixture(autouse=True)
+def _as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, properties in any order are not given up for want of time."""
+    monkeypatch.setattr(json_schema, "ANY_ORDER_SECONDS", 600.0)
+
+
 class Language:
     """The texts that a regex matches wholly, by the automaton over bytes."""
 
@@ -315,8 +321,7 @@ def test_others_are_what_the_schema_says_of_them():
 
 
 @pytest.mark.parametrize("number", [8, 40])
-def test_any_order_up_to_eight_properties(number: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_schema, "ANY_ORDER_SECONDS", 600.0)
+def test_any_order_up_to_eight_properties(number: int):
     names = [f"{chr(97 + i % 26)}{i}" for i in range(number)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, **CLOSED}
     texts = language_of_schema(schema, Budget(max_seconds=600))

@@ -53,8 +53,8 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"treshold": 0.5}, r"unknown setting 'treshold'; did you mean 'threshold'\?"),
         ({"sampler": "threshold", "threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),
         ({"sampler": "threshold", "threshold": "high"}, "threshold is 'high'; allowed: 0 to 1"),
-        ({"temperature": -1.0}, "temperature_start is -1.0; allowed: 0 or more"),
-        ({"temperature": float("nan")}, "temperature_start is nan; allowed: 0 or more"),
+        ({"temperature": -1.0}, "temperature_start is -1.0; allowed: 0 to 1000"),
+        ({"temperature": float("nan")}, "temperature_start is nan; allowed: 0 to 1000"),
         ({"name": "entropy"}, "unknown setting 'name'"),
     ],
 )

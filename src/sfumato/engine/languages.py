@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
 from typing import Any
 
 from sfumato.constraints import dfa
@@ -30,21 +29,16 @@ class Languages:
     """
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
-        self._tokenizer, self._vocab_size = tokenizer, vocab_size
+        self._tokenizer, self._vocab_size, self.eos_ids = tokenizer, vocab_size, tokenizer.eos_ids
         self.make: Callable[[Sequence[Maker]], Automaton | None] = self._make_here
         """Makes automata of what requests ask for; a server has another process do it."""
         self._automata: dict[Hashable, Automaton | None] = {}
 
-    @cached_property
+    @functools.cached_property
     def token_bytes(self) -> list[bytes | None]:
-        """By token; None for one that stands for no text."""
+        """What each token spells; None stands for no text."""
         known = self._tokenizer.token_bytes
         return [*known, *[None] * (self._vocab_size - len(known))]
-
-    @property
-    def eos_ids(self) -> tuple[int, ...]:
-        """Tokens that end a text."""
-        return self._tokenizer.eos_ids
 
     def asked(self, options: GenerateOptions, *, pin: str | None = None) -> Automaton | None:
         """What options ask of an answer, all of it at once; None if they ask nothing.
