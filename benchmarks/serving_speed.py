@@ -121,7 +121,7 @@ class Neighbours:
     """p95 with a further neighbour, over that among the long ones alone; median of the rounds."""
 
 
-def neighbours(rounds: int, requests: int = 20) -> Neighbours:
+def neighbours(rounds: int, requests: int = 40) -> Neighbours:
     """A short request alone, among 15 long ones, and with worse neighbours besides."""
     found: dict[str, list[float]] = {"alone": [], "long": [], "stalled": [], "schema": []}
 

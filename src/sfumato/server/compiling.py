@@ -21,7 +21,7 @@ from sfumato.errors import BusyError, RequestError, SfumatoError
 MAX_WAITING = 8
 """Requests whose schemas wait for their turn; further ones are told to come back."""
 _MEMORY_BYTES = 4 << 30
-_SECONDS = 20.0
+_SECONDS = 60.0
 # A process that yields to the one that computes answers.
 _NICENESS = 5
 
