@@ -20,6 +20,7 @@ from sfumato.constraints.automaton import make_automaton
 from sfumato.constraints.dfa import of_choices
 from sfumato.constraints.regex import of_regex
 from sfumato.engine.engine import Engine
+from sfumato.engine.languages import Languages
 from sfumato.errors import BusyError, RequestError
 from sfumato.server import compiling
 from sfumato.server.compiling import Compiler
@@ -153,6 +154,25 @@ def test_nothing_of_a_request_is_logged(served: Served, caplog: pytest.LogCaptur
             assert time.monotonic() < end
             time.sleep(0.01)
     assert "secret" not in caplog.text
+
+
+def test_no_schema_is_read_among_the_threads_that_answer(served: Served, monkeypatch: pytest.MonkeyPatch):
+    def failing(*_: object) -> None:
+        raise AssertionError("in this process")
+
+    monkeypatch.setattr(Languages, "_make_here", failing)
+    asked: dict[str, Any] = {
+        "/v1/canvas": {"prompt": EXPRESSION, "regex": "[cd]{3}"},
+        "/v1/completions": {"prompt": "1+1=", "diffusion": {"regex": "[de]{3}"}},
+        "/v1/responses": {"input": EXPRESSION, "diffusion": {"regex": "[ef]{3}"}},
+        CHAT: {"messages": json.loads(TURNS), "diffusion": {"choices": ["only this"]}},
+    }
+    for path, body in asked.items():
+        for streamed in (False, True):
+            response = served.ask(path, **body, stream=streamed)
+            assert response.status_code == 200, response.text
+            assert "in this process" not in response.text
+            assert "AssertionError" not in response.text
 
 
 @pytest.fixture

@@ -102,7 +102,8 @@ class Canvases:
         works = [self._work(model, body, body.seed + i) for i in range(body.n)]
         if body.prompt is not None or body.messages is not None:
             # Refused here, where the client still waits for an answer.
-            await asyncio.to_thread(self._make_request, model, body, body.seed)
+            with await self._host.use(name) as hosted:
+                await asyncio.to_thread(self._make_request, hosted.model, body, body.seed)
         prompt = body.model_dump(exclude_none=True, by_alias=True, exclude={"stream", "background", "n"})
         made = []
         for work in works:
