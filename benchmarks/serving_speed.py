@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import statistics
 import tempfile
 import time
@@ -43,10 +44,14 @@ def _body(tokens: int, seed: int, steps: int = 16) -> _Json:
 
 def _long(seed: int) -> _Json:
     """One that does not end by itself."""
+    return _body(256, seed, 8) | {"logit_bias": {str(_end_token()): -100.0}}
+
+
+@functools.cache
+def _end_token() -> int:
     from sfumato.api import outline
 
-    [end] = outline("tiny").tokenizer.eos_ids
-    return _body(256, seed, 8) | {"logit_bias": {str(end): -100.0}}
+    return outline("tiny").tokenizer.eos_ids[0]
 
 
 def overhead(requests: int) -> Overhead:
@@ -116,7 +121,7 @@ class Neighbours:
     """p95 with a further neighbour, over that among the long ones alone; median of the rounds."""
 
 
-def neighbours(rounds: int, requests: int = 16) -> Neighbours:
+def neighbours(rounds: int, requests: int = 20) -> Neighbours:
     """A short request alone, among 15 long ones, and with worse neighbours besides."""
     found: dict[str, list[float]] = {"alone": [], "long": [], "stalled": [], "schema": []}
 
@@ -151,7 +156,7 @@ def neighbours(rounds: int, requests: int = 16) -> Neighbours:
 
     async def run(server: Server) -> None:
         client = Client(server.port)
-        await client.ask(CHAT, _body(32, 0, 8))
+        await asyncio.gather(client.ask(CHAT, _body(32, 0, 8)), client.ask(CHAT, _long(0)))
         for i in range(rounds):
             # Each first in its turn: what else the machine does comes and goes.
             order = list(found)
