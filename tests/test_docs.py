@@ -148,12 +148,16 @@ def _threads_as_before() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(autouse=True)
+def _programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands are found as where the environment is activated."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+
+
 def run(arguments: list[str], directory: Path) -> str:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         arguments,
         cwd=directory,
-        env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
