@@ -209,7 +209,8 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
         offset: characters of the text before the draft.
 
     Returns:
-        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now.
+        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now, whole
+        and for each position.
     """
     starts = [offset]
     for piece in before:
@@ -224,7 +225,8 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
         while start and before[start - 1] != after[start - 1]:
             start -= 1
         chars = [starts[start], starts[end]]
-        found.append({"tokens": [start, end], "chars": chars, "text": "".join(after[start:end])})
+        pieces = list(after[start:end])
+        found.append({"tokens": [start, end], "chars": chars, "text": "".join(pieces), "pieces": pieces})
         end = start
     return found
 
