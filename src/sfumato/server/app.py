@@ -265,8 +265,8 @@ def create_app(
     @app.get(
         "/v1/canvas/{canvas_id}/events",
         tags=["canvases"],
-        response_class=Response,
-        responses={200: {"content": documents.EVENT_STREAM}},
+        response_class=documents.EventStream,
+        **answered(documents.CanvasEvent),
     )
     async def canvas_events(
         canvas_id: str,
