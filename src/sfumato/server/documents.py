@@ -222,14 +222,22 @@ class Deleted(_Described):
     deleted: Literal[True]
 
 
-def answered(model: Any, *, streamed: bool = False, **more: Any) -> _Json:
+class SandboxPage(_Described):
+    """A page that is kept."""
+
+    url: str
+    """Its path."""
+
+
+def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: Any) -> _Json:
     """Arguments of a route that say what it answers, without checking each answer.
 
     Args:
         model: of the body.
+        status: that it comes with.
         streamed: it may come as server-sent events.
         **more: further statuses, as status_NUMBER, with the model of each.
     """
     events: _Json = {"content": EVENT_STREAM} if streamed else {}
     others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}
-    return {"response_model": None, "responses": {200: {"model": model} | events} | others}
+    return {"response_model": None, "responses": {status: {"model": model} | events} | others}
