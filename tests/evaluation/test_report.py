@@ -237,11 +237,12 @@ def test_what_an_api_never_answers_is_no_wrong_answer(faulty: tuple[str, type[_F
     report.run(on_record=seen.append)
     assert Counter(record.error for record in seen) == {None: 2, "not now": 2}
     [cell] = report.cells()
-    assert (len(cell.records), cell.failed) == (2, 2)
-    # What failed is asked again, and what was answered is not.
+    assert (len(cell.records), cell.refused, cell.failed) == (2, 1, 1)
+    # What failed is asked again; what was answered or refused is not.
     report.run(on_record=seen.append)
-    assert len(seen) == 6
-    assert report.cells()[0].failed == 0
+    assert len(seen) == 5
+    [cell] = report.cells()
+    assert (len(cell.records), cell.refused, cell.failed) == (3, 1, 0)
 
 
 def test_a_system_that_is_gone_is_left_alone(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def report(
     """
     from sfumato.evaluation.report import Report
     from sfumato.evaluation.suite import read_suite
+    from sfumato.evaluation.tables import headings_of
 
     read = read_suite(suite, settings or ())
     run = Report(read, directory or Path("reports") / suite.stem)
@@ -45,8 +46,7 @@ def report(
     run.write_tables()
     rows = [cell.row() for cell in run.cells()]
     if rows:
-        names = dict.fromkeys(name for row in rows for name in row)
-        print_table([{name: row.get(name) for name in names} for row in rows], left="task")
+        print_table([{name: row.get(name) for name in headings_of(rows)} for row in rows], left="task")
     typer.echo(f"{run.directory}/report.html")
     if failed := sum(cell.failed for cell in run.cells()):
         typer.echo(f"{count(failed, 'item')} without an answer; the same command asks them again", err=True)

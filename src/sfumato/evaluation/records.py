@@ -17,7 +17,7 @@ from sfumato.storage import write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One item, answered by one system, or an attempt that failed."""
+    """One item: answered by one system, refused by it, or an attempt that failed."""
 
     system: str
     task: str
@@ -29,6 +29,8 @@ class Record:
     """None if there was none; then `error` says why, and the item is in no score."""
     right: bool | None = None
     error: str | None = None
+    refused: bool = False
+    """Whether the system will never answer it, as where the prompt is longer than it can read."""
     finish_reason: str = ""
     usage: dict[str, float] = field(default_factory=dict)
     first_s: float | None = None
@@ -98,9 +100,9 @@ class Records:
         return iter(self._done.values())
 
     def __contains__(self, key: tuple[str, str, int]) -> bool:
-        """Whether an item was answered."""
+        """Whether an item need not be asked again."""
         found = self._done.get(key)
-        return found is not None and found.error is None
+        return found is not None and (found.error is None or found.refused)
 
     def add(self, record: Record) -> None:
         """Keep a record; when this returns, it is on disk."""

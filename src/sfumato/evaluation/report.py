@@ -132,7 +132,7 @@ class Report:
                 for record in self._asked(name, system, asked):
                     records.add(record)
                     on_record(record)
-                    failures = 0 if record.error is None else failures + 1
+                    failures = failures + 1 if record.error is not None and not record.refused else 0
                     if failures == _MAX_FAILURES:
                         break
                 self._keep_facts(name, system)
@@ -148,7 +148,7 @@ class Report:
             try:
                 answer = system.answer(task, item, seed=seed, max_tokens=max_tokens)
             except FailedError as error:
-                yield dataclasses.replace(base, error=str(error), attempts=error.attempts)
+                yield dataclasses.replace(base, error=str(error), attempts=error.attempts, refused=error.refused)
             else:
                 yield _judged(base, task, item, answer)
 

@@ -14,7 +14,7 @@ from sfumato.client.connection import BlockingWire, Connection, blocking_iterato
 from sfumato.client.protocol import Ask
 from sfumato.data.tasks.base import Item, Task
 from sfumato.engine.options import GenerateOptions
-from sfumato.errors import ConfigError, ServerError, SfumatoError, UnreachableError
+from sfumato.errors import ConfigError, RequestError, ServerError, SfumatoError, UnreachableError
 from sfumato.evaluation.suite import SystemConfig
 from sfumato.evaluation.tasks import first_accepted_answer
 
@@ -52,11 +52,12 @@ class FailedError(SfumatoError):
     Args:
         message: why.
         attempts: how often it was asked.
+        refused: whether it never will.
     """
 
-    def __init__(self, message: str, attempts: int) -> None:
+    def __init__(self, message: str, attempts: int = 1, *, refused: bool = False) -> None:
         super().__init__(message)
-        self.attempts = attempts
+        self.attempts, self.refused = attempts, refused
 
 
 class System(Protocol):
@@ -105,7 +106,7 @@ class LocalSystem:
                 self._is_warm = True
             result = self._model.generate(item.prompt, **options)
         except SfumatoError as error:
-            raise FailedError(str(error), 1) from error
+            raise FailedError(str(error), refused=isinstance(error, RequestError)) from error
         return Answer(
             text=result.text,
             finish_reason=result.finish_reason,
@@ -179,7 +180,7 @@ class RemoteSystem:
                 status = error.status if isinstance(error, ServerError) else 0
                 is_final = 400 <= status < 500 and status not in (408, 409, 425, 429)
                 if is_final or attempt > self._config.max_retries:
-                    raise FailedError(str(error), attempt) from error
+                    raise FailedError(str(error), attempt, refused=is_final) from error
                 asked_s = error.retry_after_s if isinstance(error, ServerError) else None
                 self._pause(min(60.0, 0.5 * 2 ** (attempt - 1) if asked_s is None else asked_s))
                 continue

@@ -16,8 +16,8 @@ from sfumato.storage import write_atomically
 
 Row = dict[str, str]
 NOTE = (
-    "Scores are shares of right answers, with bootstrap intervals of 95%. Items that a system failed to answer are in "
-    "no score. Seconds are medians of items asked one at a time; those of an API have its network in them."
+    "Scores are shares of right answers, with bootstrap intervals of 95%. Items that a system refused or failed to "
+    "answer are in no score. Seconds are medians of items asked one at a time; those of an API have its network in them."
 )
 
 
@@ -29,8 +29,10 @@ class Cell:
     task: str
     records: Sequence[Record]
     """Of items that were answered."""
-    failed: int
-    """Items without an answer."""
+    refused: int = 0
+    """Items that the system cannot be asked."""
+    failed: int = 0
+    """Items without an answer for other reasons."""
 
     @property
     def right(self) -> list[float]:
@@ -44,6 +46,10 @@ class Cell:
     def median_s(self) -> float:
         return quantile([record.total_s for record in self.records], 0.5)
 
+    @property
+    def _left_out(self) -> dict[str, int]:
+        return {"refused": self.refused, "failed": self.failed}
+
     def usage(self, name: str) -> float | None:
         """The mean of what answers cost; None where the system does not say."""
         values = [record.usage[name] for record in self.records if name in record.usage]
@@ -52,8 +58,7 @@ class Cell:
     def row(self) -> Row:
         """As a line of the table."""
         row = {"task": self.task, "system": self.system, "n": str(len(self.records))}
-        if self.failed:
-            row["failed"] = str(self.failed)
+        row |= {name: str(number) for name, number in self._left_out.items() if number}
         if not self.records:
             return row
         low, high = bootstrap_interval(self.right)
@@ -96,7 +101,9 @@ def cells_of(records: Sequence[Record], systems: Sequence[str], tasks: Sequence[
         found = [record for record in records if (record.system, record.task) == (system, task)]
         answered = sorted((record for record in found if record.error is None), key=lambda record: record.index)
         if found:
-            cells.append(Cell(system=system, task=task, records=answered, failed=len(found) - len(answered)))
+            refused = sum(record.refused for record in found)
+            failed = len(found) - len(answered) - refused
+            cells.append(Cell(system=system, task=task, records=answered, refused=refused, failed=failed))
     return cells
 
 
@@ -127,23 +134,25 @@ def comparisons(cells: Sequence[Cell]) -> list[Row]:
     return rows
 
 
-def _headings(rows: Sequence[Row]) -> list[str]:
-    order: dict[str, None] = {}
-    # The fullest row knows the order best.
-    for row in sorted(rows, key=len, reverse=True):
-        order |= dict.fromkeys(row)
-    return list(order)
+_ORDER = ("task", "system", "n", "refused", "failed")
+
+
+def headings_of(rows: Sequence[Row]) -> list[str]:
+    """All headings that any row has, in their order."""
+    # The fullest row knows the order of the rest best.
+    found = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
+    return [*(name for name in _ORDER if name in found), *(name for name in found if name not in _ORDER)]
 
 
 def to_markdown(rows: Sequence[Row]) -> str:
     """A table."""
-    headings = _headings(rows)
+    headings = headings_of(rows)
     lines = [headings, ["---"] * len(headings), *([row.get(name, "") for name in headings] for row in rows)]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 
 
 def _to_html(rows: Sequence[Row]) -> str:
-    headings = _headings(rows)
+    headings = headings_of(rows)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(row.get(name, ''))}</td>" for name in headings) + "</tr>\n" for row in rows

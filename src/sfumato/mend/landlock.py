@@ -52,4 +52,4 @@ def write_only_below(*paths: Path) -> bool:
         libc.syscall(_ADD_RULE, descriptor, _PATH_BENEATH, ctypes.byref(_Below(allowed, place)), 0)
         os.close(place)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    return libc.syscall(_RESTRICT_SELF, descriptor, 0) == 0
+    return int(libc.syscall(_RESTRICT_SELF, descriptor, 0)) == 0
