@@ -17,7 +17,7 @@ from sfumato.storage import write_atomically
 Row = dict[str, str]
 NOTE = (
     "Scores are shares of right answers, with bootstrap intervals of 95%. Items that a system refused or failed to "
-    "answer are in no score. Seconds are medians of items asked one at a time; those of an API have its network in them."
+    "answer are in no score. Seconds are medians of items asked one at a time; an API's have its network in them."
 )
 
 
