@@ -25,7 +25,13 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
-from sfumato.server.edits import EditCompletionRequest, edit_answer
+from sfumato.server.edits import (
+    ApplyCompletionRequest,
+    EditCompletionRequest,
+    apply_answer,
+    apply_stream,
+    edit_answer,
+)
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
 from sfumato.server.metrics import Metrics
@@ -212,6 +218,17 @@ def create_app(
             result, answer = await while_there(request, edit_answer(hosted, body))
         bill(owner, [result])
         return answer
+
+    @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
+    async def apply_completions(body: ApplyCompletionRequest, request: Request, owner: Owner) -> Response:
+        """Merge a snippet into a file: Mercury's."""
+        body.model = body.model or host.default
+        with await host.use(body.model) as hosted:
+            results, answer = await while_there(request, apply_answer(hosted, body))
+        bill(owner, results)
+        if body.stream:
+            return StreamingResponse(completions.kept_alive(apply_stream(body, answer)), media_type=_SSE)
+        return JSONResponse(answer)
 
     # Decisions.
 
