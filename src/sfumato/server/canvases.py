@@ -21,7 +21,7 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Bill, Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 _REMEMBERED = 1000
@@ -148,7 +148,7 @@ class Canvases:
     async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> Result:
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
-            async for event in hosted.answering.stream(request):
+            async for event in hosted.answering.stream(request, on_left=self._left(canvas)):
                 if isinstance(event, Finished):
                     return event.result
                 canvas.take(event)
@@ -167,8 +167,11 @@ class Canvases:
             loop.call_soon_threadsafe(canvas.redraft, draft)
 
         with await self._host.use(canvas.model) as hosted:
-            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell)
+            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=self._left(canvas))
         return result
+
+    def _left(self, canvas: LiveCanvas) -> Bill:
+        return lambda results: self._bill(canvas.owner, results)
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[Result]]) -> None:
         before = canvas.text

@@ -21,22 +21,32 @@ from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Usage
 from sfumato.errors import RequestError
 from sfumato.server.failures import ApiError
-from sfumato.server.hosting import HostedModel
+from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest, FunctionCall, Sampled, parse_call
 
 PING_S = 15.0
 """Seconds after which a silent stream says that it is there."""
 _Json = dict[str, Any]
-Bill = Callable[[list[Result]], object]
 
 
-async def answers(hosted: HostedModel, requests: list[Request]) -> list[list[Result]]:
+async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> list[list[Result]]:
     """What the model answers to each request.
+
+    Args:
+        hosted: the model.
+        requests: to it.
+        bill: called with what each comes to, also where nobody waits for it any more.
 
     Raises:
         ApiError: if something failed on the way.
     """
-    tasks = [asyncio.ensure_future(hosted.answering.generate(request)) for request in requests]
+
+    async def answer(request: Request) -> list[Result]:
+        results = await hosted.answering.generate(request, on_left=bill)
+        bill(results)
+        return results
+
+    tasks = [asyncio.ensure_future(answer(request)) for request in requests]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
@@ -268,7 +278,7 @@ async def stream_parts(
 
     Args:
         hosted, body, request: what is streamed.
-        bill: called with each answer.
+        bill: called with each answer, also where nobody reads it any more.
         text: what a piece of text that stays comes to.
         end: what an answer's end comes to, with what of its text has not been sent.
         draft: what a draft comes to.
@@ -280,7 +290,7 @@ async def stream_parts(
     sent = [0] * request.n
     results: dict[int, Result] = {}
     seq = 0
-    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole):
+    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole, on_left=bill):
         if isinstance(event, CanvasChanged):
             if whole:
                 yield text(event.variation, event.text)
@@ -384,8 +394,8 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
     }
 
 
-async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -> list[Result]:
-    """What stands between a prompt and a suffix, most certain first.
+async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
+    """What stands between a prompt and a suffix, most certain first; `bill` as for `answers`.
 
     Raises:
         RequestError, CapacityError: if it cannot be done.
@@ -396,9 +406,10 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -
         raise RequestError(f"logprobs is {body.logprobs}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
     answers = await hosted.call(
-        lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options)
+        lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options), bill
     )
     results = answers if isinstance(answers, list) else [answers]
+    bill(results)
     for result in results:
         check_result(result)
     return results

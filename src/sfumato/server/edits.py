@@ -16,7 +16,7 @@ from sfumato.engine.request import Result
 from sfumato.errors import RequestError
 from sfumato.server.completions import answers, check_result, make_request, sse, usage_of
 from sfumato.server.failures import ApiError
-from sfumato.server.hosting import MAX_EDITED, HostedModel
+from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
 from sfumato.server.placing import MAX_PLACES, Place, blocks_of, find_places, indented
 from sfumato.server.protocol import Message, Sampled, text_of
 
@@ -37,8 +37,13 @@ class ApplyCompletionRequest(Sampled):
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
-async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple[Result, dict[str, Any]]:
+async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bill) -> dict[str, Any]:
     """The region as the model would have it, in a fence; "None" if it would change nothing.
+
+    Args:
+        hosted: the model.
+        body: what is asked.
+        bill: called with what it comes to, also where nobody waits for it any more.
 
     Raises:
         RequestError: if the message has no region, or the model cannot edit.
@@ -52,15 +57,17 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple
     options: dict[str, Any] = dict(body.to_options(hosted.model))
     options.pop("max_tokens", None)
     options.pop("stop", None)
-    result = await hosted.edit(region, **options)
+    result = await hosted.edit(region, on_left=bill, **options)
+    bill([result])
     check_result(result)
     text = "None" if result.text == region else f"{_FENCE}\n{result.text.strip(chr(10))}\n{_FENCE}"
-    return result, _completion("edit.completion", body, text) | {"usage": usage_of([result])}
+    return _completion("edit.completion", body, text) | {"usage": usage_of([result])}
 
 
-async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest) -> tuple[list[Result], dict[str, Any]]:
+async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: Bill) -> dict[str, Any]:
     """The file with a snippet in it: each of its lines is one of the file or of the snippet. Blocks stand where lines
-    that both have say; where these leave several places, the model chooses among what the file would read.
+    that both have say; where these leave several places, the model chooses among what the file would read. The
+    arguments are those of `edit_answer`.
 
     Raises:
         ApiError: 400 with the code "not_placed" if a block may be anywhere.
@@ -86,7 +93,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest) -> tup
         if block.gap is not None:
             block = dataclasses.replace(block, lines=indented(block.lines, *moved))
         places = await asyncio.to_thread(find_places, lines, block, after)
-        place, chosen = await _choose(hosted, body, lines, block.lines[0], places)
+        place, chosen = await _choose(hosted, body, bill, lines, block.lines[0], places)
         results += chosen
         told.append({"line": place.start + 1, "by": "model" if chosen else "anchors", "of": len(places)})
         moved = block.lines[0], next(line for line in place.lines if line.strip())
@@ -99,7 +106,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest) -> tup
     ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
     text = "".join(map(operator.add, lines, ends))
     answer = _completion("apply.completion", body, text)
-    return results, answer | {"usage": usage_of(results), "sfumato": {"blocks": told}}
+    return answer | {"usage": usage_of(results), "sfumato": {"blocks": told}}
 
 
 async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[str, None]:
@@ -113,7 +120,7 @@ async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[
 
 
 async def _choose(
-    hosted: HostedModel, body: Sampled, lines: Sequence[str], first: str, places: Sequence[Place]
+    hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, places: Sequence[Place]
 ) -> tuple[Place, list[Result]]:
     """The place of a block that begins with a line; and what choosing it cost, where there is more than one."""
     if not 0 < len(places) <= MAX_PLACES:
@@ -134,7 +141,7 @@ async def _choose(
     options: dict[str, Any] = {"temperature": 0.0} if body.temperature is None else {}
     asked = body.model_copy(update={"max_tokens": size, "stop": None})
     request = await asyncio.to_thread(make_request, model, tuple(before)[-room:], asked, choices=texts, **options)
-    [[result]] = await answers(hosted, [request])
+    [[result]] = await answers(hosted, [request], bill)
     if result.text not in texts:
         message = f"a block may be at {len(places)} places, and none was chosen: {result.finish_reason}"
         raise ApiError(400, message, code="not_placed", param="update_snippet")
