@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import sfumato
 from sfumato.data.tasks.base import Item, Task
 from sfumato.errors import ConfigError, unknown
 from sfumato.evaluation.corpora import Corpus
@@ -60,7 +60,7 @@ class Report:
         """What is known so far."""
         # A score is one of a program's version; how patiently a system is asked, and how often, changes none.
         suite = dataclasses.asdict(self.suite)
-        meaning: dict[str, Any] = {"version": sfumato.__version__, "seed": self.suite.seed}
+        meaning: dict[str, Any] = {"version": importlib.metadata.version("sfumato"), "seed": self.suite.seed}
         for kind in ("systems", "tasks"):
             meaning[kind] = {
                 name: {key: value for key, value in config.items() if value and key not in _FREE}
