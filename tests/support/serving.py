@@ -65,10 +65,11 @@ def start(
     models: Mapping[str, str] | None = None,
     studio: Studio | None = None,
     upstreams: Sequence[Upstream] = (),
+    images: str = "svg",
 ) -> Iterator[Served]:
     """A server of the embedded model, or others."""
     host = Host(models or {"tiny": "tiny"}, config=config, upstreams=upstreams)
-    app = create_app(host, History(directory / "canvases.db"), Access(keys), limits, studio=studio)
+    app = create_app(host, History(directory / "canvases.db"), Access(keys), limits, studio=studio, images=images)
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -67,6 +67,14 @@ def serve(
             "environment. #MODEL is its name there, if that is another.",
         ),
     ] = None,
+    images: Annotated[
+        str,
+        typer.Option(
+            metavar="svg|URL|diffusers:MODEL",
+            help="What makes pictures: patterns that depict nothing, another server's OpenAI API (as for --upstream), "
+            "or a pipeline of diffusers.",
+        ),
+    ] = "svg",
     show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Show the studio at /.")] = True,
     drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
     weights: Weights = Weights(),
@@ -111,7 +119,7 @@ def serve(
     keep_s = None if keep_days is None else keep_days * 86400
     limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
     studio = Studio() if show_studio else None
-    app = create_app(hosting, history, access, limits, preload=False, studio=studio)
+    app = create_app(hosting, history, access, limits, preload=False, studio=studio, images=images)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Of uvicorn's two parsers the one that bounds the size of headers.
     config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)

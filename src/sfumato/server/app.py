@@ -19,6 +19,7 @@ from sfumato.errors import SfumatoError
 from sfumato.server import completions, documents, tracing
 from sfumato.server.access import Access, Key
 from sfumato.server.ag_ui import ag_ui_events
+from sfumato.server.assets import AssetRequest, Assets
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
 from sfumato.server.canvas import LiveCanvas
@@ -28,6 +29,7 @@ from sfumato.server.documents import answered
 from sfumato.server.edits import EditCompletionRequest, edit_answer
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
+from sfumato.server.images import ImageRequest, make_images, read_images
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
@@ -57,6 +59,7 @@ def create_app(
     *,
     preload: bool = True,
     studio: Studio | None = None,
+    images: str = "svg",
 ) -> FastAPI:
     """A server's application.
 
@@ -67,6 +70,10 @@ def create_app(
         limits: what a request may be.
         preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
         studio: what `/` shows; None is nothing.
+        images: what makes pictures, see `read_images`.
+
+    Raises:
+        ConfigError: if images is none of what is allowed.
     """
     access, limits = access or Access(), limits or Limits()
     metrics = Metrics(host)
@@ -80,6 +87,8 @@ def create_app(
         tracing.record(results)
 
     canvases, relay = Canvases(host, history, bill), Relay()
+    painter = read_images(images, relay)
+    assets = Assets(canvases, history, painter)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -91,6 +100,7 @@ def create_app(
         app.state.ready = False
         if expiring is not None:
             expiring.cancel()
+        await assets.close()
         await canvases.close()
         await host.close()
         await relay.close()
@@ -322,6 +332,18 @@ def create_app(
         """End what is being done to a canvas, and forget it."""
         await canvases.delete(canvas_id, owner)
         return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
+
+    @app.post("/v1/canvas/{canvas_id}/assets", tags=["canvases"], **answered(documents.Asset, status=202))
+    async def add_asset(canvas_id: str, body: AssetRequest, owner: Owner) -> Response:
+        """Begin a picture for a slot of a canvas; its events, and the canvas, tell when it is there."""
+        return JSONResponse(await assets.add(canvas_id, body, owner), 202)
+
+    # Beside text.
+
+    @app.post("/v1/images/generations", tags=["images"], **answered(documents.ImageAnswer))
+    async def image_generations(body: ImageRequest, request: Request) -> _Json:
+        """Pictures. Unless the server was given something that draws, they are patterns that depict nothing."""
+        return await while_there(request, make_images(painter, body))
 
     app.include_router(sandbox_routes())
     if studio is not None:
