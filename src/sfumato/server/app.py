@@ -34,6 +34,7 @@ from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
+from sfumato.server.speech import Speech, speech_routes
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
@@ -60,6 +61,7 @@ def create_app(
     preload: bool = True,
     studio: Studio | None = None,
     images: str = "svg",
+    speech: Speech | None = None,
 ) -> FastAPI:
     """A server's application.
 
@@ -71,6 +73,7 @@ def create_app(
         preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
         studio: what `/` shows; None is nothing.
         images: what makes pictures, see `read_images`.
+        speech: what hears recordings; None is nothing.
 
     Raises:
         ConfigError: if images is none of what is allowed.
@@ -345,6 +348,7 @@ def create_app(
         """Pictures. Unless the server was given something that draws, they are patterns that depict nothing."""
         return await while_there(request, make_images(painter, body))
 
+    app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
     if studio is not None:
         app.include_router(studio.routes())

@@ -257,6 +257,13 @@ class ImageAnswer(_Described):
     """Such as "svg" or "png"."""
 
 
+class Transcription(_Described):
+    """What was said; in "verbose_json" with its segments."""
+
+    text: str
+    usage: _Json
+
+
 class SandboxPage(_Described):
     """A page that is kept."""
 
