@@ -246,7 +246,7 @@ def test_calls_are_streamed_as_they_are_committed(client: openai.OpenAI, canvas_
     assert (made.function.name, made.function.arguments) == ("add", whole.function.arguments)
     assert len(json.loads(made.function.arguments)["a"]) >= 12
     assert "".join(delta.arguments_delta for delta in deltas) == whole.function.arguments
-    assert (len(deltas) > 2) == (canvas_length == 4)
+    assert len(deltas) > (2 if canvas_length == 4 else 0)
     # One that may be called is, or is not, once all of the answer is there.
     free = client.chat.completions.create(**asked | {"tool_choice": "auto"}, stream=True)
     text = client.chat.completions.create(**asked | {"tool_choice": "auto"}).choices[0].message.content

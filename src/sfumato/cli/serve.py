@@ -59,6 +59,28 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="Repeatable; pages of it may ask from a browser.")
     ] = None,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=URL#MODEL,key=VARIABLE",
+            help="Repeatable; a model behind another server's OpenAI API, such as https://host/v1, with a key from the "
+            "environment. #MODEL is its name there, if that is another.",
+        ),
+    ] = None,
+    images: Annotated[
+        str,
+        typer.Option(
+            metavar="svg|URL|diffusers:MODEL",
+            help="What makes pictures: patterns that depict nothing, another server's OpenAI API (as for --upstream), "
+            "or a pipeline of diffusers.",
+        ),
+    ] = "svg",
+    speech: Annotated[
+        Path | None,
+        typer.Option(
+            help="A whisper of CTranslate2, for recordings; if not given, the one in packages, if they are here."
+        ),
+    ] = None,
     show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Show the studio at /.")] = True,
     drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
     weights: Weights = Weights(),
@@ -73,7 +95,9 @@ def serve(
         from sfumato.server.boundary import Limits
         from sfumato.server.history import History
         from sfumato.server.hosting import Host, served_names
+        from sfumato.server.speech import find_speech
         from sfumato.server.studio import Studio
+        from sfumato.server.upstream import read_upstream
     except ImportError as error:
         raise ConfigError("the server needs more packages: pip install 'sfumato[server]'") from error
     if add_key is not None:
@@ -96,12 +120,15 @@ def serve(
         config=EngineConfig(max_rows=max_rows, max_queue=max_queue),
         memory_bytes=free_memory() / 2 if memory is None else memory * 1e9,
         settings=weights.settings(),
+        upstreams=[read_upstream(given) for given in upstream or ()],
     )
     history = History(database or cache_directory() / "canvases.db")
     keep_s = None if keep_days is None else keep_days * 86400
     limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
     studio = Studio() if show_studio else None
-    app = create_app(hosting, history, access, limits, preload=False, studio=studio)
+    app = create_app(
+        hosting, history, access, limits, preload=False, studio=studio, images=images, speech=find_speech(speech)
+    )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Of uvicorn's two parsers the one that bounds the size of headers.
     config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)
@@ -140,7 +167,7 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
             )
         address, port = server.servers[0].sockets[0].getsockname()[:2]
         url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
-        typer.echo(f"{url} serves {', '.join(hosting.names)}", err=True)
+        typer.echo(f"{url} serves {', '.join((*hosting.names, *hosting.upstreams))}", err=True)
         if shown:
             typer.echo(f"{url}/ is the studio, for a browser", err=True)
         loading = asyncio.ensure_future(hosting.use(hosting.default))

@@ -19,6 +19,7 @@ from sfumato.errors import SfumatoError
 from sfumato.server import completions, documents, tracing
 from sfumato.server.access import Access, Key
 from sfumato.server.ag_ui import ag_ui_events
+from sfumato.server.assets import AssetRequest, Assets
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
 from sfumato.server.canvas import LiveCanvas
@@ -34,11 +35,14 @@ from sfumato.server.edits import (
 )
 from sfumato.server.history import History
 from sfumato.server.hosting import Bill, Host
+from sfumato.server.images import ImageRequest, make_images, read_images
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
+from sfumato.server.speech import Speech, speech_routes
 from sfumato.server.studio import Studio
+from sfumato.server.upstream import Relay
 
 _Json = dict[str, Any]
 _SSE = "text/event-stream; charset=utf-8"
@@ -62,6 +66,8 @@ def create_app(
     *,
     preload: bool = True,
     studio: Studio | None = None,
+    images: str = "svg",
+    speech: Speech | None = None,
 ) -> FastAPI:
     """A server's application.
 
@@ -72,6 +78,11 @@ def create_app(
         limits: what a request may be.
         preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
         studio: what `/` shows; None is nothing.
+        images: what makes pictures, see `read_images`.
+        speech: what hears recordings; None is nothing.
+
+    Raises:
+        ConfigError: if images is none of what is allowed.
     """
     access, limits = access or Access(), limits or Limits()
     metrics = Metrics(host)
@@ -87,7 +98,9 @@ def create_app(
     def bill_to(owner: str) -> Bill:
         return lambda results: bill(owner, results)
 
-    canvases = Canvases(host, history, bill)
+    canvases, relay = Canvases(host, history, bill), Relay()
+    painter = read_images(images, relay)
+    assets = Assets(canvases, history, painter)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -99,8 +112,10 @@ def create_app(
         app.state.ready = False
         if expiring is not None:
             expiring.cancel()
+        await assets.close()
         await canvases.close()
         await host.close()
+        await relay.close()
         await asyncio.to_thread(history.close)
 
     app = FastAPI(
@@ -154,12 +169,11 @@ def create_app(
     @app.get("/v1/models", tags=["models"], **answered(documents.ModelCards))
     async def models() -> _Json:
         """The models that are served, and what each can do."""
-        return {"object": "list", "data": [_card(host, name) for name in host.names]}
+        return {"object": "list", "data": [_card(host, name) for name in (*host.names, *host.upstreams)]}
 
     @app.get("/v1/models/{model:path}", tags=["models"], **answered(documents.ModelCard))
     async def model_card(model: str) -> _Json:
         """What a model can do."""
-        host.check(model)
         return _card(host, model)
 
     # Completions.
@@ -168,6 +182,8 @@ def create_app(
     async def chat_completions(body: ChatRequest, request: Request, owner: Owner) -> Response:
         """Answer a conversation."""
         body.model = body.model or host.default
+        if body.model in host.upstreams:
+            return await relay.answer(host.upstreams[body.model], "chat/completions", body, request)
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
@@ -195,6 +211,8 @@ def create_app(
     async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
         """Continue a text, or with a suffix write what stands before that."""
         body.model = body.model or host.default
+        if body.model in host.upstreams:
+            return await relay.answer(host.upstreams[body.model], "completions", body, request)
         if body.suffix is not None:
             return await filled_in(body, request, owner)
         with await host.use(body.model) as hosted:
@@ -327,6 +345,19 @@ def create_app(
         await canvases.delete(canvas_id, owner)
         return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
 
+    @app.post("/v1/canvas/{canvas_id}/assets", tags=["canvases"], **answered(documents.Asset, status=202))
+    async def add_asset(canvas_id: str, body: AssetRequest, owner: Owner) -> Response:
+        """Begin a picture for a slot of a canvas; its events, and the canvas, tell when it is there."""
+        return JSONResponse(await assets.add(canvas_id, body, owner), 202)
+
+    # Beside text.
+
+    @app.post("/v1/images/generations", tags=["images"], **answered(documents.ImageAnswer))
+    async def image_generations(body: ImageRequest, request: Request) -> _Json:
+        """Pictures. Unless the server was given something that draws, they are patterns that depict nothing."""
+        return await while_there(request, make_images(painter, body))
+
+    app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
     if studio is not None:
         app.include_router(studio.routes())
@@ -377,7 +408,9 @@ async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response
 
 
 def _card(host: Host, name: str) -> _Json:
-    model = host.outlines[name]
+    if name in host.upstreams:
+        return host.upstreams[name].card(host.created)
+    model = host.check(name)
     spec = model.spec
     card = {"id": name, "object": "model", "created": host.created, "owned_by": "sfumato"}
     return card | {

@@ -126,7 +126,7 @@ class Canvases:
     def _remember(self, canvas: LiveCanvas) -> None:
         self._live[canvas.id] = canvas
         for old in list(self._live.values())[: max(0, len(self._live) - _REMEMBERED)]:
-            if old.status != "running" and not old.is_followed:
+            if not old.is_busy and not old.is_followed:
                 del self._live[old.id]
 
     def _work(self, model: TextModel, body: CanvasRequest, seed: int) -> Callable[[LiveCanvas], Any]:
@@ -248,7 +248,7 @@ class Canvases:
             canvas = LiveCanvas(canvas_id, row["owner"], row["model"], seq=int(time.time() * 1000))
             canvas.created = row["created"]
             canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
-            canvas.details = row["details"] or {}
+            canvas.details, canvas.assets = row["details"] or {}, row["assets"]
             # One that was begun and has no revision was cut short, with the server.
             canvas.status = "done" if canvas.rev else "interrupted"
             canvas = self._live.setdefault(canvas_id, canvas)
@@ -345,7 +345,7 @@ class Canvases:
         """Forget, again and again, canvases that were begun longer ago than so many seconds."""
         while True:
             before = time.time() - keep_s
-            for canvas in [each for each in self._live.values() if each.created < before and each.status != "running"]:
+            for canvas in [each for each in self._live.values() if each.created < before and not each.is_busy]:
                 del self._live[canvas.id]
             await asyncio.to_thread(self._history.expire, before)
             await asyncio.sleep(min(_EXPIRE_EVERY_S, max(1.0, keep_s)))
