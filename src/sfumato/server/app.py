@@ -26,9 +26,15 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
-from sfumato.server.edits import EditCompletionRequest, edit_answer
+from sfumato.server.edits import (
+    ApplyCompletionRequest,
+    EditCompletionRequest,
+    apply_answer,
+    apply_stream,
+    edit_answer,
+)
 from sfumato.server.history import History
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Bill, Host
 from sfumato.server.images import ImageRequest, make_images, read_images
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
@@ -88,6 +94,9 @@ def create_app(
         charge(owner, sum(result.usage.positions_computed for result in results))
         metrics.count(results)
         tracing.record(results)
+
+    def bill_to(owner: str) -> Bill:
+        return lambda results: bill(owner, results)
 
     canvases, relay = Canvases(host, history, bill), Relay()
     painter = read_images(images, relay)
@@ -178,15 +187,11 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
-                [results] = await while_there(request, completions.answers(hosted, [asked]))
-                bill(owner, results)
+                [results] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill_to(owner))
         )
-
-    def bill_to(owner: str) -> Any:
-        return lambda results: bill(owner, results)
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, owner: Owner) -> Response:
@@ -196,8 +201,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
-                [[result]] = await while_there(request, completions.answers(hosted, [asked]))
-                bill(owner, [result])
+                [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
         return await _streamed(
             host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
@@ -214,8 +218,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
-                results = await while_there(request, completions.answers(hosted, asked))
-                bill(owner, [result for of_one in results for result in of_one])
+                results = await while_there(request, completions.answers(hosted, asked, bill_to(owner)))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
@@ -229,8 +232,7 @@ def create_app(
 
     async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await while_there(request, completions.filled_in(hosted, body))
-        bill(owner, results)
+            results = await while_there(request, completions.filled_in(hosted, body, bill_to(owner)))
         if body.stream:
             parts = completions.kept_alive(completions.filled_in_stream(body, results))
             return StreamingResponse(parts, media_type=_SSE)
@@ -241,9 +243,17 @@ def create_app(
         """The next edit of a file: Mercury's."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            result, answer = await while_there(request, edit_answer(hosted, body))
-        bill(owner, [result])
-        return answer
+            return await while_there(request, edit_answer(hosted, body, bill_to(owner)))
+
+    @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
+    async def apply_completions(body: ApplyCompletionRequest, request: Request, owner: Owner) -> Response:
+        """Merge a snippet into a file: Mercury's."""
+        body.model = body.model or host.default
+        with await host.use(body.model) as hosted:
+            answer = await while_there(request, apply_answer(hosted, body, bill_to(owner)))
+        if body.stream:
+            return StreamingResponse(completions.kept_alive(apply_stream(body, answer)), media_type=_SSE)
+        return JSONResponse(answer)
 
     # Decisions.
 
@@ -252,8 +262,7 @@ def create_app(
         slots = body.to_slots()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
-            [[result]] = await while_there(request, completions.answers(hosted, [asked]))
-        bill(owner, [result])
+            [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])

@@ -238,8 +238,8 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
         offset: characters of the text before the draft.
 
     Returns:
-        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now. Drafts of
-        different lengths, such as those of two canvases, differ as a whole.
+        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now, whole
+        and for each position. Drafts of different lengths, such as those of two canvases, differ as a whole.
     """
     starts = [offset]
     for piece in before:

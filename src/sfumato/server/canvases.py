@@ -21,7 +21,7 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Bill, Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 _REMEMBERED = 1000
@@ -169,7 +169,8 @@ class Canvases:
         told = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
-            async for event in hosted.answering.stream(request, every_draft=body.every_step):
+            stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=self._left(canvas))
+            async for event in stream:
                 more: _Json = {}
                 if told and isinstance(event, Committed | Finished):
                     answer = event.result if isinstance(event, Finished) else event
@@ -192,8 +193,12 @@ class Canvases:
             loop.call_soon_threadsafe(lambda: canvas.redraft(draft, always=body.every_step))
 
         with await self._host.use(canvas.model) as hosted:
-            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell)
+            left = self._left(canvas)
+            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left)
         return result, {}
+
+    def _left(self, canvas: LiveCanvas) -> Bill:
+        return lambda results: self._bill(canvas.owner, results)
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:
         before = canvas.text

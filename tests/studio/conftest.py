@@ -1,0 +1,75 @@
+"""The studio in a browser, in front of a server with the embedded models."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the server is an extra")
+pytest.importorskip("playwright", reason="not installed")
+
+from playwright.sync_api import sync_playwright
+
+from serving import Served, start
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_CHROMIUM = shutil.which("chromium")
+_AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+_WAIT_MS = 120_000
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the models that the pages ask."""
+    models = {"tiny": "tiny", "ui": "ui"}
+    yield from start(tmp_path_factory.mktemp("studio"), models=models)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    if _CHROMIUM is None:
+        pytest.skip("there is no chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served) -> Iterator[Page]:
+    """A tab that fails the test if the page throws, or is refused something by its policy."""
+    context = browser.new_context(base_url=served.url, reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(_WAIT_MS)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    assert not errors, errors
+
+
+@pytest.fixture
+def check_accessibility() -> Callable[[Page], None]:
+    """Whether axe finds anything serious on a page."""
+    if not _AXE.exists():
+        pytest.skip("axe-core is not there: npm install in web/")
+
+    def check(page: Page) -> None:
+        page.evaluate(_AXE.read_text("utf-8"))
+        found: list[dict[str, Any]] = page.evaluate("async () => (await axe.run()).violations")
+        serious = [
+            (each["id"], [node["html"] for node in each["nodes"]])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+        assert not serious, serious
+
+    return check

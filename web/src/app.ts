@@ -1,0 +1,266 @@
+/** The shell: pages, theme, messages, and the key where the server wants one. */
+import { css, html, LitElement, nothing } from "lit";
+import { customElement, query, state } from "lit/decorators.js";
+import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
+import { controls } from "./components/base";
+import { api } from "./core/api";
+import { remember, remembered } from "./core/preferences";
+import { navigate, pageOf, pages, restOf, type Page } from "./core/router";
+import { sayError, type Saying } from "./core/say";
+
+const SHOWN_MS = 6000;
+type Theme = "system" | "light" | "dark";
+const NEXT_THEME: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+
+@customElement("sf-app")
+export class AppElement extends LitElement {
+  @state() private path = location.pathname;
+  @state() private loaded = new Set<string>();
+  @state() private theme: Theme = remembered<Theme>("theme", "system");
+  @state() private shown: Saying | null = null;
+  @state() private spoken = "";
+  @query("dialog") private keyDialog!: HTMLDialogElement;
+  private hiding = 0;
+
+  static override styles = [
+    controls,
+    css`
+      :host {
+        min-height: 100dvh;
+        display: grid;
+        grid-template-rows: auto 1fr;
+      }
+      header {
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        gap: 0.25rem 1rem;
+        padding: 0.6rem 1rem;
+        border-bottom: 1px solid var(--line);
+        background: var(--surface);
+      }
+      .name {
+        display: flex;
+        align-items: center;
+        gap: 0.5rem;
+        font-weight: 650;
+        color: inherit;
+        text-decoration: none;
+      }
+      nav {
+        display: flex;
+        flex: 1;
+        gap: 0.1rem;
+        overflow-x: auto;
+        scrollbar-width: none;
+      }
+      nav a {
+        padding: 0.3rem 0.6rem;
+        border-radius: 8px;
+        color: var(--muted);
+        text-decoration: none;
+        white-space: nowrap;
+      }
+      nav a:hover {
+        color: var(--text);
+      }
+      nav a[aria-current] {
+        background: var(--surface-2);
+        color: var(--accent-text);
+      }
+      nav .gap {
+        border-left: 1px solid var(--line);
+        margin: 0.3rem 0.4rem;
+      }
+      main {
+        padding: 1.25rem 1rem 3rem;
+        max-width: 82rem;
+        width: 100%;
+        margin-inline: auto;
+        min-width: 0;
+      }
+      .pages {
+        display: grid;
+        grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr));
+        gap: 0.75rem;
+        list-style: none;
+        padding: 0;
+        margin: 0 0 2rem;
+      }
+      .pages a {
+        display: block;
+        height: 100%;
+        color: inherit;
+        text-decoration: none;
+      }
+      .pages a:hover {
+        border-color: var(--accent);
+      }
+      .pages strong {
+        display: block;
+      }
+      .saying {
+        position: fixed;
+        inset: auto 1rem 1rem;
+        margin-inline: auto;
+        width: fit-content;
+        max-width: min(40rem, 100% - 2rem);
+        display: flex;
+        gap: 0.75rem;
+        align-items: center;
+        background: var(--text);
+        color: var(--bg);
+        border-radius: 10px;
+        padding: 0.6rem 0.6rem 0.6rem 1rem;
+        z-index: 10;
+      }
+      .saying.error {
+        background: var(--error);
+        color: var(--bg);
+      }
+      dialog {
+        border: 1px solid var(--line);
+        border-radius: 12px;
+        background: var(--surface);
+        color: inherit;
+        width: min(26rem, 100% - 2rem);
+      }
+      dialog form {
+        display: grid;
+        gap: 0.75rem;
+      }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.applyTheme();
+    addEventListener("popstate", () => {
+      this.path = location.pathname;
+      this.openPage();
+    });
+    addEventListener("sf-say", ({ detail }) => {
+      this.spoken = detail.text;
+      if (detail.quiet) return;
+      this.shown = detail;
+      clearTimeout(this.hiding);
+      this.hiding = window.setTimeout(() => (this.shown = null), SHOWN_MS);
+    });
+    addEventListener("unhandledrejection", (event) => sayError(event.reason));
+    api.askForKey = () => this.askForKey();
+    this.openPage();
+  }
+
+  private openPage(): void {
+    const page = pageOf(this.path);
+    document.title = page === undefined ? "Sfumato" : `${page.title} · Sfumato`;
+    if (page === undefined || this.loaded.has(page.tag)) return;
+    page.load().then(() => (this.loaded = new Set([...this.loaded, page.tag])), sayError);
+  }
+
+  private askForKey(): Promise<string | null> {
+    this.keyDialog.returnValue = "";
+    this.keyDialog.showModal();
+    return new Promise((resolve) => {
+      const onClose = () => {
+        const input = this.keyDialog.querySelector("input");
+        resolve(this.keyDialog.returnValue === "ok" && input?.value ? input.value : null);
+      };
+      this.keyDialog.addEventListener("close", onClose, { once: true });
+    });
+  }
+
+  private changeTheme(): void {
+    this.theme = NEXT_THEME[this.theme];
+    remember("theme", this.theme);
+    this.applyTheme();
+  }
+
+  private applyTheme(): void {
+    document.documentElement.dataset.theme = this.theme;
+  }
+
+  /** Links of ours open without loading the page again. */
+  private onClick(event: MouseEvent): void {
+    const link = event
+      .composedPath()
+      .find((node): node is HTMLAnchorElement => node instanceof HTMLAnchorElement);
+    const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (link === undefined || !isPlain || link.target !== "" || link.hasAttribute("download")) return;
+    if (link.origin !== location.origin || (link.pathname !== "/" && pageOf(link.pathname) === undefined))
+      return;
+    event.preventDefault();
+    navigate(link.pathname + link.search + link.hash);
+  }
+
+  private link(page: Page) {
+    return html`<a href=${page.path} aria-current=${pageOf(this.path) === page ? "page" : nothing}
+      >${page.title}</a
+    >`;
+  }
+
+  override render() {
+    const page = pageOf(this.path);
+    return html`<div style="display: contents" @click=${this.onClick}>
+      <header>
+        <a class="name" href="/"><img src="/icon.svg" width="26" height="26" alt="" />Sfumato</a>
+        <nav aria-label="Pages">
+          ${pages.filter(({ group }) => group === "studio").map((each) => this.link(each))}
+          <span class="gap"></span>
+          ${pages.filter(({ group }) => group === "apps").map((each) => this.link(each))}
+        </nav>
+        <button class="quiet" @click=${this.changeTheme}>Theme: ${this.theme}</button>
+      </header>
+      <main>${page === undefined ? this.overview() : this.page(page)}</main>
+      ${
+        this.shown === null
+          ? nothing
+          : html`<div class="saying ${this.shown.kind}">
+              <span>${this.shown.text}</span>
+              <button class="quiet" aria-label="Close the message" @click=${() => (this.shown = null)}>
+                ✕
+              </button>
+            </div>`
+      }
+      <div class="visually-hidden" role="status" aria-live="polite">${this.spoken}</div>
+      <dialog aria-labelledby="key-title">
+        <form method="dialog">
+          <h2 id="key-title">This server wants a key</h2>
+          <label>Key <input type="password" autocomplete="off" autofocus /></label>
+          <div class="row">
+            <button class="primary" value="ok">Use it</button>
+            <button value="">Cancel</button>
+          </div>
+        </form>
+      </dialog>
+    </div>`;
+  }
+
+  private page(page: Page) {
+    if (!this.loaded.has(page.tag)) return html`<p class="muted" role="status">Opening ${page.title} …</p>`;
+    const tag = unsafeStatic(page.tag);
+    return staticHtml`<${tag} .place=${restOf(this.path)}></${tag}>`;
+  }
+
+  private overview() {
+    const list = (group: Page["group"]) =>
+      html`<ul class="pages">
+        ${pages
+          .filter((page) => page.group === group)
+          .map(
+            (page) =>
+              html`<li>
+                <a class="card" href=${page.path}
+                  ><strong>${page.title}</strong><span class="muted">${page.summary}</span></a
+                >
+              </li>`,
+          )}
+      </ul>`;
+    return html`<h1>Text that forms, is revised, and answers to you</h1>
+      <p class="muted">Every page asks this server alone; nothing leaves the machine.</p>
+      <h2>Studio</h2>
+      ${list("studio")}
+      <h2>Apps</h2>
+      ${list("apps")}`;
+  }
+}

@@ -1,0 +1,163 @@
+/** Tokens of a canvas, in place: a node for each position, so that nothing but what changes is drawn anew. */
+import { css, html, LitElement, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { classMap } from "lit/directives/class-map.js";
+import { styleMap } from "lit/directives/style-map.js";
+import type { Token } from "../core/canvas";
+import { controls } from "./base";
+
+export type Colouring = "confidence" | "entropy" | "age" | "revisions" | "none";
+export const COLOURINGS: readonly Colouring[] = ["confidence", "entropy", "age", "revisions", "none"];
+
+/** Entropies of this many nats and more look alike. */
+const MAX_ENTROPY = 4;
+const MAX_REVISIONS = 4;
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "sf-canvas": CanvasElement;
+  }
+  interface HTMLElementEventMap {
+    "sf-token": CustomEvent<{ index: number; anchor: HTMLElement }>;
+  }
+}
+
+/** From 0 (as it should be) to 1; null where nothing is known. */
+export function levelOf(token: Token, colouring: Colouring, clock: number): number | null {
+  switch (colouring) {
+    case "confidence":
+      return token.confidence === null ? null : 1 - token.confidence;
+    case "entropy":
+      return token.entropy === null ? null : Math.min(1, token.entropy / MAX_ENTROPY);
+    case "age":
+      return clock === 0 ? null : 1 - Math.min(1, (clock - token.since) / clock);
+    case "revisions":
+      return Math.min(1, token.revisions / MAX_REVISIONS);
+    case "none":
+      return null;
+  }
+}
+
+/** "60 → 49 → 39": what stood at a position. */
+export function historyOf(token: Token): string {
+  return token.history.map(({ text }) => JSON.stringify(text).slice(1, -1)).join(" → ");
+}
+
+@customElement("sf-canvas")
+export class CanvasElement extends LitElement {
+  @property({ attribute: false }) tokens: readonly Token[] = [];
+  @property({ type: Number }) clock = 0;
+  @property() colouring: Colouring = "confidence";
+  /** Whether tokens can be chosen; then the element sends `sf-token`. */
+  @property({ type: Boolean }) interactive = false;
+  /** Positions that stay. */
+  @property({ attribute: false }) pinned: ReadonlySet<number> = new Set();
+  @property() label = "Canvas";
+  /** Where the arrow keys are. */
+  @state() private focused = 0;
+
+  static override styles = [
+    controls,
+    css`
+      .text {
+        font-family: var(--mono);
+        font-size: 0.95rem;
+        line-height: 1.7;
+        white-space: pre-wrap;
+        overflow-wrap: anywhere;
+        min-height: 1.7em;
+      }
+      .token {
+        border-radius: 3px;
+        background: color-mix(in oklab, var(--warm) calc(var(--level, 0) * 55%), transparent);
+        transition: background-color 120ms linear;
+      }
+      .noise {
+        color: color-mix(in oklab, var(--muted) 60%, transparent);
+      }
+      .pinned {
+        box-shadow: inset 0 -2px var(--accent);
+      }
+      .revised {
+        animation: flash 700ms ease-out;
+      }
+      .interactive .token {
+        cursor: pointer;
+      }
+      .interactive .token:hover {
+        outline: 1px solid var(--accent);
+      }
+      @keyframes flash {
+        from {
+          background: var(--accent);
+          color: var(--on-accent);
+        }
+      }
+      @media (prefers-reduced-motion: reduce) {
+        .token {
+          transition: none;
+        }
+        .revised {
+          animation: none;
+          text-decoration: underline;
+        }
+      }
+    `,
+  ];
+
+  override render() {
+    return html`<div
+      class=${classMap({ text: true, interactive: this.interactive })}
+      role=${this.interactive ? "listbox" : "group"}
+      aria-label=${this.label}
+      @click=${(event: Event) => this.choose(event.target)}
+      @keydown=${this.onKey}
+    >
+      ${this.tokens.map((token, index) => this.token(token, index))}
+    </div>`;
+  }
+
+  private token(token: Token, index: number) {
+    const level = levelOf(token, this.colouring, this.clock);
+    const classes = {
+      token: true,
+      noise: token.state === "noise",
+      revised: token.state === "revised" && token.since === this.clock,
+      pinned: this.pinned.has(index),
+    };
+    return html`<span
+      class=${classMap(classes)}
+      style=${styleMap({ "--level": level === null ? null : level.toFixed(2) })}
+      data-index=${index}
+      role=${this.interactive ? "option" : nothing}
+      aria-selected=${this.interactive ? String(this.pinned.has(index)) : nothing}
+      tabindex=${this.interactive ? (index === this.focused ? 0 : -1) : nothing}
+      title=${token.revisions > 0 ? historyOf(token) : nothing}
+      >${token.text}</span
+    >`;
+  }
+
+  private choose(target: EventTarget | null): void {
+    if (!this.interactive || !(target instanceof HTMLElement) || target.dataset.index === undefined) return;
+    const index = Number(target.dataset.index);
+    this.focused = index;
+    this.dispatchEvent(
+      new CustomEvent("sf-token", { detail: { index, anchor: target }, bubbles: true, composed: true }),
+    );
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (!this.interactive) return;
+    const moves: Partial<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
+    const move = moves[event.key];
+    if (move !== undefined) {
+      this.focused = Math.max(0, Math.min(this.tokens.length - 1, this.focused + move));
+      void this.updateComplete.then(() =>
+        this.renderRoot.querySelector<HTMLElement>(`[data-index="${this.focused}"]`)?.focus(),
+      );
+    } else if (event.key === "Enter" || event.key === " ") {
+      this.choose(event.target);
+    } else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,172 @@
+/** The server, as its API shows it. Nothing in the studio asks it otherwise. */
+import type {
+  CanvasBody,
+  CanvasEvent,
+  CanvasRequest,
+  EditRequest,
+  ErrorBody,
+  Message,
+  ModelCard,
+  Revision,
+  Usage,
+} from "./protocol";
+import { serverEvents } from "./sse";
+
+/** A refusal, or no answer at all; then the status is 0. */
+export class ApiError extends Error {
+  override name = "ApiError";
+
+  constructor(
+    readonly status: number,
+    readonly detail: ErrorBody,
+  ) {
+    super(detail.message);
+  }
+}
+
+const RETRY_AFTER_MS = [100, 300, 1000, 3000, 5000];
+
+export class Api {
+  /** Asks for a key; the request is sent again with what it returns. */
+  askForKey: () => Promise<string | null> = () => Promise.resolve(null);
+
+  constructor(
+    readonly base = "",
+    private readonly fetcher: typeof fetch = (input, init) => fetch(input, init),
+    private key = sessionStorage.getItem("key") ?? "",
+  ) {}
+
+  async models(): Promise<ModelCard[]> {
+    return (await this.json<{ data: ModelCard[] }>("GET", "/v1/models")).data;
+  }
+
+  /** Begins canvases, which live on without a reader; `follow` tells what becomes of them. */
+  async createCanvases(body: CanvasRequest): Promise<CanvasBody[]> {
+    const made = await this.json<CanvasBody | { data: CanvasBody[] }>("POST", "/v1/canvas", {
+      ...body,
+      background: true,
+    });
+    return "data" in made ? made.data : [made];
+  }
+
+  async createCanvas(body: Omit<CanvasRequest, "n">): Promise<CanvasBody> {
+    const [made] = await this.createCanvases(body);
+    if (made === undefined) throw new ApiError(0, { message: "the server made no canvas" });
+    return made;
+  }
+
+  canvas(id: string): Promise<CanvasBody> {
+    return this.json("GET", `/v1/canvas/${id}`);
+  }
+
+  /** Changes a canvas; the answer comes when its next revision is there. */
+  edit(id: string, body: EditRequest, signal?: AbortSignal): Promise<CanvasBody> {
+    return this.json("POST", `/v1/canvas/${id}/edits`, body, signal);
+  }
+
+  undo(id: string, baseRev: number): Promise<CanvasBody> {
+    return this.json("POST", `/v1/canvas/${id}/undo`, { base_rev: baseRev });
+  }
+
+  async revisions(id: string): Promise<Revision[]> {
+    return (await this.json<{ data: Revision[] }>("GET", `/v1/canvas/${id}/revisions`)).data;
+  }
+
+  /** Ends what is being done to a canvas, and forgets it. */
+  async deleteCanvas(id: string): Promise<void> {
+    await this.json("DELETE", `/v1/canvas/${id}`);
+  }
+
+  /**
+   * What happens to a canvas, until nothing more does. A connection that breaks is taken up again where it was.
+   *
+   * Throws ApiError if the server refuses, or cannot be reached for about ten seconds.
+   */
+  async *follow(
+    id: string,
+    options: { after?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<CanvasEvent> {
+    let { after } = options;
+    for (let failures = 0; ;) {
+      try {
+        const path = `/v1/canvas/${id}/events${after === undefined ? "" : `?after=${after}`}`;
+        const response = await this.request("GET", path, undefined, options.signal);
+        if (response.body === null) return;
+        for await (const { data } of serverEvents(response.body)) {
+          const event = JSON.parse(data) as CanvasEvent;
+          failures = 0;
+          after = event.seq;
+          yield event;
+          if (event.type === "canvas.done" || event.type === "canvas.error") return;
+          if (event.type === "canvas.snapshot" && event.status !== "running") return;
+        }
+        // The stream ended before the canvas did.
+        throw new ApiError(0, { message: "the connection ended" });
+      } catch (error) {
+        if (options.signal?.aborted === true) return;
+        const wait = RETRY_AFTER_MS[failures++];
+        if (wait === undefined || (error instanceof ApiError && error.status !== 0)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  }
+
+  /** A conversation's answer, as its committed text grows. */
+  async *chat(
+    body: { model?: string; messages: Message[]; [option: string]: unknown },
+    signal?: AbortSignal,
+  ): AsyncGenerator<ChatChunk> {
+    const asked = { ...body, stream: true, stream_options: { include_usage: true } };
+    const response = await this.request("POST", "/v1/chat/completions", asked, signal);
+    if (response.body === null) return;
+    for await (const { data } of serverEvents(response.body)) {
+      if (data === "[DONE]") return;
+      const chunk = JSON.parse(data) as ChatChunk | { error: ErrorBody };
+      if ("error" in chunk) throw new ApiError(response.status, chunk.error);
+      yield chunk;
+    }
+  }
+
+  /** An answer in JSON. */
+  async json<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return (await (await this.request(method, path, body, signal)).json()) as T;
+  }
+
+  /** A response with status 2xx. */
+  async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+    const isRaw = typeof body === "string" || body instanceof FormData;
+    const headers: Record<string, string> = this.key === "" ? {} : { Authorization: `Bearer ${this.key}` };
+    if (body !== undefined && !isRaw) headers["Content-Type"] = "application/json";
+    let response: Response;
+    try {
+      response = await this.fetcher(this.base + path, {
+        method,
+        headers,
+        body: isRaw ? body : body === undefined ? null : JSON.stringify(body),
+        signal: signal ?? null,
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      throw new ApiError(0, { message: "the server cannot be reached; is it running?" });
+    }
+    if (response.ok) return response;
+    if (response.status === 401) {
+      const key = await this.askForKey();
+      if (key !== null) {
+        this.key = key;
+        sessionStorage.setItem("key", key);
+        return this.request(method, path, body, signal);
+      }
+    }
+    const said = (await response.json().catch(() => null)) as { error?: ErrorBody } | null;
+    throw new ApiError(response.status, said?.error ?? { message: `the server answered ${response.status}` });
+  }
+}
+
+export interface ChatChunk {
+  choices: { index: number; delta: { content?: string }; finish_reason: string | null }[];
+  usage?: Usage | null;
+}
+
+/** The server that the page came from. */
+export const api = new Api();

@@ -1,0 +1,101 @@
+/** Pages by path. */
+export interface Page {
+  path: string;
+  title: string;
+  /** One line for the page of all pages. */
+  summary: string;
+  group: "studio" | "apps";
+  tag: string;
+  load: () => Promise<unknown>;
+}
+
+export const pages: readonly Page[] = [
+  {
+    path: "/canvas",
+    title: "Canvas",
+    summary: "Watch a text form, step through it, and change it in place.",
+    group: "studio",
+    tag: "sf-canvas-page",
+    load: () => import("../pages/canvas"),
+  },
+  {
+    path: "/editor",
+    title: "Editor",
+    summary: "Have a file revised where you say, and only there.",
+    group: "studio",
+    tag: "sf-editor-page",
+    load: () => import("../pages/editor"),
+  },
+  {
+    path: "/race",
+    title: "Race",
+    summary: "Two models, one prompt, true clocks.",
+    group: "studio",
+    tag: "sf-race-page",
+    load: () => import("../pages/race"),
+  },
+  {
+    path: "/structure",
+    title: "Structure",
+    summary: "A schema on the left, a form that fills itself on the right.",
+    group: "studio",
+    tag: "sf-structure-page",
+    load: () => import("../pages/structure"),
+  },
+  {
+    path: "/cost",
+    title: "Cost",
+    summary: "Steps, positions, queue and speed of this server, live.",
+    group: "studio",
+    tag: "sf-cost-page",
+    load: () => import("../pages/cost"),
+  },
+  {
+    path: "/todo",
+    title: "To-do",
+    summary: "Say what the list should be; say how to change it.",
+    group: "apps",
+    tag: "sf-todo-page",
+    load: () => import("../pages/todo"),
+  },
+  {
+    path: "/encyclopedia",
+    title: "Encyclopedia",
+    summary: "Pages that are written when you open them.",
+    group: "apps",
+    tag: "sf-encyclopedia-page",
+    load: () => import("../pages/encyclopedia"),
+  },
+  {
+    path: "/forum",
+    title: "Forum",
+    summary: "A discussion of anything, with pictures that come late.",
+    group: "apps",
+    tag: "sf-forum-page",
+    load: () => import("../pages/forum"),
+  },
+  {
+    path: "/desktop",
+    title: "Desktop",
+    summary: "An operating system that is made up as you click.",
+    group: "apps",
+    tag: "sf-desktop-page",
+    load: () => import("../pages/desktop"),
+  },
+];
+
+/** The page of a path such as "/todo" or "/encyclopedia/topic"; undefined for the page of all pages. */
+export function pageOf(path: string): Page | undefined {
+  return pages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
+}
+
+/** What stands behind the page's own path. */
+export function restOf(path: string): string {
+  return decodeURIComponent(path.split("/").slice(2).join("/"));
+}
+
+/** Goes to another page, or another place of this one. */
+export function navigate(path: string, { replace = false } = {}): void {
+  history[replace ? "replaceState" : "pushState"](null, "", path);
+  window.dispatchEvent(new PopStateEvent("popstate"));
+}

@@ -1,0 +1,55 @@
+/** Everything that happened to a canvas, to be looked at again, saved and sent on. */
+import { applyEvent, emptyView, type CanvasView } from "./canvas";
+import type { CanvasEvent, CanvasRequest } from "./protocol";
+
+const FORMAT = "sfumato-trace-1";
+
+export interface Trace {
+  readonly format: typeof FORMAT;
+  readonly model: string;
+  readonly request: CanvasRequest;
+  readonly events: readonly CanvasEvent[];
+}
+
+export function newTrace(model: string, request: CanvasRequest, events: readonly CanvasEvent[] = []): Trace {
+  return { format: FORMAT, model, request, events };
+}
+
+/** The canvas after each event that changed what is seen. */
+export function viewsOf(trace: Trace): CanvasView[] {
+  const views: CanvasView[] = [];
+  let view = emptyView(trace.events[0]?.canvas_id ?? "");
+  for (const event of trace.events) {
+    const next = applyEvent(view, event);
+    if (next !== view && (event.type === "canvas.patch" || next.tokens !== view.tokens)) views.push(next);
+    view = next;
+  }
+  return views;
+}
+
+/** A trace out of a file's text. Throws an Error that says what is wrong with it. */
+export function readTrace(text: string): Trace {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    throw new Error("this file is no JSON; a trace is what “Export” saves");
+  }
+  const { format = null, model, request, events } = (found ?? {}) as Record<string, unknown>;
+  if (format !== FORMAT) {
+    throw new Error(`this file has the format ${JSON.stringify(format)}; allowed: "${FORMAT}"`);
+  }
+  if (typeof model !== "string" || typeof request !== "object" || request === null || !isEvents(events)) {
+    throw new Error("this trace is damaged: its model, request or events are missing");
+  }
+  return { format: FORMAT, model, request, events };
+}
+
+function isEvents(given: unknown): given is CanvasEvent[] {
+  return (
+    Array.isArray(given) &&
+    given.every(
+      (event: unknown) => typeof event === "object" && event !== null && "seq" in event && "type" in event,
+    )
+  );
+}

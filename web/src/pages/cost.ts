@@ -1,0 +1,15 @@
+import { html, LitElement } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import { controls } from "../components/base";
+
+@customElement("sf-cost-page")
+export class CostPage extends LitElement {
+  /** What stands behind the page's path. */
+  @property() place = "";
+
+  static override styles = [controls];
+
+  override render() {
+    return html`<h1>Cost</h1>`;
+  }
+}
