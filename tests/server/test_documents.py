@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jsonschema
@@ -30,6 +31,16 @@ def check(document: dict[str, Any], method: str, path: str, response: Any) -> No
         jsonschema.validate(response.json(), schema)
 
 
+def check_events(document: dict[str, Any], response: Any) -> int:
+    """Hold the events of a canvas against what is said of them; how many there are."""
+    lines = [line.removeprefix("data: ") for line in response.text.split("\n") if line.startswith("data: ")]
+    content = document["paths"]["/v1/canvas/{canvas_id}/events"]["get"]["responses"]["200"]["content"]
+    schema = {**content["text/event-stream"]["schema"], "components": document["components"]}
+    for line in lines:
+        jsonschema.validate(json.loads(line), schema)
+    return len(lines)
+
+
 def test_answers_are_as_they_are_described(served: Served, document: dict[str, Any]):
     turns = [{"role": "user", "content": EXPRESSION}]
     posted: list[tuple[str, dict[str, Any]]] = [
@@ -44,7 +55,9 @@ def test_answers_are_as_they_are_described(served: Served, document: dict[str, A
         ("/v1/responses", {"input": EXPRESSION}),
         ("/v1/canvas", {"prompt": EXPRESSION, "n": 2}),
         ("/v1/canvas", {"prompt": EXPRESSION, "stream": True}),
-        ("/v1/canvas", {"prompt": EXPRESSION, "background": True}),
+        ("/v1/canvas", {"prompt": EXPRESSION, "background": True, "top_logprobs": 2}),
+        ("/v1/images/generations", {"prompt": "a cat", "size": "32x32"}),
+        ("/v1/images/generations", {"prompt": "a cat", "size": "0x0"}),
     ]
     for path, body in posted:
         check(document, "post", path, served.ask(path, **body))
@@ -56,7 +69,16 @@ def test_answers_are_as_they_are_described(served: Served, document: dict[str, A
     check(document, "post", f"{described}/edits", served.ask(f"{place}/edits", base_rev=1, replace=[]))
     check(document, "post", f"{described}/undo", served.ask(f"{place}/undo", base_rev=2))
     check(document, "post", f"{described}/undo", served.ask(f"{place}/undo", base_rev=2))
+    asset = served.ask(f"{place}/assets", slot="a", prompt="a cat", size="32x32")
+    check(document, "post", f"{described}/assets", asset)
+    check_events(document, served.http.get(f"{place}/events"))
     for path in ("", "/events", "/revisions"):
         check(document, "get", f"{described}{path}", served.http.get(f"{place}{path}"))
     check(document, "delete", described, served.http.delete(place))
     check(document, "get", described, served.http.get(place))
+    page = served.http.post("/sandbox", content="<p>", headers={"Content-Type": "text/html"})
+    check(document, "post", "/sandbox", page)
+    check(document, "get", "/sandbox/{page_id}", served.http.get(page.json()["url"]))
+    check(document, "post", "/v1/audio/transcriptions", served.ask("/v1/audio/transcriptions"))
+    body = {"prompt": EXPRESSION, "stream": True, "top_logprobs": 2, "canvas_length": 16}
+    assert check_events(document, served.ask("/v1/canvas", **body)) > 5

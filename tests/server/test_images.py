@@ -98,7 +98,12 @@ def test_a_pipeline_of_diffusers_is_asked_for_what_was(monkeypatch: pytest.Monke
         def to(self, device: str) -> None:
             asked.append(device)
 
+        def set_progress_bar_config(self, *, disable: bool) -> None:
+            assert disable
+
         def __call__(self, prompt: str, **options: Any) -> Any:
+            if options["width"] % 8:
+                raise ValueError("have to be divisible by 8")
             asked.append((prompt, options))
             return types.SimpleNamespace(images=[Drawn()] * options["num_images_per_prompt"])
 
@@ -110,6 +115,8 @@ def test_a_pipeline_of_diffusers_is_asked_for_what_was(monkeypatch: pytest.Monke
         answers = [served.ask("/v1/images/generations", prompt="a cat", size="64x32", n=n).json() for n in (2, 1)]
         assert [base64.b64decode(each["b64_json"]) for each in answers[0]["data"]] == [b"PNG of it"] * 2
         assert answers[0]["output_format"] == "png"
+        refused = served.ask("/v1/images/generations", prompt="a cat", size="63x32")
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "size")
     assert asked[0] == "some/model"
     assert asked[2:] == [("a cat", {"width": 64, "height": 32, "num_images_per_prompt": n}) for n in (2, 1)]
 

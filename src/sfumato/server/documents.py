@@ -174,7 +174,16 @@ class CanvasChange(_Described):
 class CanvasEvent(_Described):
     """What happened to a canvas; which fields there are depends on its type."""
 
-    type: Literal["canvas.started", "canvas.snapshot", "canvas.patch", "canvas.commit", "canvas.done", "canvas.error"]
+    type: Literal[
+        "canvas.started",
+        "canvas.snapshot",
+        "canvas.patch",
+        "canvas.commit",
+        "canvas.done",
+        "canvas.error",
+        "asset.ready",
+        "asset.error",
+    ]
     seq: int
     """One more than that of the event before; that of a snapshot is the number of the last event that it has."""
     canvas_id: str

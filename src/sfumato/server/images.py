@@ -116,7 +116,12 @@ class DiffusersImages:
             diffusers: Any = importlib.import_module("diffusers")
             self._pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(self.name)
             self._pipeline.to("cuda" if torch.cuda.is_available() else "cpu")
-        drawn = self._pipeline(body.prompt, width=width, height=height, num_images_per_prompt=body.n).images
+            self._pipeline.set_progress_bar_config(disable=True)
+        try:
+            drawn = self._pipeline(body.prompt, width=width, height=height, num_images_per_prompt=body.n).images
+        except ValueError as error:
+            # Such as one that is no multiple of what a latent stands for.
+            raise RequestError(f"size is {body.size!r}, which {self.name} cannot draw: {str(error)[:200]}") from None
         return [_png(image) for image in drawn]
 
 
