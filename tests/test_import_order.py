@@ -19,7 +19,8 @@ ORDER = (
     {"checkpoints", "sampling", "costs"},
     {"engine", "mend"},
     {"api"},
-    {"training", "synthesis", "evaluation", "server"},
+    {"training", "synthesis", "evaluation"},
+    {"server"},
     {"runs", "integrations"},
     {"cli"},
 )

@@ -224,7 +224,7 @@ def test_figures(served: Served):
     assert served.http.get("/ready").json() == {"ready": True}
 
 
-@pytest.mark.parametrize("canvas_length", [4, 32])
+@pytest.mark.parametrize("canvas_length", [4, 64])
 def test_calls_are_streamed_as_they_are_committed(client: openai.OpenAI, canvas_length: int):
     schema = SCHEMA | {"properties": {"a": {"type": "string", "minLength": 12, "maxLength": 20}}}
     tool = {"type": "function", "function": {"name": "add", "parameters": schema, "strict": True}}

@@ -23,6 +23,7 @@ from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
 from sfumato.errors import BusyError, RequestError
 from sfumato.server import compiling
+from sfumato.server.bodies import read_json
 from sfumato.server.compiling import Compiler
 
 TOKENS, EOS = [bytes([byte]) for byte in range(256)] + [None], (256,)
@@ -33,8 +34,9 @@ TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        ("[" * 100_000, "nests too deep"),
-        ('{"a":' * 100_000, "nests too deep"),
+        ("[" * 40_000, "nests too deep"),
+        ('{"a":' * 40_000, "nests too deep"),
+        ('{"messages": %s, "stop": [' + '"a",' * 60_000 + '"a"]}', "about 60,007 values; allowed: 50,000"),
         ('{"messages": %s, "temperature": NaN}', "NaN"),
         ('{"messages": %s, "temperature": 1e999}', "temperature"),
         ('{"messages": %s, "seed": ' + "9" * 5000 + "}", "too long"),
@@ -50,7 +52,10 @@ TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
         ('{"messages": %s, "diffusion": {"pin": [' + "[0, 1]," * 5000 + "[0, 1]]}}", "pin"),
         ('{"messages": %s, "diffusion": {"canvas_length": [1]}}', "diffusion.canvas_length"),
         ('{"messages": %s, "model": "' + "x" * 100_000 + '"}', "model"),
-        ('{"messages": %s, "response_format": {"type": "regex", "regex": "(a|b)*a(a|b){20}"}}', "states"),
+        (
+            '{"messages": %s, "response_format": {"type": "regex", "regex": "(a|b)*a(a|b){20}"}}',
+            "regex regex takes more",
+        ),
         ('{"messages": %s, "response_format": {"type": "choices", "choices": []}}', "choices"),
     ],
 )
@@ -70,6 +75,11 @@ def test_whole_pairs_and_what_only_looks_like_half_of_one_pass(served: Served, p
     content = f'{{"prompt": "{pair}", "max_tokens": 1}}'.encode()
     response = served.http.post("/v1/completions", content=content, headers={"content-type": "application/json"})
     assert response.status_code == 200, response.text
+
+
+def test_values_are_not_counted_in_texts():
+    value = {"a": ['[{",\\' * 20_000, "\\"], "b": ',"' * 60_000}
+    assert read_json(json.dumps(value).encode()) == value
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,10 @@ MAX_SECONDS = 1.7
 _NEVER = 2**31 - 1
 
 
+UNNAMED = "what the answer must be"
+"""In messages, until somebody knows the name of it."""
+
+
 class Budget:
     """What the making of one language may take. Within `with`, old objects are not searched for cycles: states have
     none, and a search through so many of them takes longer than an interrupt may wait.
@@ -74,7 +78,7 @@ class Budget:
         else:
             return
         raise RequestError(
-            f"what the answer must be takes {taken}; allowed: {self.max_states:,} states and {self.max_seconds:g} s. "
+            f"{UNNAMED} takes {taken}; allowed: {self.max_states:,} states and {self.max_seconds:g} s. "
             "Lower the bounds on lengths and numbers of items"
         )
 

@@ -73,9 +73,13 @@ class Languages:
         if constraint is not None:
             wanted["constraint"] = constraint, functools.partial(of_constraint, constraint)
 
-        automaton = self._remember(key, lambda: self.make([maker for _, maker in wanted.values()]))
+        names = " and ".join(wanted)
+        try:
+            automaton = self._remember(key, lambda: self.make([maker for _, maker in wanted.values()]))
+        except RequestError as error:
+            raise type(error)(str(error).replace(dfa.UNNAMED, names, 1)) from None
         if automaton is None:
-            raise RequestError(f"no text is what {' and '.join(wanted)} ask for together; ask for less")
+            raise RequestError(f"no text is what {names} ask for together; ask for less")
         return automaton
 
     def framed(self, left: str, right: str) -> Automaton | None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from sfumato.data.packing import IGNORED, PackingConfig, Source, deciding, pack
+from sfumato.data.packing import IGNORED, PackedBatch, PackingConfig, Source, deciding, pack
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError
@@ -65,16 +66,7 @@ def canvas_nelbo(
         t_BT = torch.cat((torch.ones(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
         noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
         tokens_BT = torch.where(open_BT, noisy_BT, batch.tokens_BT)
-        device = model.device
-        read_BT, positions_BT, reads = batch.inputs(tokens_BT)
-        hidden_BTD = model(
-            read_BT.to(device),
-            positions_BT.to(device),
-            masked(reads.mask(device)),
-            canvas_RQ=canvas_BT.to(device),
-            given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
-        )
-        logits_NV = model.logits(deciding(hidden_BTD, batch.shift)[open_BT.to(device)]).cpu()
+        logits_NV = model.logits(read_canvases(model, batch, tokens_BT)[open_BT]).cpu()
         x0_N, xt_N, t_N = batch.tokens_BT[open_BT], tokens_BT[open_BT], t_BT[open_BT]
         total += float(nelbo_of_denoiser(process, logits_NV, x0_N, xt_N, t_N).sum())
         count += x0_N.numel()
@@ -84,6 +76,20 @@ def canvas_nelbo(
         num_tokens=count,
         estimator=f"{name} NELBO (upper bound), one stratified t a canvas in [{T_MIN:g}, 1]",
     )
+
+
+def read_canvases(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
+    """The hidden states [B, T, D] that decide the tokens of canvases, of which these are a draft."""
+    device = model.device
+    read_BT, positions_BT, reads = batch.inputs(tokens_BT)
+    hidden_BTD = model(
+        read_BT.to(device),
+        positions_BT.to(device),
+        masked(reads.mask(device)),
+        canvas_RQ=(batch.canvases_BT > 0).to(device),
+        given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
+    )
+    return deciding(hidden_BTD, batch.shift)
 
 
 @torch.inference_mode()
@@ -98,19 +104,23 @@ def response_nll(
     total, count = 0.0, 0.0
     for step in range(num_batches):
         batch = pack(source, packing, seed=0, step=step, end_id=end_id)
-        clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
-        device = model.device
-        tokens_BT, positions_BT, reads = batch.inputs(batch.tokens_BT)
-        hidden_BTD = model(
-            tokens_BT.to(device),
-            positions_BT.to(device),
-            masked(reads.mask(device)),
-            canvas_RQ=(batch.canvases_BT > 0).to(device),
-        )
-        logits_NV = model.logits(hidden_BTD[clean_BT.to(device)])
-        targets_N = batch.targets_BT[clean_BT].to(device)
-        total += float(functional.cross_entropy(logits_NV.float(), targets_N, reduction="sum"))
+        hidden_ND, targets_N = read_clean(model, batch)
+        total += float(functional.cross_entropy(model.logits(hidden_ND).float(), targets_N, reduction="sum"))
         count += len(targets_N)
     return Likelihood(
         nats_per_token=total / max(1.0, count), num_tokens=int(count), estimator="exact autoregressive NLL"
     )
+
+
+def read_clean(model: Model, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+    """Of the clean halves, the hidden states [N, D] that predict a token each, and these tokens [N]."""
+    clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
+    device = model.device
+    tokens_BT, positions_BT, reads = batch.inputs(batch.tokens_BT)
+    hidden_BTD = model(
+        tokens_BT.to(device),
+        positions_BT.to(device),
+        masked(reads.mask(device)),
+        canvas_RQ=(batch.canvases_BT > 0).to(device),
+    )
+    return hidden_BTD[clean_BT.to(device)], batch.targets_BT[clean_BT].to(device)

@@ -16,14 +16,10 @@ from lm_eval.api.registry import register_model
 from tqdm import tqdm
 
 from sfumato.api import load
-from sfumato.data.packing import Document, PackingConfig
 from sfumato.engine.request import Request
 from sfumato.errors import RequestError
-from sfumato.evaluation.likelihood import Likelihood, canvas_nelbo, response_nll
-from sfumato.layout import PrefixLayout
+from sfumato.evaluation.continuation import continuation_nats
 
-# Positions of canvases whose logits are computed together.
-_POSITIONS = 2048
 # What lm-eval asks of an answer, and the options that those are; a value of None stands for no option.
 _OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "do_sample": None, "until": None}
 _LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
@@ -202,64 +198,9 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
 
     def _nats(self, context: list[int], continuation: list[int]) -> float:
         """-log p(continuation | context), or a bound on it from above."""
-        spec = self.model.spec
-        text = [*context, *continuation]
-        length = self._num_positions // 2 if spec.autoregressive else spec.canvas_length
-        total = 0.0
-        for start in range(len(context), len(text), length):
-            piece = text[start : start + length]
-            # Of a text that is longer than the model, what is nearest.
-            before = text[max(0, start + len(piece) - self._num_positions) : start]
-            found, num_tokens = self._of_piece(Document(before, piece))
-            total += found.nats_per_token * num_tokens
-            self.estimator = found.estimator
-        return total
-
-    def _of_piece(self, document: Document) -> tuple[Likelihood, int]:
-        """The likelihood of a response that stands on one canvas, and the tokens that it is of."""
-        model, spec = self.model.decoder, self.model.spec
-        end_id, source = self.eot_token_id, _Same(document)
-        before, own = len(document.prompt), len(document.response)
-        if spec.autoregressive:
-            packing = PackingConfig(rows=1, row_length=before + own, canvas_lengths=())
-            return response_nll(model, source, packing=packing, end_id=end_id, num_batches=1), own
-        layout = PrefixLayout(spec)
-        whole = layout.num_whole(before)
-        length = spec.canvas_length if layout.fixed_canvas else max(2, own)
-        num_canvases = -(-(before - whole + own) // length)
-        size = num_canvases * length
-        together = min(self.samples, -(-_POSITIONS // size))
-        # Text that reads its canvas stands before each copy of it; other text stands there once.
-        rows, copies = (together, 1) if layout.full else (1, together)
-        packing = PackingConfig(
-            rows=rows,
-            row_length=whole + size - length + copies * size,
-            canvas_lengths=(length,),
-            canvas_copies=copies,
-            ar_share=0.0,
-        )
-        found = canvas_nelbo(
-            model,
-            self.model.bundle.process,
-            source,
-            packing=packing,
-            end_id=end_id,
-            spec=spec,
-            num_batches=-(-self.samples // together),
-            seed=self.seed,
-        )
-        return found, whole + size - before
-
-
-class _Same:
-    """A source of one document."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def document(self, seed: int) -> Document:
-        """It."""
-        return self._document
+        found = continuation_nats(self.model, context, continuation, samples=self.samples, seed=self.seed)
+        self.estimator = found.estimator or self.estimator
+        return found.nats
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
+from sfumato.server.echo import echo_answer
 from sfumato.server.edits import (
     ApplyCompletionRequest,
     EditCompletionRequest,
@@ -218,6 +219,8 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
+                if body.echo:
+                    return JSONResponse(await while_there(request, echo_answer(hosted, body, asked, bill_to(owner))))
                 results = await while_there(request, completions.answers(hosted, asked, bill_to(owner)))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine
@@ -12,6 +13,9 @@ from fastapi.routing import APIRoute
 
 from sfumato.server.failures import ApiError
 
+MAX_VALUES = 50_000
+"""Values of a body. Python reads them in one go, in which no other request has a turn."""
+_LARGE = 1 << 16
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -31,7 +35,9 @@ class JsonRoute(APIRoute):
 class _JsonRequest(Request):
     async def json(self) -> Any:
         try:
-            return read_json(await self.body())
+            body = await self.body()
+            # A large one is read where others have their turns meanwhile.
+            return await asyncio.to_thread(read_json, body) if len(body) > _LARGE else read_json(body)
         except ApiError as error:
             # FastAPI words any failure of this its own way.
             self.state.refused = error
@@ -44,6 +50,8 @@ def read_json(body: bytes) -> Any:
     Raises:
         ApiError: 400 if it is not JSON, or has what no text or number of ours can be.
     """
+    if _most_values(body) > MAX_VALUES and (most := _most_values(_without_texts(body))) > MAX_VALUES:
+        raise ApiError(400, f"the body has about {most:,} values; allowed: {MAX_VALUES:,}", code="json_invalid")
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
         if _HALF_PAIR.search(body) and (place := _find_half_pair(value, "")) is not None:
@@ -58,6 +66,15 @@ def read_json(body: bytes) -> Any:
     except ValueError as error:
         raise ApiError(400, f"the body has a number that is too long: {error}", code="json_invalid") from None
     return value
+
+
+def _most_values(body: bytes) -> int:
+    """How many values there can be at most between commas and brackets."""
+    return 1 + sum(map(body.count, (b",", b"[", b"{")))
+
+
+def _without_texts(body: bytes) -> bytes:
+    return b"".join(body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
 
 
 def _refuse_constant(name: str) -> float:

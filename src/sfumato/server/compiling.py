@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
+from sfumato.constraints.dfa import UNNAMED
 from sfumato.errors import BusyError, RequestError, SfumatoError
 
 MAX_WAITING = 8
@@ -72,7 +73,7 @@ class Compiler:
             return pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             self.close()
-            return RequestError("what the answer must be takes too much memory or time; ask for less")
+            return RequestError(f"{UNNAMED} takes too much memory or time; ask for less")
         finally:
             alarm.cancel()
 
@@ -113,7 +114,7 @@ def main() -> None:
             except EOFError:
                 return
             except MemoryError:
-                made = RequestError("what the answer must be takes too much memory; ask for less")
+                made = RequestError(f"{UNNAMED} takes too much memory; ask for less")
             except SfumatoError as error:
                 made = error
             except Exception as error:

@@ -382,6 +382,10 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
     prompts: list[Prompt] = given if several else [given]
     if body.logprobs is not None and body.stream:
         raise RequestError("logprobs is for whole answers; allowed: without stream")
+    if body.echo and body.stream:
+        raise RequestError("echo is for whole answers; allowed: without stream")
+    if body.echo_from is not None and not (body.echo and body.logprobs is not None):
+        raise RequestError(f"echo_from is {body.echo_from}; allowed: with echo and logprobs")
     if len(prompts) > 1 and body.stream:
         raise RequestError(f"prompt has {len(prompts)} texts; allowed in a stream: one")
     return [make_request(model, prompt, body, raw=isinstance(prompt, str)) for prompt in prompts]
@@ -415,8 +419,9 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, b
     """
     if not isinstance(body.prompt, str):
         raise RequestError("prompt is no text; allowed with a suffix: one text")
-    if isinstance(body, CompletionRequest) and body.logprobs is not None:
-        raise RequestError(f"logprobs is {body.logprobs}; allowed with a suffix: none")
+    for name in ("logprobs", "echo", "echo_from"):
+        if (given := getattr(body, name, None)) not in (None, False):
+            raise RequestError(f"{name} is {given}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
     answers = await hosted.call(
         lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options), bill

@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.errors import BusyError, CapacityError, CheckpointError, SfumatoError
 
-_PARAM = re.compile(r"(\w+) (?:is|has) |the (prompt|schema|instruction|regular expression)\b")
+_PARAM = re.compile(r"(\w+) (?:is|has|takes) |the (prompt|schema|instruction|regular expression)\b")
 
 
 class ApiError(SfumatoError):

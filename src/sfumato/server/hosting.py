@@ -65,6 +65,8 @@ class HostedModel:
         self.size_bytes = sum(
             tensor.numel() * tensor.element_size() for tensor in (*model.decoder.parameters(), *model.decoder.buffers())
         )
+        self.scoring = asyncio.Lock()
+        """Held while a text is read for its likelihood, which no engine does: one at a time."""
         self.num_users = 0
         self.used_at = 0.0
         self._compiler = Compiler(model.languages.token_bytes, model.languages.eos_ids)

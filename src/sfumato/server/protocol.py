@@ -237,7 +237,10 @@ class CompletionRequest(Sampled):
 
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
-    echo: Literal[False] | None = None
+    echo: bool | None = None
+    """Give the prompt back ahead of the answer; with logprobs, with those of its tokens."""
+    echo_from: int | None = Field(default=None, ge=1)
+    """With echo and logprobs, the first token of the prompt that has one, by its index: what stands before is given."""
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: int | None = Field(default=None, ge=1, le=1)
 

@@ -1,0 +1,162 @@
+"""How likely a model finds the continuation of a text: exactly, or by a bound; and what it would rather have read."""
+
+# N tokens of a continuation, B rows, T positions of a row, D model, V vocabulary
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from sfumato.data.packing import Document, PackedBatch, PackingConfig, pack
+from sfumato.engine.model import TextModel
+from sfumato.evaluation.likelihood import canvas_nelbo, read_canvases, read_clean, response_nll
+from sfumato.layout import PrefixLayout
+
+# Positions of canvases whose logits are computed together, and of other text.
+_POSITIONS, _AT_ONCE = 2048, 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContinuationLikelihood:
+    """-log p(continuation | context), or a bound on it from above."""
+
+    nats: float
+    """Over all tokens."""
+    estimator: str
+    """See `Likelihood`; empty of no tokens."""
+    num_positions: int
+    """That went through the weights."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenLogprobs:
+    """What a model thinks of each of some tokens."""
+
+    own: list[float]
+    """Of the token that stands there."""
+    top: list[list[tuple[int, float]]]
+    """Of the likeliest, with their ids."""
+    num_positions: int
+    """That went through the weights."""
+
+
+def continuation_nats(
+    model: TextModel, context: Sequence[int], continuation: Sequence[int], *, samples: int, seed: int
+) -> ContinuationLikelihood:
+    """How unlikely a continuation is: exact of an autoregressive model; of one of canvases, a bound by draws of noise.
+
+    The continuation stands on a canvas as long as itself, or on several of the length that the model was trained with,
+    each behind the text before. One of one token is read with the end behind it, as no canvas is shorter than two; and
+    of a model that reads in blocks, so is one that fills none.
+
+    Args:
+        model: any.
+        context: at least one token; of more than the model holds, what is nearest counts.
+        continuation: tokens.
+        samples: draws of noise for each canvas: with four times as many the error is half of it.
+        seed: decides the draws.
+    """
+    most = model.decoder.config.max_position_embeddings
+    text = [*context, *continuation]
+    length = most // 2 if model.spec.autoregressive else model.spec.canvas_length
+    nats, estimator, num_positions = 0.0, "", 0
+    for start in range(len(context), len(text), length):
+        piece = text[start : start + length]
+        document = Document(text[max(0, start + len(piece) - most) : start], piece)
+        if model.spec.autoregressive:
+            packing = PackingConfig(rows=1, row_length=len(document.prompt) + len(piece), canvas_lengths=())
+            num_batches, num_tokens = 1, len(piece)
+            found = response_nll(
+                model.decoder, _Same(document), packing=packing, end_id=model.tokenizer.eos_ids[0], num_batches=1
+            )
+        else:
+            packing, num_tokens = _canvases(model, document, samples)
+            num_batches = -(-samples // (packing.rows * packing.canvas_copies))
+            found = canvas_nelbo(
+                model.decoder,
+                model.bundle.process,
+                _Same(document),
+                packing=packing,
+                end_id=model.tokenizer.eos_ids[0],
+                spec=model.spec,
+                num_batches=num_batches,
+                seed=seed,
+            )
+        nats += found.nats_per_token * num_tokens
+        estimator = found.estimator
+        num_positions += num_batches * packing.rows * packing.row_length
+    return ContinuationLikelihood(nats=nats, estimator=estimator, num_positions=num_positions)
+
+
+@torch.inference_mode()
+def token_logprobs(
+    model: TextModel, context: Sequence[int], continuation: Sequence[int], *, num_top: int
+) -> TokenLogprobs:
+    """What a model thinks of each token of a continuation that it holds: an autoregressive one, behind all before it;
+    one of canvases, at the first step of the canvases of `continuation_nats`, which are noise from end to end.
+
+    Args:
+        model: any.
+        context: at least one token.
+        continuation: tokens.
+        num_top: how many of the likeliest to tell.
+    """
+    document, end_id = Document(context, continuation), model.tokenizer.eos_ids[0]
+    if model.spec.autoregressive:
+        packing = PackingConfig(rows=1, row_length=len(context) + len(continuation), canvas_lengths=())
+        hidden_ND, _ = read_clean(model.decoder, pack(_Same(document), packing, seed=0, step=0, end_id=end_id))
+    else:
+        packing, _ = _canvases(model, document, 1)
+        batch = pack(_Same(document), packing, seed=0, step=0, end_id=end_id, spec=model.spec)
+        hidden_ND = _first_read(model, batch)[: len(continuation)]
+    own: list[float] = []
+    top: list[list[tuple[int, float]]] = []
+    for start in range(0, len(continuation), _AT_ONCE):
+        logprobs_NV = model.decoder.logits(hidden_ND[start : start + _AT_ONCE]).float().log_softmax(-1).cpu()
+        tokens_N = torch.tensor(continuation[start : start + _AT_ONCE])
+        own += logprobs_NV.gather(1, tokens_N[:, None])[:, 0].tolist()
+        best = logprobs_NV.topk(num_top)
+        top += [list(zip(*each, strict=True)) for each in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+    return TokenLogprobs(own=own, top=top, num_positions=packing.rows * packing.row_length)
+
+
+def _first_read(model: TextModel, batch: PackedBatch) -> torch.Tensor:
+    open_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
+    noise_BT = model.bundle.process.corrupt(
+        batch.tokens_BT, torch.ones(batch.tokens_BT.shape), torch.Generator().manual_seed(0)
+    )
+    tokens_BT = torch.where(open_BT, noise_BT, batch.tokens_BT)
+    return read_canvases(model.decoder, batch, tokens_BT)[open_BT.to(model.decoder.device)]
+
+
+def _canvases(model: TextModel, document: Document, samples: int) -> tuple[PackingConfig, int]:
+    """Rows in which a response stands on canvases, some copies of them at once; and the tokens that count."""
+    spec, layout = model.spec, PrefixLayout(model.spec)
+    before, own = len(document.prompt), len(document.response)
+    whole = layout.num_whole(before)
+    length = spec.canvas_length if layout.fixed_canvas else max(2, own)
+    size = -(-(before - whole + own) // length) * length
+    together = min(samples, -(-_POSITIONS // size))
+    # Text that reads its canvas stands before each copy of it; other text stands there once.
+    rows, copies = (together, 1) if layout.full else (1, together)
+    packing = PackingConfig(
+        rows=rows,
+        row_length=whole + size - length + copies * size,
+        canvas_lengths=(length,),
+        canvas_copies=copies,
+        ar_share=0.0,
+    )
+    return packing, whole + size - before
+
+
+class _Same:
+    """A source of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def document(self, seed: int) -> Document:
+        """It."""
+        return self._document

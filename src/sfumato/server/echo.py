@@ -1,0 +1,158 @@
+"""Prompts that are given back with what the model thinks of each of their tokens, as lm-eval asks for them.
+
+Of a model of canvases no token has a likelihood of its own; texts behind others have a bound. So what is told of the
+last tokens are differences of bounds: from each of them on they add up to the bound for all that follows it. Tokens
+before those share the bound of their canvas evenly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Request, Result, Usage
+from sfumato.errors import RequestError
+from sfumato.evaluation.continuation import continuation_nats, token_logprobs
+from sfumato.server.completions import answers, text_answer
+from sfumato.server.hosting import Bill, HostedModel
+from sfumato.server.protocol import CompletionRequest
+
+_SAMPLES = 32
+"""Draws of noise for each bound."""
+_CUTS = 32
+"""Last tokens of a prompt behind each of which a bound begins, where a request does not say from which on."""
+_Json = dict[str, Any]
+
+
+@dataclass
+class _Scores:
+    """What is known of a prompt's tokens; None of those that are given."""
+
+    logprobs: list[float | None]
+    top: list[_Json | None]
+    estimator: str = ""
+    num_positions: int = 0
+    _nats: dict[int, float] = field(default_factory=dict)
+
+    def read(self, model: TextModel, tokens: Sequence[int], start: int, end: int, num_top: int) -> None:
+        """What the model would rather have read from one token on up to another."""
+        found = token_logprobs(model, tokens[:start], tokens[start:end], num_top=num_top)
+        for place, (own, best) in enumerate(zip(found.own, found.top, strict=True), start):
+            self.top[place] = {_text(model, token): logprob for token, logprob in best}
+            if model.spec.autoregressive:
+                self.logprobs[place] = own
+        self.num_positions += found.num_positions
+
+    def bound(self, model: TextModel, tokens: Sequence[int], start: int, end: int, seed: int) -> float:
+        """The bound from one token on up to another."""
+        found = continuation_nats(model, tokens[:start], tokens[start:end], samples=_SAMPLES, seed=seed)
+        self.estimator, self.num_positions = found.estimator, self.num_positions + found.num_positions
+        return found.nats
+
+    def share(self, nats: float, start: int, end: int) -> None:
+        """Tell a bound of some tokens."""
+        self.logprobs[start:end] = [-nats / (end - start)] * (end - start)
+
+
+async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill) -> _Json:
+    """A text completion that begins with its prompt.
+
+    Args:
+        hosted: the model.
+        body: what is asked.
+        requests: of each prompt.
+        bill: as for `answers`.
+
+    Raises:
+        RequestError: if `echo_from` is behind a prompt.
+    """
+    for request in requests:
+        if body.echo_from is not None and body.echo_from >= len(request.prompt):
+            raise RequestError(
+                f"echo_from is {body.echo_from}; allowed: 1 to {len(request.prompt) - 1}, a prompt's tokens"
+            )
+    results = await answers(hosted, requests, bill)
+    answer = text_answer(hosted.model, body, results)
+    choices = iter(answer["choices"])
+    for index, (request, own) in enumerate(zip(requests, results, strict=True)):
+        scores = None
+        if body.logprobs is not None:
+            scores = await _scored(hosted, request, body, bill)
+            answer["sfumato"]["estimator"] = scores.estimator
+            answer["usage"]["positions_computed"] += scores.num_positions
+        text = _prompt_text(hosted.model, body, index, request)
+        for choice, result in zip(itertools.islice(choices, len(own)), own, strict=True):
+            choice["text"] = text + choice["text"]
+            if scores is not None:
+                choice["logprobs"] = _joined(hosted.model, request.prompt, scores, choice["logprobs"], result)
+    return answer
+
+
+async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest, bill: Bill) -> _Scores:
+    """What the model thinks of a prompt. It stops behind the read in which nobody waits for it any more."""
+    model, tokens, num_top = hosted.model, request.prompt, body.logprobs or 0
+    first, size = body.echo_from or 1, len(tokens)
+    scores = _Scores([None] * size, [None] * size)
+    try:
+        async with hosted.scoring:
+            if model.spec.autoregressive:
+                scores.estimator = "exact autoregressive NLL"
+                if first < size:
+                    await asyncio.to_thread(scores.read, model, tokens, 1, size, num_top)
+                scores.logprobs[:first] = [None] * min(first, size)
+                return scores
+            length = model.spec.canvas_length
+            cut = max(first, size - min(_CUTS, length)) if body.echo_from is None else size
+            for start in range(first, cut, length):
+                end = min(start + length, cut)
+                scores.share(await asyncio.to_thread(scores.bound, model, tokens, start, end, request.seed), start, end)
+                await asyncio.to_thread(scores.read, model, tokens, start, end, num_top)
+            if cut < size:
+                await asyncio.to_thread(scores.read, model, tokens, cut, size, num_top)
+            rest = 0.0
+            for start in range(size - 1, cut - 1, -1):
+                nats = await asyncio.to_thread(scores.bound, model, tokens, start, size, request.seed)
+                scores.share(nats - rest, start, start + 1)
+                rest = nats
+            return scores
+    finally:
+        usage = Usage(prompt_tokens=size, positions_computed=scores.num_positions)
+        bill(
+            [
+                Result(
+                    text="",
+                    tokens=(),
+                    confidence=(),
+                    finish_reason="stop",
+                    seed=request.seed,
+                    model=model.name,
+                    usage=usage,
+                )
+            ]
+        )
+
+
+def _joined(model: TextModel, tokens: Sequence[int], scores: _Scores, answer: _Json, result: Result) -> _Json:
+    """Log-probabilities of a prompt and of its answer, which ends in a token without any where the model ended it."""
+    texts = [_text(model, token) for token in tokens] + answer["tokens"]
+    ended = [""] if result.finish_reason == "stop" and not result.tokens else []
+    return {
+        "tokens": texts + ended,
+        "token_logprobs": [*scores.logprobs, *answer["token_logprobs"], *[None for _ in ended]],
+        "top_logprobs": [*scores.top, *answer["top_logprobs"], *[None for _ in ended]],
+        "text_offset": list(itertools.accumulate(map(len, texts + ended), initial=0))[:-1],
+    }
+
+
+def _prompt_text(model: TextModel, body: CompletionRequest, index: int, request: Request) -> str:
+    given: Any = body.prompt
+    given = given[index] if isinstance(given, list) and given and not isinstance(given[0], int) else given
+    return given if isinstance(given, str) else _text(model, *request.prompt)
+
+
+def _text(model: TextModel, *tokens: int) -> str:
+    return b"".join(model.tokenizer.token_bytes[token] or b"" for token in tokens).decode("utf-8", "replace")

@@ -1,0 +1,90 @@
+"""Likelihoods over HTTP are those of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sfumato
+from serving import Served, start
+from sfumato.engine.model import TextModel
+from sfumato.evaluation.continuation import continuation_nats
+
+TEXT = "answer, then derive: 12+5\nanswer: 17\n12+5 = 17\n"
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    yield from start(tmp_path_factory.mktemp("echo"), models={"tiny": "tiny", "twin": "tiny-twin"})
+
+
+def echoed(served: Served, tokens: Any, **body: Any) -> Any:
+    # As lm-eval asks.
+    asked = {"prompt": tokens, "max_tokens": 1, "temperature": 0, "seed": 3, "echo": True, "logprobs": 1}
+    return served.ask("/v1/completions", **asked | body)
+
+
+def bound(model: TextModel, tokens: list[int], first: int) -> float:
+    return -continuation_nats(model, tokens[:first], tokens[first:], samples=32, seed=3).nats
+
+
+@pytest.mark.parametrize(("name", "estimator"), [("twin", "exact autoregressive NLL"), ("tiny", "NELBO (upper bound)")])
+def test_from_each_of_the_last_tokens_on_they_add_up(both: Served, name: str, estimator: str):
+    model = sfumato.load({"twin": "tiny-twin"}.get(name, name))
+    tokens = list(model.tokenizer.encode_raw(TEXT))
+    others = list(model.tokenizer.encode_raw("1+1=2"))
+    answer = echoed(both, [tokens, others], model=name).json()
+    assert estimator in answer["sfumato"]["estimator"]
+    assert answer["usage"]["positions_computed"] > len(tokens)
+    for choice, own in zip(answer["choices"], (tokens, others), strict=True):
+        assert choice["text"].startswith(model.tokenizer.decode(own))
+        logprobs = choice["logprobs"]
+        assert len(logprobs["tokens"]) == len(own) + 1
+        assert logprobs["token_logprobs"][0] is None
+        spelled = "".join(logprobs["tokens"])
+        for text, offset in zip(logprobs["tokens"], logprobs["text_offset"], strict=True):
+            assert spelled[offset : offset + len(text)] == text
+        for first in (len(own) - 1, max(1, len(own) - 5), max(1, len(own) - 32), 1):
+            total = sum(logprobs["token_logprobs"][first:-1])
+            if name == "twin" or first >= len(own) - 32:
+                assert total == pytest.approx(bound(model, own, first), abs=1e-3)
+            assert total < 0
+        assert all(len(top) == 1 for top in logprobs["top_logprobs"][1:-1])
+        if name == "twin":
+            pairs = zip(logprobs["token_logprobs"][1:-1], logprobs["top_logprobs"][1:-1], strict=True)
+            assert all(own <= max(top.values()) for own, top in pairs)
+
+
+def test_where_the_context_ends_may_be_said(both: Served):
+    model = sfumato.load("tiny")
+    tokens = list(model.tokenizer.encode_raw(TEXT))
+    for first in (5, len(tokens) - 3):
+        logprobs = echoed(both, tokens, echo_from=first, logprobs=0).json()["choices"][0]["logprobs"]
+        assert logprobs["token_logprobs"][:first] == [None] * first
+        found = sum(logprobs["token_logprobs"][first:-1])
+        assert found == pytest.approx(bound(model, tokens, first), abs=1e-3)
+
+
+def test_without_logprobs_the_prompt_is_given_back(both: Served):
+    alone = both.ask("/v1/completions", prompt=TEXT, max_tokens=5).json()["choices"][0]["text"]
+    [choice] = echoed(both, TEXT, max_tokens=5, logprobs=None, temperature=None, seed=0).json()["choices"]
+    assert (choice["text"], choice["logprobs"]) == (TEXT + alone, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"stream": True, "logprobs": None}, "echo"),
+        ({"suffix": "x"}, "logprobs"),
+        ({"suffix": "x", "logprobs": None}, "echo"),
+        ({"echo_from": 500}, "echo_from"),
+        ({"echo_from": 3, "logprobs": None}, "echo_from"),
+        ({"echo_from": 0}, "echo_from"),
+    ],
+)
+def test_what_cannot_be_echoed_is_refused(both: Served, body: dict[str, Any], named: str):
+    response = echoed(both, TEXT, **body)
+    assert response.status_code == 400
+    assert response.json()["error"]["param"] == named
