@@ -122,6 +122,8 @@ def test_keys_are_kept_as_hashes(tmp_path: Path):
         (("--add-key", "anna"), "--api-key-file"),
         (("--database", "nosuch://x"), "nosuch"),
         (("tiny", "tiny"), "tiny"),
+        (("--upstream", "gpt"), "NAME=URL"),
+        (("--upstream", "tiny=http://host/v1"), "two models"),
     ],
 )
 def test_what_cannot_be_served_is_refused(arguments: tuple[str, ...], said: str):

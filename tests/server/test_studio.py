@@ -90,7 +90,7 @@ def test_a_studio_that_is_not_built_says_how(tmp_path: Path):
     for served in start(tmp_path, studio=Studio(tmp_path / "static")):
         answer = served.http.get("/")
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "studio_not_built")
-        assert "npm run build" in answer.json()["error"]["message"]
+        assert "make web" in answer.json()["error"]["message"]
 
 
 def test_a_server_need_not_show_one(served: Served):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sfumato.server.boundary import Limits
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
 from sfumato.server.studio import Studio
+from sfumato.server.upstream import Upstream
 
 EXPRESSION = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 
@@ -63,9 +64,10 @@ def start(
     config: EngineConfig | None = None,
     models: Mapping[str, str] | None = None,
     studio: Studio | None = None,
+    upstreams: Sequence[Upstream] = (),
 ) -> Iterator[Served]:
     """A server of the embedded model, or others."""
-    host = Host(models or {"tiny": "tiny"}, config=config)
+    host = Host(models or {"tiny": "tiny"}, config=config, upstreams=upstreams)
     app = create_app(host, History(directory / "canvases.db"), Access(keys), limits, studio=studio)
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run)

@@ -59,6 +59,14 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="Repeatable; pages of it may ask from a browser.")
     ] = None,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=URL#MODEL,key=VARIABLE",
+            help="Repeatable; a model behind another server's OpenAI API, such as https://host/v1, with a key from the "
+            "environment. #MODEL is its name there, if that is another.",
+        ),
+    ] = None,
     show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Show the studio at /.")] = True,
     drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
     weights: Weights = Weights(),
@@ -74,6 +82,7 @@ def serve(
         from sfumato.server.history import History
         from sfumato.server.hosting import Host, served_names
         from sfumato.server.studio import Studio
+        from sfumato.server.upstream import read_upstream
     except ImportError as error:
         raise ConfigError("the server needs more packages: pip install 'sfumato[server]'") from error
     if add_key is not None:
@@ -96,6 +105,7 @@ def serve(
         config=EngineConfig(max_rows=max_rows, max_queue=max_queue),
         memory_bytes=free_memory() / 2 if memory is None else memory * 1e9,
         settings=weights.settings(),
+        upstreams=[read_upstream(given) for given in upstream or ()],
     )
     history = History(database or cache_directory() / "canvases.db")
     keep_s = None if keep_days is None else keep_days * 86400
@@ -140,7 +150,7 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
             )
         address, port = server.servers[0].sockets[0].getsockname()[:2]
         url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
-        typer.echo(f"{url} serves {', '.join(hosting.names)}", err=True)
+        typer.echo(f"{url} serves {', '.join((*hosting.names, *hosting.upstreams))}", err=True)
         if shown:
             typer.echo(f"{url}/ is the studio, for a browser", err=True)
         loading = asyncio.ensure_future(hosting.use(hosting.default))

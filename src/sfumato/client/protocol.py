@@ -316,8 +316,8 @@ def _answer(values: Json, text: str) -> Answer:
 
 
 def read_cards(values: Json) -> list[ModelCard]:
-    """The list of models."""
-    return [_card(card, card["sfumato"]) for card in values["data"]]
+    """The list of models, without those that the server only passes on."""
+    return [_card(card, card["sfumato"]) for card in values["data"] if "upstream" not in card["capabilities"]]
 
 
 def _card(values: Json, ours: Json) -> ModelCard:

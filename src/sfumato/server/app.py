@@ -33,6 +33,7 @@ from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
 from sfumato.server.studio import Studio
+from sfumato.server.upstream import Relay
 
 _Json = dict[str, Any]
 _SSE = "text/event-stream; charset=utf-8"
@@ -78,7 +79,7 @@ def create_app(
         metrics.count(results)
         tracing.record(results)
 
-    canvases = Canvases(host, history, bill)
+    canvases, relay = Canvases(host, history, bill), Relay()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -92,6 +93,7 @@ def create_app(
             expiring.cancel()
         await canvases.close()
         await host.close()
+        await relay.close()
         await asyncio.to_thread(history.close)
 
     app = FastAPI(
@@ -145,12 +147,11 @@ def create_app(
     @app.get("/v1/models", tags=["models"], **answered(documents.ModelCards))
     async def models() -> _Json:
         """The models that are served, and what each can do."""
-        return {"object": "list", "data": [_card(host, name) for name in host.names]}
+        return {"object": "list", "data": [_card(host, name) for name in (*host.names, *host.upstreams)]}
 
     @app.get("/v1/models/{model:path}", tags=["models"], **answered(documents.ModelCard))
     async def model_card(model: str) -> _Json:
         """What a model can do."""
-        host.check(model)
         return _card(host, model)
 
     # Completions.
@@ -159,6 +160,8 @@ def create_app(
     async def chat_completions(body: ChatRequest, request: Request, owner: Owner) -> Response:
         """Answer a conversation."""
         body.model = body.model or host.default
+        if body.model in host.upstreams:
+            return await relay.answer(host.upstreams[body.model], "chat/completions", body, request)
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
@@ -191,6 +194,8 @@ def create_app(
     async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
         """Continue a text, or with a suffix write what stands before that."""
         body.model = body.model or host.default
+        if body.model in host.upstreams:
+            return await relay.answer(host.upstreams[body.model], "completions", body, request)
         if body.suffix is not None:
             return await filled_in(body, request, owner)
         with await host.use(body.model) as hosted:
@@ -368,7 +373,9 @@ async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response
 
 
 def _card(host: Host, name: str) -> _Json:
-    model = host.outlines[name]
+    if name in host.upstreams:
+        return host.upstreams[name].card(host.created)
+    model = host.check(name)
     spec = model.spec
     card = {"id": name, "object": "model", "created": host.created, "owned_by": "sfumato"}
     return card | {

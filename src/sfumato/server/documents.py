@@ -55,7 +55,8 @@ class ModelCard(_Described):
     object: Literal["model"]
     created: int
     owned_by: str
-    context_length: int
+    context_length: int | None
+    """None where its own server says nothing of it."""
     capabilities: list[str]
 
 

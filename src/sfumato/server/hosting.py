@@ -9,16 +9,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.api import load, outline
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Event, Request, Result
-from sfumato.errors import RequestError, SfumatoError, unknown
+from sfumato.errors import ConfigError, RequestError, SfumatoError, unknown
 from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
+
+if TYPE_CHECKING:
+    from sfumato.server.upstream import Upstream
 
 Answer = TypeVar("Answer")
 MAX_EDITED, MAX_READ = 200_000, 20_000
@@ -102,9 +105,11 @@ class Host:
         config: how much each engine takes on.
         memory_bytes: that weights may take; a model that nobody uses makes room for the next.
         settings: further arguments of `sfumato.load`.
+        upstreams: models of other servers.
 
     Raises:
         CheckpointError: if a model is not there, or writes no text.
+        ConfigError: if two models have one name.
     """
 
     def __init__(
@@ -114,8 +119,13 @@ class Host:
         config: EngineConfig | None = None,
         memory_bytes: float = float("inf"),
         settings: Mapping[str, Any] | None = None,
+        upstreams: Iterable[Upstream] = (),
     ) -> None:
         self.names = dict(names)
+        self.upstreams = {upstream.name: upstream for upstream in upstreams}
+        """Models of other servers."""
+        if twice := self.names.keys() & self.upstreams.keys():
+            raise ConfigError(f"two models are called {min(twice)!r}; allowed: another name for the upstream one")
         self.outlines: dict[str, TextModel] = {name: outline(source) for name, source in names.items()}
         """The models without their weights."""
         self.loaded: dict[str, HostedModel] = {}
@@ -132,10 +142,15 @@ class Host:
         """The outline of a model.
 
         Raises:
-            ApiError: if no such model is served.
+            ApiError: if no such model is served, or only passed on.
         """
+        if name in self.upstreams:
+            message = f"model {name!r} is on another server; allowed: /v1/chat/completions and /v1/completions"
+            raise ApiError(400, message, code="model_is_upstream", param="model")
         if name not in self.names:
-            raise ApiError(404, unknown("model", name[:100], self.names), code="model_not_found", param="model")
+            raise ApiError(
+                404, unknown("model", name[:100], [*self.names, *self.upstreams]), code="model_not_found", param="model"
+            )
         return self.outlines[name]
 
     @contextmanager

@@ -28,7 +28,7 @@ _SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 _PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache", **_SAFE}
 # Names of assets change with what is in them.
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE}
-_HOW_TO_BUILD = "the studio is not built; in web/: npm ci && npm run build"
+_HOW_TO_BUILD = "the studio is not built; in a checkout: make web"
 
 
 class Studio:

@@ -1,0 +1,215 @@
+"""Models behind another server that speaks OpenAI's API: what they are asked is passed on, and what they answer.
+
+What is said of a model here is what its server says; nothing is added, and nothing of ours is asked of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from sfumato.errors import ConfigError, RequestError
+from sfumato.server.boundary import while_there
+from sfumato.server.completions import kept_alive
+from sfumato.server.failures import ApiError
+from sfumato.server.protocol import ChatRequest, Sampled
+
+_Json = dict[str, Any]
+_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
+_OURS = ("diffusion", "draft", "diffusing", "realtime", "reasoning_summary", "reasoning_summary_wait")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upstream:
+    """A model of another server."""
+
+    name: str
+    """What it is called here."""
+    url: str
+    """Of the API, such as "https://host/v1"."""
+    model: str
+    """What it is called there."""
+    key: str | None = field(default=None, repr=False)
+    """That its server wants."""
+
+    def card(self, created: int) -> _Json:
+        """What there is to say of it."""
+        return {
+            "id": self.name,
+            "object": "model",
+            "created": created,
+            "owned_by": urlsplit(self.url).hostname,
+            "context_length": None,
+            "capabilities": ["chat", "completion", "upstream"],
+            "loaded": True,
+        }
+
+
+def read_upstream(given: str) -> Upstream:
+    """A model of another server, as NAME=URL, with #MODEL if it has another name there, and ,key=VARIABLE for a key in
+    the environment.
+
+    Raises:
+        ConfigError: if it is something else, or there is no such variable.
+    """
+    name, _, rest = given.partition("=")
+    place, _, variable = rest.partition(",key=")
+    url, _, model = place.partition("#")
+    parts = urlsplit(url)
+    if not name or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+        raise ConfigError(f"upstream is {given!r}; allowed: NAME=URL#MODEL,key=VARIABLE, such as gpt=https://host/v1")
+    if variable and variable not in os.environ:
+        raise ConfigError(f"the key of {name} is to be in the variable {variable}; the environment has none")
+    return Upstream(name=name, url=url.rstrip("/"), model=model or name, key=os.environ[variable] if variable else None)
+
+
+class Relay:
+    """Asks other servers."""
+
+    def __init__(self) -> None:
+        self._client: httpx.AsyncClient | None = None
+
+    async def answer(self, upstream: Upstream, path: str, body: Sampled, request: Request) -> Response:
+        """What a model elsewhere answers.
+
+        Args:
+            upstream: the model.
+            path: of its API, such as "chat/completions".
+            body: what it is asked.
+            request: whose client waits.
+
+        Raises:
+            RequestError: if an option of diffusion is given.
+            ApiError: 502 or 504 if its server is no help, or what that has against the request.
+        """
+        payload = _payload(upstream, body)
+        if body.stream:
+            parts = self._stream(upstream, path, payload)
+            # It has answered when this is there; before, its refusal is ours.
+            await while_there(request, anext(parts))
+            return StreamingResponse(kept_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
+        return JSONResponse(await while_there(request, self.post(upstream, path, payload)))
+
+    async def post(self, upstream: Upstream, path: str, payload: _Json) -> _Json:
+        """The JSON that comes back.
+
+        Raises:
+            ApiError: see `answer`.
+        """
+        with _failures(upstream):
+            response = await self._http.send(self._request(upstream, path, payload))
+        _check(upstream, response)
+        return _object(upstream, response)
+
+    async def _stream(self, upstream: Upstream, path: str, payload: _Json) -> AsyncGenerator[str, None]:
+        """Nothing, once the server has agreed to answer; then its events, each whole."""
+        response: httpx.Response | None = None
+        try:
+            with _failures(upstream):
+                response = await self._http.send(self._request(upstream, path, payload), stream=True)
+                if response.status_code != 200:
+                    await response.aread()
+                _check(upstream, response)
+                yield ""
+                event = ""
+                async for line in response.aiter_lines():
+                    event += line + "\n"
+                    if not line:
+                        yield event
+                        event = ""
+        finally:
+            if response is not None:
+                await response.aclose()
+
+    def _request(self, upstream: Upstream, path: str, payload: _Json) -> httpx.Request:
+        headers = {"Authorization": f"Bearer {upstream.key}"} if upstream.key else {}
+        return self._http.build_request("POST", f"{upstream.url}/{path}", json=payload, headers=headers)
+
+    @property
+    def _http(self) -> httpx.AsyncClient:
+        # In the loop that asks. Made at the start, it would read certificates for servers that have no other.
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=_TIMEOUT)
+        return self._client
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+
+def _payload(upstream: Upstream, body: Sampled) -> _Json:
+    """What is sent: what the client said, under the name that the model has there."""
+    foreign = f"model {upstream.name!r} is on another server, and no diffusion of ours; leave it out"
+    for name in _OURS:
+        if getattr(body, name, None):
+            raise RequestError(f"{name} is for canvases; {foreign}")
+    if isinstance(body, ChatRequest) and body.response_format is not None:
+        kind = body.response_format.type
+        if kind in ("regex", "choices"):
+            raise RequestError(f"response_format has type {kind!r}; {foreign}")
+    said = body.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(_OURS))
+    return said | {"model": upstream.model}
+
+
+@contextmanager
+def _failures(upstream: Upstream) -> Iterator[None]:
+    try:
+        yield
+    except httpx.TimeoutException:
+        message = f"the server of model {upstream.name!r} did not answer in time"
+        raise ApiError(504, message, code="upstream_timeout") from None
+    except httpx.HTTPError as error:
+        message = f"the server of model {upstream.name!r} cannot be reached: {type(error).__name__}"
+        raise ApiError(502, message, code="upstream_unreachable") from None
+
+
+def _check(upstream: Upstream, response: httpx.Response) -> None:
+    """Raise what a server has against a request, if it has anything.
+
+    Raises:
+        ApiError: its own refusal of what the client said; 502 if it is about anything else.
+    """
+    status = response.status_code
+    if status == 200:
+        return
+    said = _error_of(response)
+    message = f"the server of model {upstream.name!r} says: {said.get('message') or f'status {status}'}"
+    if status == 429:
+        wait = response.headers.get("retry-after")
+        headers = {"Retry-After": wait} if wait else {}
+        raise ApiError(429, message, code="upstream_busy", headers=headers)
+    if status in (400, 413, 422):
+        param = said.get("param")
+        raise ApiError(status, message, code="upstream_refused", param=param if isinstance(param, str) else None)
+    if status in (408, 504):
+        raise ApiError(504, message, code="upstream_timeout")
+    # Among them a key that it does not take: that is this server's, not the client's.
+    raise ApiError(502, message, code="upstream_failed", upstream_status=status)
+
+
+def _error_of(response: httpx.Response) -> _Json:
+    try:
+        error = response.json()["error"]
+    except (ValueError, LookupError, TypeError):
+        return {}
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def _object(upstream: Upstream, response: httpx.Response) -> _Json:
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        message = f"the server of model {upstream.name!r} answered with something else than a JSON object"
+        raise ApiError(502, message, code="upstream_failed", upstream_status=response.status_code)
+    return answer
