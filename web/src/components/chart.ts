@@ -158,7 +158,9 @@ export class ChartElement extends LitElement {
       series,
       bands,
       scales: {
-        x: this.doubling ? { time: false, distr: 3 as uPlot.Scale.Distr, log: 2 } : { time: false },
+        // Their constant enum has no value where modules are compiled one by one.
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
+        x: this.doubling ? { time: false, distr: 3, log: 2 } : { time: false },
         y: { range: (_, __, high) => [0, top ?? (high > 0 ? high * 1.1 : 1)] },
       },
       axes: [

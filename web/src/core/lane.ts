@@ -47,9 +47,9 @@ export function newLane(card: ModelCard): Lane {
 }
 
 /** Has the server open a model, so that no race waits for its weights. */
-export async function warm(api: Api, card: ModelCard, signal: AbortSignal): Promise<void> {
+export async function warm(api: Api, card: ModelCard, prompt: string, signal: AbortSignal): Promise<void> {
   if (card.loaded) return;
-  const messages = [{ role: "user", content: "1+1=" }];
+  const messages = [{ role: "user", content: prompt }];
   await api.json("POST", "/v1/chat/completions", { model: card.id, messages, max_tokens: 1 }, signal);
 }
 

@@ -127,7 +127,7 @@ export class RacePage extends LitElement {
     try {
       for (const card of this.chosenCards().filter(({ loaded }) => !loaded)) {
         this.note = `Opening ${card.id} …`;
-        await warm(api, card, this.stopping.signal);
+        await warm(api, card, this.prompt, this.stopping.signal);
       }
       this.cards = this.cards.map((card) =>
         this.chosen.includes(card.id) ? { ...card, loaded: true } : card,
