@@ -91,7 +91,7 @@ export class ChartElement extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.resized = new ResizeObserver(this.redraw);
+    this.resized = new ResizeObserver(() => this.requestUpdate());
     this.resized.observe(this);
     this.scheme.addEventListener("change", this.redraw);
     themes.add(this.redraw);
