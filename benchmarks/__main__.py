@@ -35,6 +35,7 @@ from benchmarks.options import (
     show,
 )
 from benchmarks.serving import serving
+from benchmarks.speech import speech
 from sfumato.cli.app import Command, Group, keep_freed_memory
 from sfumato.cli.options import DType, Quantize, Settings, expand, sampler_settings
 from sfumato.errors import ConfigError
@@ -428,7 +429,7 @@ def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Pri
 
 
 _COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)
-for command in (*_COMMANDS, size, serving):
+for command in (*_COMMANDS, size, serving, speech):
     app.command(command.__name__, cls=Command)(expand(command))
 
 if __name__ == "__main__":

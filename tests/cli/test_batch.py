@@ -197,3 +197,21 @@ def test_an_interrupt_keeps_what_is_there(run: Any, checkpoint: Path, tmp_path: 
     assert "5 of 6 lines are answered" in done.stderr
     assert [answer["id"] for answer in read(out.read_text())] == ["slow", 2, 3, 4, 5, 6]
     assert {answer["id"]: answer["text"] for answer in read(out.read_text())[1:]} == kept
+
+
+@pytest.mark.slow
+def test_workers_on_ray_answer_as_one_process(run: Any, checkpoint: Path, tmp_path: Path):
+    pytest.importorskip("ray.data")
+    lines = [{"prompt": prompt, "id": f"line {i}", "seed": i} for i, prompt in enumerate(PROMPTS * 3)]
+    given = write(tmp_path / "prompts.jsonl", *lines, {"prompt": PROMPTS[0], "n": 2}, {"prompt": 5})
+    here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+    assert run("--batch", given, "--output", here).exit_code == 1
+    command = [sys.executable, "-m", "sfumato", "run", "--model", checkpoint, "--batch", given, "--output", there]
+    done = subprocess.run([*map(str, command), "--ray", "2"], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "17 answers" in done.stderr
+    answers, expected = read(there.read_text()), read(here.read_text())
+    for answer, other in zip(answers, expected, strict=True):
+        for one, same in zip(answer.get("results", [answer]), other.get("results", [other]), strict=True):
+            assert (one.get("text"), one.get("seed")) == (same.get("text"), same.get("seed"))
+    assert [answer["id"] for answer in answers] == [answer["id"] for answer in expected]

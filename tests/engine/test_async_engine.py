@@ -11,7 +11,7 @@ import pytest
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import CanvasChanged, Committed, Finished, Request
+from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result
 from sfumato.errors import CapacityError
 from sfumato.spec import GenerationSpec
 
@@ -64,9 +64,12 @@ def test_events_arrive_in_order(model: TextModel):
 def test_who_leaves_has_cancelled(model: TextModel):
     async def ask() -> Engine:
         async with AsyncEngine(Engine(model)) as engine:
-            stream = engine.stream(model.request("hello", max_tokens=80, steps=16))
+            left: list[Result] = []
+            stream = engine.stream(model.request("hello", max_tokens=80, steps=16, n=2), on_left=left.extend)
             await anext(stream)
             await stream.aclose()
+            assert [result.finish_reason for result in left] == ["cancelled"] * 2
+            assert left[0].usage.positions_computed > 0
             assert engine.engine.cache.num_used == 0
             [other] = await engine.generate(model.request("x", **SETTINGS))
             assert other.finish_reason == "length"

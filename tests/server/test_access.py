@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +69,40 @@ def test_what_is_spent_is_spent_until_it_is_said_to_be_back(guarded: Served):
     assert [asked(guarded, "cleo").status_code for _ in range(2)] == [200, 429]
     assert "positions_per_day" in asked(guarded, "cleo").json()["error"]["message"]
     assert asked(guarded, "anna").status_code == 200
+
+
+SLOW: dict[str, Any] = {"diffusion": {"steps": 1000, "settings": {"adaptive": False}}}
+CHAT = {"messages": [{"role": "user", "content": EXPRESSION}]} | SLOW
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/chat/completions", CHAT),
+        ("/v1/chat/completions", CHAT | {"stream": True}),
+        ("/v1/completions", {"prompt": ["1+1="], "max_tokens": 64} | SLOW),
+        ("/v1/fim/completions", {"prompt": "1+1", "suffix": "2\n"} | SLOW),
+        ("/v1/canvas", {"prompt": EXPRESSION} | SLOW["diffusion"]),
+        ("/v1/canvas", {"text": "1+1=3", "spans": [[4, 5]]} | SLOW["diffusion"]),
+    ],
+)
+def test_who_leaves_has_spent_what_was_computed(tmp_path: Path, path: str, body: dict[str, Any]):
+    for served in start(tmp_path, keys=(key("dora", positions_per_day=1000),)):
+        content, headers = json.dumps(body).encode(), {"Authorization": "Bearer dora"}
+        lines = [f"POST {path} HTTP/1.1", "Host: here", "Authorization: Bearer dora", "Content-Type: application/json"]
+        engine = served.host.loaded["tiny"].answering.engine
+        with socket.create_connection((served.http.base_url.host, served.http.base_url.port)) as client:
+            client.sendall("\r\n".join([*lines, f"Content-Length: {len(content)}", "", ""]).encode() + content)
+            while not any(each.usage.positions_computed > 1000 for each in list(engine._running)):
+                time.sleep(0.01)
+        served.wait_until_idle()
+        end = time.monotonic() + 600
+        while 'finish_reason="cancelled"' not in served.http.get("/metrics", headers=headers).text:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        refused = served.http.post(path, json=body, headers=headers)
+        assert refused.status_code == 429
+        assert "positions_per_day" in refused.json()["error"]["message"]
 
 
 def test_a_body_that_is_too_large_is_not_read(guarded: Served):

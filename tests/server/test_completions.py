@@ -222,3 +222,32 @@ def test_figures(served: Served):
     assert 'sfumato_completion_tokens_total{model="tiny"}' in text
     assert served.http.get("/health").json() == {"status": "ok"}
     assert served.http.get("/ready").json() == {"ready": True}
+
+
+@pytest.mark.parametrize("canvas_length", [4, 32])
+def test_calls_are_streamed_as_they_are_committed(client: openai.OpenAI, canvas_length: int):
+    schema = SCHEMA | {"properties": {"a": {"type": "string", "minLength": 12, "maxLength": 20}}}
+    tool = {"type": "function", "function": {"name": "add", "parameters": schema, "strict": True}}
+    asked: Any = {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": EXPRESSION}],
+        "tools": [tool],
+        "tool_choice": "required",
+        "max_tokens": 64,
+        "extra_body": {"diffusion": {"canvas_length": canvas_length}},
+    }
+    [whole] = client.chat.completions.create(**asked).choices[0].message.tool_calls or []
+    assert whole.type == "function"
+    with client.chat.completions.stream(**asked) as stream:
+        deltas = [event for event in stream if event.type == "tool_calls.function.arguments.delta"]
+        [choice] = stream.get_final_completion().choices
+    [made] = choice.message.tool_calls or []
+    assert choice.finish_reason == "tool_calls"
+    assert (made.function.name, made.function.arguments) == ("add", whole.function.arguments)
+    assert len(json.loads(made.function.arguments)["a"]) >= 12
+    assert "".join(delta.arguments_delta for delta in deltas) == whole.function.arguments
+    assert len(deltas) > (2 if canvas_length == 4 else 0)
+    # One that may be called is, or is not, once all of the answer is there.
+    free = client.chat.completions.create(**asked | {"tool_choice": "auto"}, stream=True)
+    text = client.chat.completions.create(**asked | {"tool_choice": "auto"}).choices[0].message.content
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in free) == text

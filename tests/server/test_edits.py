@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from serving import Served
@@ -20,3 +23,89 @@ def test_the_region_is_found_in_either_nesting(served: Served, inside: bool):
     assert content == ("None" if expected.text == code.rstrip() else f"```\n{expected.text}\n```")
     refused = served.ask("/v1/edit/completions", messages=[{"role": "user", "content": "hello"}])
     assert refused.status_code == 400
+
+
+CODE = '''class Calculator:
+    """A simple calculator class."""
+    def __init__(self):
+        self.history = []
+
+    def add(self, a, b):
+        """Adds two numbers."""
+        result = a + b\t
+        return result
+
+rate = 3\r
+'''
+
+
+def apply(served: Served, code: str, snippet: str, **body: Any) -> Any:
+    message = f"<|original_code|>\n{code}\n<|/original_code|>\n\n<|update_snippet|>\n{snippet}\n<|/update_snippet|>"
+    return served.ask("/v1/apply/completions", messages=[{"role": "user", "content": message}], **body)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "old", "new"),
+    [
+        # A definition with the mark beside it is whole.
+        (
+            "# ... existing code ...\n    def add(self, a, b):\n        return a - b\n# ... existing code ...",
+            '        """Adds two numbers."""\n        result = a + b\t\n        return result\n',
+            "        return a - b\n",
+        ),
+        # Lines between two that are there; that one ends in a tab, which stays.
+        (
+            '        """Adds two numbers."""\n        print(a)\n        result = a + b\n# ... rest of the code ...',
+            '        """Adds two numbers."""\n',
+            '        """Adds two numbers."""\n        print(a)\n',
+        ),
+        # A new method behind one that is replaced, both written without their class.
+        (
+            "def add(self, a, b):\n    return 0\n\ndef sub(self, a, b):\n    return a - b",
+            CODE[CODE.index('        """Adds') : CODE.index("\nrate")],
+            "        return 0\n\n    def sub(self, a, b):\n        return a - b\n",
+        ),
+        ("import math\n# ... existing code ...", "class Calculator", "import math\nclass Calculator"),
+        ("// ... existing code ...\nrate = 3\nspeed = 4", "rate = 3\r\n", "rate = 3\r\nspeed = 4\n"),
+    ],
+)
+def test_a_snippet_with_anchors_is_merged_without_the_model(served: Served, snippet: str, old: str, new: str):
+    answer = apply(served, CODE, snippet).json()
+    assert answer["choices"][0]["message"]["content"] == CODE.replace(old, new)
+    assert answer["usage"]["positions_computed"] == 0
+    assert {block["by"] for block in answer["sfumato"]["blocks"]} == {"anchors"}
+
+
+def test_among_several_places_the_model_chooses(served: Served):
+    method = "    def multiply(self, a, b):\n        return a * b\n"
+    bare = "// ... existing code ...\ndef multiply(self, a, b):\n    return a * b\n// ... existing code ..."
+    answer = apply(served, CODE, bare).json()
+    [block] = answer["sfumato"]["blocks"]
+    assert block["by"] == "model"
+    assert answer["usage"]["positions_computed"] > 0
+    before, behind = "    def add(", "\nrate"
+    possible = {CODE.replace(before, f"{method}\n{before}"), CODE.replace(behind, f"\n{method}{behind}")}
+    text = answer["choices"][0]["message"]["content"]
+    assert text in possible
+    assert block["of"] == len(possible)
+    stream = apply(served, CODE, bare, stream=True).text
+    chunks = [json.loads(line.removeprefix("data: ")) for line in stream.split("\n\n")[:-2]]
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == text
+    assert stream.endswith("data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "snippet", "code_of_error"),
+    [
+        (CODE, "make it faster", "not_placed"),
+        ("x = 1\n\n" * 40, "# ... existing code ...\ny = 2\n# ... existing code ...", "not_placed"),
+        (CODE, "# ... existing code ...", None),
+        ("x" * 200_001, "y", None),
+    ],
+)
+def test_what_may_be_anywhere_is_refused(served: Served, code: str, snippet: str, code_of_error: str | None):
+    response = apply(served, code, snippet)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["code"] == code_of_error
+    assert error["param"] in ("update_snippet", "original_code")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -73,7 +74,7 @@ def test_a_canvas_is_found_whichever_replica_is_asked(url: str):
 
 def test_answers_of_a_replica_that_is_killed_come_from_another(url: str):
     async def ask_all() -> list[str]:
-        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=5, timeout=600) as client:
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=600) as client:
 
             async def ask(seed: int) -> str:
                 messages = [{"role": "user", "content": EXPRESSION}]
@@ -87,3 +88,15 @@ def test_answers_of_a_replica_that_is_killed_come_from_another(url: str):
             return await asyncio.gather(*asked)
 
     assert set(asyncio.run(ask_all())) == {"stop"}
+
+
+def test_a_stream_whose_replica_is_lost_says_so(url: str):
+    body = {"messages": [{"role": "user", "content": EXPRESSION}], "stream": True, "draft": True}
+    slow = {"diffusion": {"steps": 1000, "settings": {"adaptive": False}, "canvas_length": 64}}
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body | slow, timeout=600) as response:
+        lines = response.iter_lines()
+        assert any("diffusion_frame" in line for line in lines)
+        for process in _replicas():
+            os.kill(process, signal.SIGKILL)
+        rest = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+    assert rest[-1]["error"]["code"] == "replica_lost"

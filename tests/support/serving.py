@@ -19,6 +19,7 @@ from sfumato.server.app import create_app
 from sfumato.server.boundary import Limits
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
+from sfumato.server.speech import Speech
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Upstream
 
@@ -65,10 +66,14 @@ def start(
     models: Mapping[str, str] | None = None,
     studio: Studio | None = None,
     upstreams: Sequence[Upstream] = (),
+    images: str = "svg",
+    speech: Speech | None = None,
 ) -> Iterator[Served]:
     """A server of the embedded model, or others."""
     host = Host(models or {"tiny": "tiny"}, config=config, upstreams=upstreams)
-    app = create_app(host, History(directory / "canvases.db"), Access(keys), limits, studio=studio)
+    app = create_app(
+        host, History(directory / "canvases.db"), Access(keys), limits, studio=studio, images=images, speech=speech
+    )
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()

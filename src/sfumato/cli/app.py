@@ -24,6 +24,7 @@ from sfumato.cli.mend import lsp, mend
 from sfumato.cli.models import COMMANDS as MODELS_COMMANDS
 from sfumato.cli.models import models, pull
 from sfumato.cli.options import expand
+from sfumato.cli.report import report
 from sfumato.cli.rl import rl
 from sfumato.cli.run import run
 from sfumato.cli.serve import serve
@@ -136,7 +137,7 @@ def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> Non
 _add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
 _add(app, {"serve": serve, "mcp": mcp})
 _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
-_add(app, {"eval": evaluate, "doctor": doctor, "convert": convert, "pull": pull})
+_add(app, {"eval": evaluate, "report": report, "doctor": doctor, "convert": convert, "pull": pull})
 _add(data, DATA_COMMANDS)
 app.add_typer(data, name="data", cls=Group)
 _add(models, MODELS_COMMANDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -109,7 +109,13 @@ class Answers:
 
 
 def run_batch(
-    file: str, text: str, output: Path | None, *, n: int, options: GenerateOptions, load: Callable[[], TextModel]
+    file: str,
+    text: str,
+    output: Path | None,
+    *,
+    n: int,
+    options: GenerateOptions,
+    answer: Callable[[list[Job]], Iterable[tuple[Job, Json]]],
 ) -> None:
     """Answer the prompts of a file, and leave the program with 1 if one of them could not be.
 
@@ -117,7 +123,7 @@ def run_batch(
         file, text: its name, and what it holds.
         output: where answers go; None is stdout.
         n, options: of all lines that do not say otherwise.
-        load: loads the model.
+        answer: gives what each job comes to.
 
     Raises:
         RequestError: if there is nothing to do, or the output is no file of answers.
@@ -135,7 +141,7 @@ def run_batch(
                 answers.write(job, {"error": job.error})
         asked = [job for job in left if not job.error]
         if asked:
-            _answer(asked, load(), answers)
+            _write(answer(asked), answers)
     if answers.num_failed:
         typer.echo(f"sfumato: {count(answers.num_failed, 'line')} could not be answered; see their errors", err=True)
         raise typer.Exit(1)
@@ -185,11 +191,27 @@ def _has_failed(values: Mapping[str, object]) -> bool:
     return "error" in values or (isinstance(results, list) and any("error" in result for result in results))
 
 
-def _answer(jobs: list[Job], model: TextModel, answers: Answers) -> None:
-    """Answer jobs in one run of the engine."""
+def _write(answered: Iterable[tuple[Job, Json]], answers: Answers) -> None:
+    """Write what jobs come to, and say what it took."""
+    started, num_tokens, num_answers = time.perf_counter(), 0, 0
+    for job, values in answered:
+        answers.write(job, values)
+        results = [] if values.keys() == {"error"} else values.get("results", [values])
+        num_answers += len(results)
+        num_tokens += sum(result["usage"]["completion_tokens"] for result in results)
+    seconds = time.perf_counter() - started
+    speed = f"{num_tokens / seconds:.0f} tokens/s end to end"
+    print_figures(count(num_answers, "answer"), count(num_tokens, "token"), f"{seconds:.1f} s", speed)
+
+
+def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]:
+    """Answer jobs in one run of the engine.
+
+    Yields:
+        What each job came to, as they are answered: a result, several, or why it cannot be answered.
+    """
     from sfumato.engine.request import Finished
 
-    started, num_tokens, num_answers = time.perf_counter(), 0, 0
     requests: list[tuple[Job, Request]] = []
     for job in jobs:
         try:
@@ -197,7 +219,7 @@ def _answer(jobs: list[Job], model: TextModel, answers: Answers) -> None:
         except Exception as error:
             # Whatever a line holds, the others are answered.
             said = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
-            answers.write(job, {"error": said})
+            yield job, {"error": said}
     found: list[dict[int, Result]] = [{} for _ in requests]
     with progress("answering", len(requests)) as advance:
         num_done = 0
@@ -206,16 +228,11 @@ def _answer(jobs: list[Job], model: TextModel, answers: Answers) -> None:
                 continue
             job, results = requests[index][0], found[index]
             results[event.variation] = event.result
-            num_tokens += event.result.usage.completion_tokens
-            num_answers += 1
             if len(results) == job.n:
                 objects = [results[variation].to_dict() for variation in sorted(results)]
-                answers.write(job, objects[0] if job.n == 1 else {"results": objects})
+                yield job, objects[0] if job.n == 1 else {"results": objects}
                 num_done, found[index] = num_done + 1, {}
                 advance(num_done, len(requests))
-    seconds = time.perf_counter() - started
-    speed = f"{num_tokens / seconds:.0f} tokens/s end to end"
-    print_figures(count(num_answers, "answer"), count(num_tokens, "token"), f"{seconds:.1f} s", speed)
 
 
 def _request(model: TextModel, job: Job) -> Request:

@@ -7,14 +7,14 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from sfumato.cli.batch import run_batch
+from sfumato.cli.batch import Job, Json, answer_jobs, run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures
 from sfumato.data.kinds import examples
@@ -75,6 +75,10 @@ def run(
             "in the end put all in the order of the batch. If not given, stdout, as they finish.",
         ),
     ] = None,
+    ray: Annotated[
+        int | None,
+        typer.Option(metavar="WORKERS", min=1, help="Of --batch: answer on so many workers of a Ray cluster."),
+    ] = None,
     weights: Weights = Weights(),
 ) -> None:
     """Answer a prompt, and show the canvas while it is denoised; or answer all prompts of a file."""
@@ -84,6 +88,8 @@ def run(
         raise RequestError('trace is for one prompt; allowed in a batch: "trace": true in a line')
     if output is not None and (batch is None or not output.absolute().parent.is_dir()):
         raise RequestError(f"output is {str(output)!r}; allowed with --batch: a file in a directory that is there")
+    if ray is not None and batch is None:
+        raise RequestError(f"ray is {ray}; allowed with --batch only")
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
     if trace not in (None, "-") and not Path(str(trace)).absolute().parent.is_dir():
@@ -108,7 +114,7 @@ def run(
     sampling.apply_to(options)
     if batch is not None:
         text = _read_file("batch", batch)
-        run_batch(batch, text, output, n=n, options=options, load=lambda: weights.load(model))
+        run_batch(batch, text, output, n=n, options=options, answer=_answering(model, weights, ray))
         return
     asked = _read_stdin("prompt") if prompt == "-" else prompt or ""
     started = time.perf_counter()
@@ -138,6 +144,15 @@ def run(
         partial = any(result.finish_reason == "cancelled" for result in results)
         typer.echo(f"sfumato: interrupted{': partial text' if partial else ''}", err=True)
         raise typer.Exit(128 + signals.arrived)
+
+
+def _answering(model: str, weights: Weights, ray: int | None) -> Callable[[list[Job]], Iterable[tuple[Job, Json]]]:
+    """What answers a batch: this process, or workers on Ray."""
+    if ray is None:
+        return lambda jobs: answer_jobs(jobs, weights.load(model))
+    from sfumato.cli.ray_batch import answer_on_ray
+
+    return lambda jobs: answer_on_ray(jobs, model, weights.settings(), ray)
 
 
 def _read_stdin(what: str) -> str:

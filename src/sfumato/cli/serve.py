@@ -67,6 +67,20 @@ def serve(
             "environment. #MODEL is its name there, if that is another.",
         ),
     ] = None,
+    images: Annotated[
+        str,
+        typer.Option(
+            metavar="svg|URL|diffusers:MODEL",
+            help="What makes pictures: patterns that depict nothing, another server's OpenAI API (as for --upstream), "
+            "or a pipeline of diffusers.",
+        ),
+    ] = "svg",
+    speech: Annotated[
+        Path | None,
+        typer.Option(
+            help="A whisper of CTranslate2, for recordings; if not given, the one in packages, if they are here."
+        ),
+    ] = None,
     show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Show the studio at /.")] = True,
     drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
     weights: Weights = Weights(),
@@ -81,6 +95,7 @@ def serve(
         from sfumato.server.boundary import Limits
         from sfumato.server.history import History
         from sfumato.server.hosting import Host, served_names
+        from sfumato.server.speech import find_speech
         from sfumato.server.studio import Studio
         from sfumato.server.upstream import read_upstream
     except ImportError as error:
@@ -111,7 +126,9 @@ def serve(
     keep_s = None if keep_days is None else keep_days * 86400
     limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
     studio = Studio() if show_studio else None
-    app = create_app(hosting, history, access, limits, preload=False, studio=studio)
+    app = create_app(
+        hosting, history, access, limits, preload=False, studio=studio, images=images, speech=find_speech(speech)
+    )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Of uvicorn's two parsers the one that bounds the size of headers.
     config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)

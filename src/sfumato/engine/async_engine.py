@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
 from types import TracebackType
 
 from sfumato.engine.bundle import ModelBundle
@@ -47,7 +48,14 @@ class AsyncEngine:
     ) -> None:
         await self.close()
 
-    async def stream(self, request: Request, *, drafts: bool = True, every_draft: bool = False) -> AsyncIterator[Event]:
+    async def stream(
+        self,
+        request: Request,
+        *,
+        drafts: bool = True,
+        every_draft: bool = False,
+        on_left: Callable[[list[Result]], object] | None = None,
+    ) -> AsyncIterator[Event]:
         """Answer a request and tell of it. A reader who leaves the iteration has cancelled it.
 
         Args:
@@ -55,6 +63,7 @@ class AsyncEngine:
             drafts: yield `CanvasChanged` events too.
             every_draft: all of them. Else a slow reader misses some: of those that wait one after the other, the newest
                 of a canvas is kept.
+            on_left: called where the reader leaves, with what the answers that were not yielded have come to.
 
         Yields:
             Events, and one `Finished` for each answer.
@@ -66,33 +75,46 @@ class AsyncEngine:
         request_id = self.engine.submit(request, drafts=drafts, latest_only=not every_draft)
         news = self._news[request_id] = asyncio.Event()
         self._wake.set()
-        num_open = request.n
+        num_open, events = request.n, deque[Event]()
         try:
             while num_open:
                 # Cleared first: what comes after sets it again.
                 news.clear()
-                events = self.engine.take(request_id)
-                for event in events:
+                events = deque(self.engine.take(request_id))
+                has_none = not events
+                while events:
+                    event = events.popleft()
                     num_open -= isinstance(event, Finished)
                     yield event
                 if self._error is not None:
                     raise self._error
-                if not events:
+                if has_none:
                     await news.wait()
         finally:
             del self._news[request_id]
             if num_open:
                 # It is done even where this task is cancelled once more meanwhile.
-                await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._cancel, request_id)))
+                await asyncio.shield(asyncio.ensure_future(self._leave(request_id, events, on_left)))
 
-    async def generate(self, request: Request) -> list[Result]:
+    async def generate(
+        self, request: Request, *, on_left: Callable[[list[Result]], object] | None = None
+    ) -> list[Result]:
         """Answer a request.
+
+        Args:
+            request: what to do.
+            on_left: called where this is cancelled, with what all answers have come to.
 
         Returns:
             The n answers.
         """
         results: dict[int, Result] = {}
-        async for event in self.stream(request, drafts=False):
+
+        def left(rest: list[Result]) -> None:
+            if on_left is not None:
+                on_left([*results.values(), *rest])
+
+        async for event in self.stream(request, drafts=False, on_left=left):
             if isinstance(event, Finished):
                 results[event.variation] = event.result
         return [results[variation] for variation in sorted(results)]
@@ -113,10 +135,18 @@ class AsyncEngine:
         await asyncio.to_thread(self._thread.join)
         self._thread = None
 
-    def _cancel(self, request_id: int) -> None:
+    async def _leave(
+        self, request_id: int, events: Iterable[Event], on_left: Callable[[list[Result]], object] | None
+    ) -> None:
+        events = [*events, *await asyncio.to_thread(self._cancel, request_id)]
+        if on_left is not None:
+            on_left([event.result for event in events if isinstance(event, Finished)])
+
+    def _cancel(self, request_id: int) -> list[Event]:
         self.engine.cancel(request_id)
-        self.engine.take(request_id)
+        events = self.engine.take(request_id)
         self._wake.set()
+        return events
 
     def _work(self) -> None:
         assert self._loop is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -212,12 +212,15 @@ class Engine:
                 self._run(scheduled)
             self._release()
 
-    def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
+    def run(
+        self, requests: Iterable[Request], *, drafts: bool = False, on_left: Callable[[Event], object] = lambda _: None
+    ) -> Iterator[tuple[int, Event]]:
         """Answer requests, beside whatever else the engine does.
 
         Args:
             requests: any number; they are submitted as the queue has room.
             drafts: yield `CanvasChanged` events too.
+            on_left: called with what is never yielded, as its reader has left.
 
         Yields:
             (index of the request, event); each answer ends in one `Finished`. Requests whose events are no longer asked
@@ -244,7 +247,8 @@ class Engine:
         finally:
             for request_id in index_of:
                 self.cancel(request_id)
-                self.take(request_id)
+                for event in self.take(request_id):
+                    on_left(event)
 
     # What a step is made of.
 

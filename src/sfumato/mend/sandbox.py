@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sfumato.errors import RequestError
+from sfumato.mend.landlock import write_only_below
 
 IGNORED = tuple(
     [
@@ -202,7 +203,8 @@ def run_limited(
         is None
     ):
         raise RequestError(f"cannot run {command[0]}: there is no such program")
-    wrapped = [*_bubblewrap(writable), *command]
+    inside = _bubblewrap(writable)
+    wrapped = [*(inside or _AS_CHILD), *command]
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
         try:
@@ -214,14 +216,12 @@ def run_limited(
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=functools.partial(_confine, limits, isolate=len(wrapped) == len(command)),
+                preexec_fn=functools.partial(_confine, limits, None if inside else writable),
             )
         except OSError as error:
             raise RequestError(f"cannot run {command[0]}: {error.strerror}") from None
         try:
-            status: int | None = process.wait(limits.seconds)
-        except subprocess.TimeoutExpired:
-            status = None
+            status = _watch(process, limits)
         finally:
             # What the command started goes with it.
             with contextlib.suppress(ProcessLookupError):
@@ -251,15 +251,39 @@ def _bubblewrap(writable: Path) -> list[str]:
     return [program, *_READ_ONLY, "--tmpfs", "/tmp", "--bind", str(writable), str(writable), *apart]
 
 
-_CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
+# With process numbers of its own, the first process that is started ends all others with it; this one reaps them.
+_AS_CHILD = ("sh", "-c", 'sh -c "$0" sh "$@"; exit $?', '"$@"; exit $?')
+_CLONE_NEWNET, _CLONE_NEWUSER, _CLONE_NEWPID = 0x40000000, 0x10000000, 0x20000000
+_POLL_S = 0.02
 
 
-def _confine(limits: Limits, *, isolate: bool) -> None:
-    """In the child, before it runs: its limits and, without bubblewrap, a network of its own with nothing in it."""
-    if isolate and sys.platform == "linux":
+def _watch(process: subprocess.Popen[bytes], limits: Limits) -> int | None:
+    """The exit status of a process; None if it ran out of time, or started more processes than it may."""
+    end, before = time.monotonic() + limits.seconds, _num_processes()
+    while time.monotonic() < end and _num_processes() <= before + limits.processes:
+        try:
+            return process.wait(_POLL_S)
+        except subprocess.TimeoutExpired:
+            continue
+    return None
+
+
+def _num_processes() -> int:
+    """Of the whole machine: what has left its group or its parent counts too. 0 where the platform does not say."""
+    try:
+        return sum(name.isdigit() for name in os.listdir("/proc"))
+    except OSError:
+        return 0
+
+
+def _confine(limits: Limits, writable: Path | None) -> None:
+    """In the child, before it runs: its limits and, without bubblewrap, no network, process numbers of its own, and one
+    folder to write to, as far as the kernel can."""
+    if writable is not None and sys.platform == "linux":
         libc = ctypes.CDLL(None)
-        if libc.unshare(_CLONE_NEWNET) != 0:
-            libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+        if libc.unshare(_CLONE_NEWNET | _CLONE_NEWPID) != 0:
+            libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWPID)
+        write_only_below(writable, Path("/dev/null"))
     cpu = int(limits.seconds) + 1
     for kind, value in (
         (resource.RLIMIT_CPU, cpu),

@@ -19,19 +19,28 @@ from sfumato.errors import SfumatoError
 from sfumato.server import completions, documents, tracing
 from sfumato.server.access import Access, Key
 from sfumato.server.ag_ui import ag_ui_events
+from sfumato.server.assets import AssetRequest, Assets
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
-from sfumato.server.edits import EditCompletionRequest, edit_answer
+from sfumato.server.edits import (
+    ApplyCompletionRequest,
+    EditCompletionRequest,
+    apply_answer,
+    apply_stream,
+    edit_answer,
+)
 from sfumato.server.history import History
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Bill, Host
+from sfumato.server.images import ImageRequest, make_images, read_images
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
+from sfumato.server.speech import Speech, speech_routes
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
@@ -57,6 +66,8 @@ def create_app(
     *,
     preload: bool = True,
     studio: Studio | None = None,
+    images: str = "svg",
+    speech: Speech | None = None,
 ) -> FastAPI:
     """A server's application.
 
@@ -67,6 +78,11 @@ def create_app(
         limits: what a request may be.
         preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
         studio: what `/` shows; None is nothing.
+        images: what makes pictures, see `read_images`.
+        speech: what hears recordings; None is nothing.
+
+    Raises:
+        ConfigError: if images is none of what is allowed.
     """
     access, limits = access or Access(), limits or Limits()
     metrics = Metrics(host)
@@ -79,7 +95,12 @@ def create_app(
         metrics.count(results)
         tracing.record(results)
 
+    def bill_to(owner: str) -> Bill:
+        return lambda results: bill(owner, results)
+
     canvases, relay = Canvases(host, history, bill), Relay()
+    painter = read_images(images, relay)
+    assets = Assets(canvases, history, painter)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -91,6 +112,7 @@ def create_app(
         app.state.ready = False
         if expiring is not None:
             expiring.cancel()
+        await assets.close()
         await canvases.close()
         await host.close()
         await relay.close()
@@ -165,15 +187,11 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
-                [results] = await while_there(request, completions.answers(hosted, [asked]))
-                bill(owner, results)
+                [results] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill_to(owner))
         )
-
-    def bill_to(owner: str) -> Any:
-        return lambda results: bill(owner, results)
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, owner: Owner) -> Response:
@@ -183,8 +201,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
-                [[result]] = await while_there(request, completions.answers(hosted, [asked]))
-                bill(owner, [result])
+                [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
         return await _streamed(
             host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
@@ -201,8 +218,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
-                results = await while_there(request, completions.answers(hosted, asked))
-                bill(owner, [result for of_one in results for result in of_one])
+                results = await while_there(request, completions.answers(hosted, asked, bill_to(owner)))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
@@ -216,8 +232,7 @@ def create_app(
 
     async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await while_there(request, completions.filled_in(hosted, body))
-        bill(owner, results)
+            results = await while_there(request, completions.filled_in(hosted, body, bill_to(owner)))
         if body.stream:
             parts = completions.kept_alive(completions.filled_in_stream(body, results))
             return StreamingResponse(parts, media_type=_SSE)
@@ -228,9 +243,17 @@ def create_app(
         """The next edit of a file: Mercury's."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            result, answer = await while_there(request, edit_answer(hosted, body))
-        bill(owner, [result])
-        return answer
+            return await while_there(request, edit_answer(hosted, body, bill_to(owner)))
+
+    @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
+    async def apply_completions(body: ApplyCompletionRequest, request: Request, owner: Owner) -> Response:
+        """Merge a snippet into a file: Mercury's."""
+        body.model = body.model or host.default
+        with await host.use(body.model) as hosted:
+            answer = await while_there(request, apply_answer(hosted, body, bill_to(owner)))
+        if body.stream:
+            return StreamingResponse(completions.kept_alive(apply_stream(body, answer)), media_type=_SSE)
+        return JSONResponse(answer)
 
     # Decisions.
 
@@ -239,8 +262,7 @@ def create_app(
         slots = body.to_slots()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
-            [[result]] = await while_there(request, completions.answers(hosted, [asked]))
-        bill(owner, [result])
+            [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])
@@ -323,6 +345,19 @@ def create_app(
         await canvases.delete(canvas_id, owner)
         return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
 
+    @app.post("/v1/canvas/{canvas_id}/assets", tags=["canvases"], **answered(documents.Asset, status=202))
+    async def add_asset(canvas_id: str, body: AssetRequest, owner: Owner) -> Response:
+        """Begin a picture for a slot of a canvas; its events, and the canvas, tell when it is there."""
+        return JSONResponse(await assets.add(canvas_id, body, owner), 202)
+
+    # Beside text.
+
+    @app.post("/v1/images/generations", tags=["images"], **answered(documents.ImageAnswer))
+    async def image_generations(body: ImageRequest, request: Request) -> _Json:
+        """Pictures. Unless the server was given something that draws, they are patterns that depict nothing."""
+        return await while_there(request, make_images(painter, body))
+
+    app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
     if studio is not None:
         app.include_router(studio.routes())

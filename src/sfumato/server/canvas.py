@@ -48,6 +48,8 @@ class LiveCanvas:
         self.seq = seq
         self.created = time.time()
         self.details: _Json = {}
+        self.assets: dict[str, _Json] = {}
+        """By their slots, with the status of each."""
         self.failure: ApiError | None = None
         self.task: asyncio.Task[None] | None = None
         self._since: float | None = None
@@ -66,7 +68,13 @@ class LiveCanvas:
             "created": int(self.created),
             "seq": self.seq,
         }
+        values |= {"assets": list(self.assets.values())} if self.assets else {}
         return values | self.details | (self.failure.to_dict() if self.failure else {})
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something of it is being made."""
+        return self.status == "running" or any(asset["status"] == "pending" for asset in self.assets.values())
 
     @property
     def is_followed(self) -> bool:
@@ -97,7 +105,7 @@ class LiveCanvas:
                     seq = number
                     yield part
                 if seq == self.seq:
-                    if self.status != "running":
+                    if not self.is_busy:
                         return
                     await news.wait()
         finally:
@@ -115,6 +123,7 @@ class LiveCanvas:
             "pieces": list(self.pieces),
             **self.positions,
             "usage": self.usage,
+            "assets": list(self.assets.values()),
         }
 
     def _event(self, kind: str) -> _Json:

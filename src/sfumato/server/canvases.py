@@ -21,7 +21,7 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Bill, Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 _REMEMBERED = 1000
@@ -126,7 +126,7 @@ class Canvases:
     def _remember(self, canvas: LiveCanvas) -> None:
         self._live[canvas.id] = canvas
         for old in list(self._live.values())[: max(0, len(self._live) - _REMEMBERED)]:
-            if old.status != "running" and not old.is_followed:
+            if not old.is_busy and not old.is_followed:
                 del self._live[old.id]
 
     def _work(self, model: TextModel, body: CanvasRequest, seed: int) -> Callable[[LiveCanvas], Any]:
@@ -169,7 +169,8 @@ class Canvases:
         told = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
-            async for event in hosted.answering.stream(request, every_draft=body.every_step):
+            stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=self._left(canvas))
+            async for event in stream:
                 more: _Json = {}
                 if told and isinstance(event, Committed | Finished):
                     answer = event.result if isinstance(event, Finished) else event
@@ -192,8 +193,12 @@ class Canvases:
             loop.call_soon_threadsafe(lambda: canvas.redraft(draft, always=body.every_step))
 
         with await self._host.use(canvas.model) as hosted:
-            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell)
+            left = self._left(canvas)
+            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left)
         return result, {}
+
+    def _left(self, canvas: LiveCanvas) -> Bill:
+        return lambda results: self._bill(canvas.owner, results)
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:
         before = canvas.text
@@ -243,7 +248,7 @@ class Canvases:
             canvas = LiveCanvas(canvas_id, row["owner"], row["model"], seq=int(time.time() * 1000))
             canvas.created = row["created"]
             canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
-            canvas.details = row["details"] or {}
+            canvas.details, canvas.assets = row["details"] or {}, row["assets"]
             # One that was begun and has no revision was cut short, with the server.
             canvas.status = "done" if canvas.rev else "interrupted"
             canvas = self._live.setdefault(canvas_id, canvas)
@@ -340,7 +345,7 @@ class Canvases:
         """Forget, again and again, canvases that were begun longer ago than so many seconds."""
         while True:
             before = time.time() - keep_s
-            for canvas in [each for each in self._live.values() if each.created < before and each.status != "running"]:
+            for canvas in [each for each in self._live.values() if each.created < before and not each.is_busy]:
                 del self._live[canvas.id]
             await asyncio.to_thread(self._history.expire, before)
             await asyncio.sleep(min(_EXPIRE_EVERY_S, max(1.0, keep_s)))

@@ -20,23 +20,41 @@ from sfumato.engine.options import InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Usage
 from sfumato.errors import RequestError
+from sfumato.server.calls import CallStream, tool_call
 from sfumato.server.failures import ApiError
-from sfumato.server.hosting import HostedModel
-from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest, FunctionCall, Sampled, parse_call
+from sfumato.server.hosting import Bill, HostedModel
+from sfumato.server.protocol import (
+    ChatRequest,
+    CompletionRequest,
+    FimRequest,
+    FunctionCall,
+    Sampled,
+    parse_call,
+)
 
 PING_S = 15.0
 """Seconds after which a silent stream says that it is there."""
 _Json = dict[str, Any]
-Bill = Callable[[list[Result]], object]
 
 
-async def answers(hosted: HostedModel, requests: list[Request]) -> list[list[Result]]:
+async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> list[list[Result]]:
     """What the model answers to each request.
+
+    Args:
+        hosted: the model.
+        requests: to it.
+        bill: called with what each comes to, also where nobody waits for it any more.
 
     Raises:
         ApiError: if something failed on the way.
     """
-    tasks = [asyncio.ensure_future(hosted.answering.generate(request)) for request in requests]
+
+    async def answer(request: Request) -> list[Result]:
+        results = await hosted.answering.generate(request, on_left=bill)
+        bill(results)
+        return results
+
+    tasks = [asyncio.ensure_future(answer(request)) for request in requests]
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
@@ -126,7 +144,7 @@ def _message(body: ChatRequest, result: Result) -> tuple[_Json, str]:
     call = call_of(body, result)
     if call is None:
         return {"role": "assistant", "content": result.text, "refusal": None}, finish_reason(result)
-    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [_tool_call(call)]}
+    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [tool_call(call)]}
     return message, "tool_calls"
 
 
@@ -134,10 +152,6 @@ def call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
     """The call of a function that an answer is, if it is one."""
     calls = body.tools and body.tool_choice != "none"
     return parse_call(result.text, body.tools or []) if calls else None
-
-
-def _tool_call(call: FunctionCall) -> _Json:
-    return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": call.model_dump()}
 
 
 def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
@@ -200,7 +214,9 @@ async def chat_stream(
 ) -> AsyncGenerator[str, None]:
     """Chunks of a chat completion."""
     head = _head("chatcmpl", "chat.completion.chunk", body)
-    held = bool(body.tools) and body.tool_choice != "none"
+    # Where a call must come, the language of the answer begins with its name; elsewhere it may be none up to its end.
+    calls = [CallStream() for _ in range(request.n)] if body.called() is not None else []
+    held = bool(body.tools) and body.tool_choice != "none" and not calls
 
     def chunk(index: int, delta: _Json, reason: str | None = None, **more: Any) -> str:
         return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
@@ -209,10 +225,16 @@ async def chat_stream(
         call = call_of(body, result)
         more = {"sfumato": ours([result])}
         if call is not None:
-            calls = [{"index": 0} | _tool_call(call)]
-            return [chunk(index, {"tool_calls": calls}), chunk(index, {}, "tool_calls", **more)]
+            made = calls[index] if calls else CallStream()
+            return [*deltas(index, made.end(call)), chunk(index, {}, "tool_calls", **more)]
         parts = [chunk(index, {"content": rest})] if rest else []
         return [*parts, chunk(index, {}, finish_reason(result), **more)]
+
+    def deltas(index: int, parts: list[_Json]) -> list[str]:
+        return [chunk(index, {"tool_calls": [{"index": 0} | part]}) for part in parts]
+
+    def text(index: int, text: str) -> str:
+        return "".join(deltas(index, calls[index].take(text))) if calls else chunk(index, {"content": text})
 
     for index in range(request.n):
         yield chunk(index, {"role": "assistant", "content": ""})
@@ -221,7 +243,7 @@ async def chat_stream(
         body,
         request,
         bill,
-        text=lambda index, text: chunk(index, {"content": text}),
+        text=text,
         end=told,
         draft=lambda index, draft: chunk(index, {}, sfumato=draft),
         held=held,
@@ -268,8 +290,8 @@ async def stream_parts(
 
     Args:
         hosted, body, request: what is streamed.
-        bill: called with each answer.
-        text: what a piece of text that stays comes to.
+        bill: called with each answer, also where nobody reads it any more.
+        text: what a piece of text that stays comes to; empty is nothing for now.
         end: what an answer's end comes to, with what of its text has not been sent.
         draft: what a draft comes to.
         held: keep text back until the answer is there.
@@ -280,7 +302,7 @@ async def stream_parts(
     sent = [0] * request.n
     results: dict[int, Result] = {}
     seq = 0
-    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole):
+    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole, on_left=bill):
         if isinstance(event, CanvasChanged):
             if whole:
                 yield text(event.variation, event.text)
@@ -289,7 +311,8 @@ async def stream_parts(
             seq += 1
         elif isinstance(event, Committed) and not held and event.text:
             sent[event.variation] += len(event.text)
-            yield text(event.variation, event.text)
+            if part := text(event.variation, event.text):
+                yield part
         elif isinstance(event, Finished):
             bill([event.result])
             check_result(event.result)
@@ -384,8 +407,8 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
     }
 
 
-async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -> list[Result]:
-    """What stands between a prompt and a suffix, most certain first.
+async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
+    """What stands between a prompt and a suffix, most certain first; `bill` as for `answers`.
 
     Raises:
         RequestError, CapacityError: if it cannot be done.
@@ -396,9 +419,10 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest) -
         raise RequestError(f"logprobs is {body.logprobs}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
     answers = await hosted.call(
-        lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options)
+        lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options), bill
     )
     results = answers if isinstance(answers, list) else [answers]
+    bill(results)
     for result in results:
         check_result(result)
     return results

@@ -127,6 +127,17 @@ class ModelResponse(_Described):
     output: list[_Json]
 
 
+class Asset(_Described):
+    """A picture of a canvas."""
+
+    slot: str
+    prompt: str
+    size: str
+    status: Literal["pending", "ready", "error"]
+    url: str | None = None
+    """Once it is there; one that was made here is in it (`data:`)."""
+
+
 class CanvasBody(_Described):
     """A canvas as it stands."""
 
@@ -138,6 +149,7 @@ class CanvasBody(_Described):
     text: str
     created: int
     seq: int
+    assets: list[Asset] | None = None
 
 
 class CanvasBodies(_Described):
@@ -195,6 +207,12 @@ class CanvasEvent(_Described):
     that it cost."""
     logprobs: list[_Json] | None = None
     """With `top_logprobs`: of each token of a commit, or of the answer, `token`, `logprob`, `bytes`, `top_logprobs`."""
+    assets: list[Asset] | None = None
+    """Of a snapshot."""
+    slot: str | None = None
+    """Of a picture that is there, or came to nothing."""
+    url: str | None = None
+    """Of a picture; one that was made here is in it (`data:`)."""
     error: ErrorDetails | None = None
 
 
@@ -221,6 +239,29 @@ class Deleted(_Described):
     id: str
     object: Literal["canvas.deleted"]
     deleted: Literal[True]
+
+
+class ImageData(_Described):
+    """One picture: `b64_json` or `url`."""
+
+    b64_json: str | None = None
+    url: str | None = None
+
+
+class ImageAnswer(_Described):
+    """Pictures. `sfumato` says what made them, where that was this server."""
+
+    created: int
+    data: list[ImageData]
+    output_format: str | None = None
+    """Such as "svg" or "png"."""
+
+
+class Transcription(_Described):
+    """What was said; in "verbose_json" with its segments."""
+
+    text: str
+    usage: _Json
 
 
 class SandboxPage(_Described):

@@ -1,21 +1,28 @@
-"""Mercury's next edit of a file."""
+"""Mercury's next edit of a file, and its merging of a snippet into one."""
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
+import operator
 import time
 import uuid
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from pydantic import Field
 
 from sfumato.engine.request import Result
 from sfumato.errors import RequestError
-from sfumato.server.completions import check_result, usage_of
-from sfumato.server.hosting import HostedModel
+from sfumato.server.completions import answers, check_result, make_request, sse, usage_of
+from sfumato.server.failures import ApiError
+from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
+from sfumato.server.placing import MAX_PLACES, Place, blocks_of, find_places, indented
 from sfumato.server.protocol import Message, Sampled, text_of
 
 _CURSOR = "<|cursor|>"
 _FENCE = "```"
+_SEEN = 3  # Lines behind all places of a block that choosing one has in view.
 
 
 class EditCompletionRequest(Sampled):
@@ -24,8 +31,19 @@ class EditCompletionRequest(Sampled):
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
-async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple[Result, dict[str, Any]]:
+class ApplyCompletionRequest(Sampled):
+    """`POST /v1/apply/completions`: one message, which holds a file and a snippet that shall be in it."""
+
+    messages: list[Message] = Field(min_length=1, max_length=1)
+
+
+async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bill) -> dict[str, Any]:
     """The region as the model would have it, in a fence; "None" if it would change nothing.
+
+    Args:
+        hosted: the model.
+        body: what is asked.
+        bill: called with what it comes to, also where nobody waits for it any more.
 
     Raises:
         RequestError: if the message has no region, or the model cannot edit.
@@ -39,10 +57,95 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest) -> tuple
     options: dict[str, Any] = dict(body.to_options(hosted.model))
     options.pop("max_tokens", None)
     options.pop("stop", None)
-    result = await hosted.edit(region, **options)
+    result = await hosted.edit(region, on_left=bill, **options)
+    bill([result])
     check_result(result)
     text = "None" if result.text == region else f"{_FENCE}\n{result.text.strip(chr(10))}\n{_FENCE}"
-    return result, _completion("edit.completion", body, text) | {"usage": usage_of([result])}
+    return _completion("edit.completion", body, text) | {"usage": usage_of([result])}
+
+
+async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: Bill) -> dict[str, Any]:
+    """The file with a snippet in it: each of its lines is one of the file or of the snippet. Blocks stand where lines
+    that both have say; where these leave several places, the model chooses among what the file would read. The
+    arguments are those of `edit_answer`.
+
+    Raises:
+        ApiError: 400 with the code "not_placed" if a block may be anywhere.
+        RequestError: if the message has no file and snippet.
+    """
+    if body.n not in (None, 1):
+        raise RequestError(f"n is {body.n}; allowed: 1, there is one merged file")
+    message = text_of(body.messages[0].content)
+    code, snippet = _between(message, "original_code"), _between(message, "update_snippet")
+    for name, text in (("original_code", code), ("update_snippet", snippet)):
+        if len(text) > MAX_EDITED:
+            raise RequestError(f"{name} has {len(text):,} characters; allowed: {MAX_EDITED:,}")
+    *whole, last = code.split("\n")
+    pairs = [(line.removesuffix("\r"), "\r\n" if line.endswith("\r") else "\n") for line in whole]
+    # What follows the last end is a line without one.
+    pairs += [(last, "")] if last else []
+    lines, ends = [line for line, _ in pairs], [end for _, end in pairs]
+    newline = max("\n", "\r\n", key=ends.count)
+    results: list[Result] = []
+    told: list[dict[str, Any]] = []
+    after, moved = 0, ("", "")
+    for block in blocks_of(snippet, lines):
+        if block.gap is not None:
+            block = dataclasses.replace(block, lines=indented(block.lines, *moved))
+        places = await asyncio.to_thread(find_places, lines, block, after)
+        place, chosen = await _choose(hosted, body, bill, lines, block.lines[0], places)
+        results += chosen
+        told.append({"line": place.start + 1, "by": "model" if chosen else "anchors", "of": len(places)})
+        moved = block.lines[0], next(line for line in place.lines if line.strip())
+        # A line that stays keeps its spaces and its end.
+        known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(place.start, place.end)}
+        new = [known.get(line.rstrip(), (line, newline)) for line in place.lines]
+        lines[place.start : place.end] = [line for line, _ in new]
+        ends[place.start : place.end] = [end for _, end in new]
+        after = place.start + len(new)
+    ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
+    text = "".join(map(operator.add, lines, ends))
+    answer = _completion("apply.completion", body, text)
+    return answer | {"usage": usage_of(results), "sfumato": {"blocks": told}}
+
+
+async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[str, None]:
+    """The same as chunks of a chat: nothing of it is sure before all is."""
+    [choice] = answer["choices"]
+    head = {name: answer[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    for delta, reason in ((choice["message"], None), ({}, choice["finish_reason"])):
+        yield sse(head | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+    if body.stream_options is not None and body.stream_options.include_usage:
+        yield sse(head | {"choices": [], "usage": answer["usage"]})
+
+
+async def _choose(
+    hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, places: Sequence[Place]
+) -> tuple[Place, list[Result]]:
+    """The place of a block that begins with a line; and what choosing it cost, where there is more than one."""
+    if not 0 < len(places) <= MAX_PLACES:
+        where = "no line of the original code" if not places else f"lines that are at more than {MAX_PLACES} places"
+        message = (
+            f"update_snippet has a block with {where}: {first.strip()[:100]!r}; "
+            "allowed: unchanged lines around what is new, and '... existing code ...' between blocks"
+        )
+        raise ApiError(400, message, code="not_placed", param="update_snippet")
+    if len(places) == 1:
+        return places[0], []
+    start, end = min(place.start for place in places), max(place.end for place in places) + _SEEN
+    texts = ["\n".join([*lines[start : p.start], *p.lines, *lines[p.end : end]]) for p in places]
+    model, tokenizer = hosted.model, hosted.model.tokenizer
+    size = max(len(tokenizer.encode(text)) for text in texts) + 1
+    before = tokenizer.encode_raw("".join(f"{line}\n" for line in lines[:start])) or model.context(None)
+    room = max(1, model.decoder.config.max_position_embeddings - size)
+    options: dict[str, Any] = {"temperature": 0.0} if body.temperature is None else {}
+    asked = body.model_copy(update={"max_tokens": size, "stop": None})
+    request = await asyncio.to_thread(make_request, model, tuple(before)[-room:], asked, choices=texts, **options)
+    [[result]] = await answers(hosted, [request], bill)
+    if result.text not in texts:
+        message = f"a block may be at {len(places)} places, and none was chosen: {result.finish_reason}"
+        raise ApiError(400, message, code="not_placed", param="update_snippet")
+    return places[texts.index(result.text)], [result]
 
 
 def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:

@@ -50,6 +50,15 @@ _REVISIONS = Table(
     Column("details", JSON, nullable=False),
     Column("created", Float, nullable=False),
 )
+_ASSETS = Table(
+    "assets",
+    _METADATA,
+    Column("canvas_id", String(64), ForeignKey("canvases.id", ondelete="CASCADE"), primary_key=True),
+    Column("slot", String(64), primary_key=True),
+    Column("asset", JSON, nullable=False),
+)
+# What belongs to a canvas, and goes with it.
+_OF_CANVAS = (_REVISIONS, _ASSETS)
 Row = Mapping[str, Any]
 
 
@@ -97,17 +106,33 @@ class History:
                 raise ApiError(404, f"canvas {canvas_id} was deleted", code="canvas_not_found") from None
             raise ApiError(409, f"revision {rev} of canvas {canvas_id} is there", code="stale_revision") from None
 
+    def add_asset(self, canvas_id: str, asset: Row) -> None:
+        """Keep what belongs to a slot, in place of what did.
+
+        Raises:
+            ApiError: 404 if the canvas was deleted.
+        """
+        slot = asset["slot"]
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(delete(_ASSETS).where(_ASSETS.c.canvas_id == canvas_id, _ASSETS.c.slot == slot))
+                connection.execute(insert(_ASSETS).values(canvas_id=canvas_id, slot=slot, asset=dict(asset)))
+        except IntegrityError:
+            raise ApiError(404, f"canvas {canvas_id} was deleted", code="canvas_not_found") from None
+
     def find(self, canvas_id: str) -> dict[str, Any] | None:
-        """A canvas with its last revision: id, owner, model, prompt, created; rev, text, made_by and details are None
-        where it has none."""
+        """A canvas with its last revision and its assets: id, owner, model, prompt, created; rev, text, made_by and
+        details, which are None where it has none; assets by their slots."""
         last = select(_REVISIONS).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev.desc()).limit(1)
         with self._engine.connect() as connection:
             canvas = connection.execute(select(_CANVASES).where(_CANVASES.c.id == canvas_id)).mappings().first()
             revision = connection.execute(last).mappings().first()
+            assets = connection.execute(select(_ASSETS).where(_ASSETS.c.canvas_id == canvas_id)).mappings().all()
         if canvas is None:
             return None
         none = dict.fromkeys(("rev", "text", "made_by", "details"))
-        return dict(canvas) | (none if revision is None else {name: revision[name] for name in none})
+        found = dict(canvas) | {"assets": {row["slot"]: row["asset"] for row in assets}}
+        return found | (none if revision is None else {name: revision[name] for name in none})
 
     def revisions(self, canvas_id: str) -> list[dict[str, Any]]:
         """All revisions of a canvas, the first one first."""
@@ -117,16 +142,18 @@ class History:
             return [dict(row) for row in connection.execute(wanted).mappings()]
 
     def delete(self, canvas_id: str) -> None:
-        """Forget a canvas with all its revisions."""
+        """Forget a canvas with all that belongs to it."""
         with self._engine.begin() as connection:
-            connection.execute(delete(_REVISIONS).where(_REVISIONS.c.canvas_id == canvas_id))
+            for table in _OF_CANVAS:
+                connection.execute(delete(table).where(table.c.canvas_id == canvas_id))
             connection.execute(delete(_CANVASES).where(_CANVASES.c.id == canvas_id))
 
     def expire(self, before: float) -> int:
         """Forget canvases that were begun before a time; how many."""
         old = select(_CANVASES.c.id).where(_CANVASES.c.created < before)
         with self._engine.begin() as connection:
-            connection.execute(delete(_REVISIONS).where(_REVISIONS.c.canvas_id.in_(old)))
+            for table in _OF_CANVAS:
+                connection.execute(delete(table).where(table.c.canvas_id.in_(old)))
             return connection.execute(delete(_CANVASES).where(_CANVASES.c.created < before)).rowcount
 
     def close(self) -> None:

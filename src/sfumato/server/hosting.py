@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.api import load, outline
 from sfumato.engine.async_engine import AsyncEngine
+from sfumato.engine.editing import as_one
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Event, Request, Result
+from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import ConfigError, RequestError, SfumatoError, unknown
 from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sfumato.server.upstream import Upstream
 
 Answer = TypeVar("Answer")
+Bill = Callable[[list[Result]], object]
+"""Called with answers that have cost something."""
 MAX_EDITED, MAX_READ = 200_000, 20_000
 """Characters of a text that is edited, and of one of which a model reads all."""
 
@@ -37,13 +40,20 @@ class _Watched:
 
     def __init__(self, engine: Engine, abandoned: threading.Event) -> None:
         self._engine, self._abandoned = engine, abandoned
+        self.results: list[Result] = []
+        """What all requests have come to."""
 
     def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
         """See `Engine.run`."""
-        for item in self._engine.run(requests, drafts=True):
+        for index, event in self._engine.run(requests, drafts=True, on_left=self._keep):
+            self._keep(event)
             if self._abandoned.is_set():
                 raise _AbandonedError
-            yield item
+            yield index, event
+
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self.results.append(event.result)
 
 
 class HostedModel:
@@ -74,8 +84,8 @@ class HostedModel:
         await self.answering.close()
         await asyncio.to_thread(self._compiler.close)
 
-    async def edit(self, text: str, **options: Any) -> Result:
-        """What `TextModel.edit` makes of a text.
+    async def edit(self, text: str, *, on_left: Bill | None = None, **options: Any) -> Result:
+        """What `TextModel.edit` makes of a text; `on_left` as for `call`.
 
         Raises:
             RequestError: if that takes too much.
@@ -84,15 +94,28 @@ class HostedModel:
         if len(text) > most:
             hint = "" if most == MAX_EDITED else f"; with spans {MAX_EDITED:,}"
             raise RequestError(f"text has {len(text):,} characters; allowed: {most:,}{hint}")
-        return await self.call(lambda model: model.edit(text, **options))
+        return await self.call(lambda model: model.edit(text, **options), on_left)
 
-    async def call(self, function: Callable[[TextModel], Answer]) -> Answer:
-        """What a function makes of the model, in a thread. Cancelled, it stops with the next step."""
+    async def call(self, function: Callable[[TextModel], Answer], on_left: Bill | None = None) -> Answer:
+        """What a function makes of the model, in a thread. Cancelled, it stops with the next step, and `on_left` is
+        called with what it has come to by then."""
         abandoned = threading.Event()
         model = copy.copy(self.model)
-        model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
+        watched = model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
+        working = asyncio.ensure_future(asyncio.to_thread(function, model))
+
+        def left(_: asyncio.Future[Answer]) -> None:
+            if not working.cancelled():
+                working.exception()
+            if on_left is not None and watched.results:
+                on_left([as_one(watched.results, 0, self.name)])
+
         try:
-            return await asyncio.to_thread(function, model)
+            await asyncio.wait({working})
+            return working.result()
+        except asyncio.CancelledError:
+            working.add_done_callback(left)
+            raise
         finally:
             abandoned.set()
 

@@ -21,6 +21,8 @@ _SHARE_OF_STEPS: dict[str, float] = {
 
 # As editors write it that know nothing of a suffix.
 _GAP = re.compile(r"<\|fim_prefix\|>(.*)<\|fim_suffix\|>(.*)<\|fim_middle\|>", re.DOTALL)
+CALL_HEAD = re.compile(r'\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"arguments"\s*:\s*')
+"""How the text of a call begins, up to its arguments."""
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
 
 
@@ -408,4 +410,8 @@ def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:
     names = {tool.function.name for tool in tools}
     if not isinstance(call, dict) or call.keys() != {"name", "arguments"} or call["name"] not in names:
         return None
-    return FunctionCall(name=call["name"], arguments=json.dumps(call["arguments"]))
+    head = CALL_HEAD.match(text)
+    arguments = (
+        json.dumps(call["arguments"]) if head is None else text[head.end() :].rstrip().removesuffix("}").rstrip()
+    )
+    return FunctionCall(name=call["name"], arguments=arguments)

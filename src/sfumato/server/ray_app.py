@@ -1,28 +1,43 @@
-"""The server on Ray Serve, where one machine ends: replicas of it, and Ray's router before them.
+"""The server on Ray Serve, where one machine ends: replicas of it, and an ingress before them.
 
     serve run sfumato.server.ray_app:build models=tiny replicas=2
 
 Requests with one `x-session-id` go to one replica, which has their prefix in its cache and their canvas in memory;
-others go anywhere. Revisions of canvases are in a database that all replicas reach, so that another replica goes on
-where one was lost. Keys count their budgets in each replica for itself.
+others go anywhere. What a lost replica had not begun to answer, the ingress asks of another one. Revisions of canvases
+are in a database that all replicas reach, so that another replica goes on where one was lost. Keys count their budgets
+in each replica for itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, MutableMapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from fastapi import FastAPI
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from ray import serve
+from ray.exceptions import RayActorError, RayError
 from ray.serve.config import AutoscalingConfig, RequestRouterConfig
+from ray.serve.handle import DeploymentHandle
 
 from sfumato.engine.engine import EngineConfig
 from sfumato.server.access import Access
 from sfumato.server.app import create_app
+from sfumato.server.boundary import ClientGoneError, Limits, while_there
+from sfumato.server.completions import sse
+from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host, served_names
+
+_TRIES = 3
+"""Replicas that are asked, one after the other, as long as each is lost."""
+_MAX_OPEN = 10_000
+_OF_SCOPE = ("type", "http_version", "method", "scheme", "path", "raw_path", "query_string", "headers", "client")
+_Message = MutableMapping[str, Any]
 
 
 class Options(BaseModel):
@@ -52,12 +67,6 @@ def build(args: Mapping[str, str]) -> serve.Application:
         ValidationError: naming the argument that is wrong.
     """
     options = Options.model_validate(args)
-
-    def make_replica() -> FastAPI:
-        host = Host(served_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
-        access = None if options.api_key_file is None else Access.read(options.api_key_file)
-        return create_app(host, History(options.database), access)
-
     scaled = {
         "autoscaling_config": AutoscalingConfig(
             min_replicas=options.min_replicas,
@@ -65,7 +74,7 @@ def build(args: Mapping[str, str]) -> serve.Application:
             target_ongoing_requests=options.max_rows / 2,
         )
     }
-    deploy = serve.deployment(
+    replicas = serve.deployment(
         name="sfumato",
         max_ongoing_requests=2 * options.max_rows,
         ray_actor_options={"num_cpus": options.cpus, "num_gpus": options.gpus},
@@ -73,5 +82,107 @@ def build(args: Mapping[str, str]) -> serve.Application:
             request_router_class="ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
         ),
         **(scaled if options.replicas == "auto" else {"num_replicas": options.replicas}),
+    )(Replica)
+    ingress = serve.deployment(name="ingress", max_ongoing_requests=_MAX_OPEN, ray_actor_options={"num_cpus": 0})(
+        Ingress
     )
-    return deploy(serve.ingress(make_replica)()).bind()
+    return ingress.bind(replicas.bind(options))
+
+
+class Replica:
+    """The application, asked by the ingress.
+
+    Args:
+        options: what it serves.
+    """
+
+    async def __init__(self, options: Options) -> None:  # type: ignore[misc]
+        host = Host(served_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
+        access = None if options.api_key_file is None else Access.read(options.api_key_file)
+        self._app = create_app(host, History(options.database), access)
+        self._life = contextlib.AsyncExitStack()
+        await self._life.enter_async_context(self._app.router.lifespan_context(self._app))
+
+    async def answer(self, scope: _Message, body: bytes) -> AsyncIterator[_Message]:
+        """ASGI's messages of a response."""
+        messages: asyncio.Queue[_Message | None] = asyncio.Queue()
+        unread: list[_Message] = [{"type": "http.request", "body": body}]
+
+        async def receive() -> _Message:
+            if not unread:
+                # The end of the connection arrives as this call's cancellation.
+                await asyncio.Event().wait()
+            return unread.pop()
+
+        working = asyncio.ensure_future(self._app(scope, receive, messages.put))
+        working.add_done_callback(lambda _: messages.put_nowait(None))
+        try:
+            while (message := await messages.get()) is not None:
+                yield message
+            working.result()
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+
+
+class Ingress:
+    """Asks a replica, and if that is lost before it has sent anything, another one.
+
+    Args:
+        replicas: all of them.
+    """
+
+    def __init__(self, replicas: DeploymentHandle) -> None:
+        self._replicas = replicas
+
+    async def __call__(self, request: Request) -> Response:
+        """What a replica answers."""
+        scope, body = {name: request.scope.get(name) for name in _OF_SCOPE}, b""
+        async for part in request.stream():
+            body += part
+            if len(body) > Limits.max_body_bytes:
+                # The replica refuses it by its size.
+                break
+        try:
+            return await self._ask(request, scope, body)
+        except ClientGoneError:
+            return Response(status_code=499)
+        except Exception as error:
+            failure = ApiError.of(error)
+            return JSONResponse(failure.to_dict(), failure.status, headers=failure.headers)
+
+    async def _ask(self, request: Request, scope: _Message, body: bytes) -> Response:
+        session = request.headers.get("x-session-id", "")
+        for _ in range(_TRIES):
+            messages = self._replicas.options(stream=True, session_id=session).answer.remote(scope, body)
+            try:
+                start = await while_there(request, anext(messages))
+                first = await while_there(request, anext(messages))
+            except RayActorError:
+                continue
+            except BaseException:
+                messages.cancel()
+                raise
+            response = StreamingResponse(_parts(start, first, messages), start["status"])
+            response.raw_headers = start["headers"]
+            return response
+        raise _lost()
+
+
+async def _parts(start: _Message, first: _Message, messages: Any) -> AsyncIterator[bytes]:
+    """The body of a response; a stream says so where its replica is lost."""
+    try:
+        yield first["body"]
+        async for message in messages:
+            yield message["body"]
+    except RayError:
+        if not dict(start["headers"]).get(b"content-type", b"").startswith(b"text/event-stream"):
+            raise
+        yield sse(_lost().to_dict()).encode()
+    finally:
+        messages.cancel()
+
+
+def _lost() -> ApiError:
+    message = "the replica that worked on this answer is lost; try again"
+    return ApiError(503, message, code="replica_lost", headers={"Retry-After": "1"})

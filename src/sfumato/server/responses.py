@@ -13,10 +13,10 @@ from pydantic import Field, JsonValue
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Request, Result
 from sfumato.errors import RequestError
-from sfumato.server.completions import Bill, call_of, finish_reason, logprobs_of, ours, stream_parts, usage_of
+from sfumato.server.completions import call_of, finish_reason, logprobs_of, ours, stream_parts, usage_of
 from sfumato.server.decisions import usage_in_and_out
 from sfumato.server.failures import ApiError
-from sfumato.server.hosting import HostedModel
+from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import (
     Body,
     ChatRequest,

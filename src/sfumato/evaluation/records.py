@@ -1,0 +1,120 @@
+"""What is known of a report's items: one line of JSON each, kept as soon as it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sfumato.config import changes
+from sfumato.errors import ConfigError
+from sfumato.storage import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One item: answered by one system, refused by it, or an attempt that failed."""
+
+    system: str
+    task: str
+    index: int
+    """Of the item within the task."""
+    prompt: str
+    seed: int
+    answer: str | None = None
+    """None if there was none; then `error` says why, and the item is in no score."""
+    right: bool | None = None
+    error: str | None = None
+    refused: bool = False
+    """Whether the system will never answer it, as where the prompt is longer than it can read."""
+    finish_reason: str = ""
+    usage: dict[str, float] = field(default_factory=dict)
+    first_s: float | None = None
+    total_s: float = 0.0
+    attempts: int = 1
+    first_right: bool | None = None
+    """Whether the answer was right when it had first been accepted; None where it was not revised since, or that is not
+    known."""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What it is the record of."""
+        return self.system, self.task, self.index
+
+
+class Records:
+    """The records of a report, in results.jsonl; suite.json beside it says of what.
+
+    A line that was cut by the end of a process is dropped, and its item is asked again; so are those that failed.
+
+    Args:
+        directory: of the report; made if need be.
+        meaning: version and seed, and by name what systems and tasks are. There may be more of those than before.
+
+    Raises:
+        ConfigError: if the directory has results of another version or seed, or of something else by the same name, or
+            a line that is no record.
+    """
+
+    def __init__(self, directory: Path, meaning: dict[str, Any]) -> None:
+        self._path = directory / "results.jsonl"
+        self._done: dict[tuple[str, str, int], Record] = {}
+        known, before = directory / "suite.json", {}
+        if known.exists():
+            before = json.loads(known.read_text("utf-8"))
+            for difference in changes(before, meaning):
+                # What was not there before, or is not asked now, contradicts nothing.
+                if "was None" not in difference and "is None" not in difference:
+                    raise ConfigError(
+                        f"{directory} has other results: {difference}; give another directory, or remove it"
+                    )
+        merged = before | meaning
+        for kind in ("systems", "tasks"):
+            merged[kind] = before.get(kind, {}) | meaning[kind]
+        write_atomically(known, json.dumps(merged, indent=2, ensure_ascii=False).encode() + b"\n")
+        if self._path.exists():
+            self._read()
+        self._file = self._path.open("ab")
+
+    def _read(self) -> None:
+        content = self._path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+            try:
+                record = Record(**json.loads(line))
+            except (ValueError, TypeError):
+                raise ConfigError(
+                    f"{self._path}, line {number}, is no record; remove it to ask its item again"
+                ) from None
+            self._done[record.key] = record
+        if len(whole) < len(content):
+            with self._path.open("r+b") as file:
+                file.truncate(len(whole))
+
+    def __iter__(self) -> Iterator[Record]:
+        """All that are known, the latest of each item."""
+        return iter(self._done.values())
+
+    def __contains__(self, key: tuple[str, str, int]) -> bool:
+        """Whether an item need not be asked again."""
+        found = self._done.get(key)
+        return found is not None and (found.error is None or found.refused)
+
+    def add(self, record: Record) -> None:
+        """Keep a record; when this returns, it is on disk."""
+        self._done[record.key] = record
+        self._file.write(json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

@@ -1,0 +1,191 @@
+"""Ask all systems of a suite all of its items; what was asked already is not asked again."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sfumato.data.tasks.base import Item, Task
+from sfumato.errors import ConfigError, unknown
+from sfumato.evaluation.corpora import Corpus
+from sfumato.evaluation.records import Record, Records
+from sfumato.evaluation.suite import Suite
+from sfumato.evaluation.systems import Answer, FailedError, System, open_system
+from sfumato.evaluation.tables import Cell, cells_of, write_tables
+from sfumato.evaluation.tasks import asked_items
+from sfumato.storage import write_atomically
+
+_FREE = ("n", "key_env", "timeout_s", "max_retries")
+_MAX_FAILURES = 5
+
+
+class Estimate(NamedTuple):
+    """What asking is going to take."""
+
+    seconds: float
+    """Of answering, without loading."""
+    tokens: int
+    """Of prompts and answers."""
+
+
+class Report:
+    """The run of a suite.
+
+    Args:
+        suite: what is asked.
+        directory: where results are kept, and were perhaps before.
+
+    Raises:
+        ConfigError: if the directory has results that do not belong to the suite, or a task has too few items.
+    """
+
+    def __init__(self, suite: Suite, directory: Path) -> None:
+        self.suite, self.directory = suite, directory
+        self._tasks: dict[str, tuple[Task, list[Item]]] = {}
+        for name, config in suite.tasks.items():
+            task = config.find(name)
+            if isinstance(task, Corpus):
+                self._tasks[name] = task, task.items[: suite.count(name)]
+            else:
+                found = asked_items(config.task or name, suite.seed, suite.count(name))
+                self._tasks[name] = found
+
+    def records(self) -> Records:
+        """What is known so far."""
+        # A score is one of a program's version; how patiently a system is asked, and how often, changes none.
+        suite = dataclasses.asdict(self.suite)
+        meaning: dict[str, Any] = {"version": importlib.metadata.version("sfumato"), "seed": self.suite.seed}
+        for kind in ("systems", "tasks"):
+            meaning[kind] = {
+                name: {key: value for key, value in config.items() if value and key not in _FREE}
+                for name, config in suite[kind].items()
+            }
+        return Records(self.directory, meaning)
+
+    def left(self, only: Sequence[str] | None = None) -> dict[str, list[tuple[str, int]]]:
+        """(task, index) of what is to be asked, by system.
+
+        Args:
+            only: systems; None for all.
+
+        Raises:
+            ConfigError: if there is no such system.
+        """
+        for name in only or ():
+            if name not in self.suite.systems:
+                raise ConfigError(unknown("system", name, self.suite.systems))
+        with self.records() as records:
+            return {
+                system: [
+                    (task, index)
+                    for task, (_, items) in self._tasks.items()
+                    for index in range(len(items))
+                    if (system, task, index) not in records
+                ]
+                for system in only or self.suite.systems
+            }
+
+    def estimate(self, only: Sequence[str] | None = None) -> Estimate | None:
+        """What is left to be asked will take about so long, by what is known; None if of some nothing is."""
+        cells = {(cell.system, cell.task): cell for cell in self.cells()}
+        seconds = tokens = 0.0
+        for system, left in self.left(only).items():
+            for task, number in Counter(task for task, _ in left).items():
+                cell = cells.get((system, task))
+                if cell is None or not cell.records:
+                    return None
+                seconds += number * sum(record.total_s for record in cell.records) / len(cell.records)
+                tokens += number * sum(cell.usage(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+        return Estimate(seconds, round(tokens))
+
+    def run(
+        self,
+        only: Sequence[str] | None = None,
+        *,
+        try_first: int | None = None,
+        on_record: Callable[[Record], None] = lambda record: None,
+    ) -> None:
+        """Ask what is left, a system after the other, so that one model at a time is in memory.
+
+        A system that fails five items in a row is left alone; its items stay to be asked by the next call.
+
+        Args:
+            only: systems; None for all.
+            try_first: ask no more than the first so many items of each task, to `estimate` the rest.
+            on_record: called with what is new.
+
+        Raises:
+            ConfigError: if a system cannot be asked at all.
+        """
+        for name, left in self.left(only).items():
+            asked = [(task, index) for task, index in left if try_first is None or index < try_first]
+            if not asked:
+                continue
+            with self.records() as records, closing(open_system(self.suite.systems[name])) as system:
+                failures = 0
+                for record in self._asked(name, system, asked):
+                    records.add(record)
+                    on_record(record)
+                    failures = failures + 1 if record.error is not None and not record.refused else 0
+                    if failures == _MAX_FAILURES:
+                        break
+                self._keep_facts(name, system)
+
+    def _asked(self, name: str, system: System, left: list[tuple[str, int]]) -> Iterator[Record]:
+        for task_name, index in left:
+            task, items = self._tasks[task_name]
+            item, seed = items[index], self.suite.seed + index
+            max_tokens = self.suite.tasks[task_name].max_tokens
+            if max_tokens is None and isinstance(task, Corpus):
+                max_tokens = task.max_tokens
+            base = Record(system=name, task=task_name, index=index, prompt=item.prompt, seed=seed)
+            try:
+                answer = system.answer(task, item, seed=seed, max_tokens=max_tokens)
+            except FailedError as error:
+                yield dataclasses.replace(base, error=str(error), attempts=error.attempts, refused=error.refused)
+            else:
+                yield _judged(base, task, item, answer)
+
+    def _keep_facts(self, name: str, system: System) -> None:
+        write_atomically(self._facts, json.dumps(self.facts() | {name: system.facts()}, indent=2).encode() + b"\n")
+
+    @property
+    def _facts(self) -> Path:
+        return self.directory / "systems.json"
+
+    def facts(self) -> dict[str, dict[str, object]]:
+        """What is known of each system, besides its answers."""
+        found: dict[str, dict[str, object]] = json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}
+        return {name: found[name] for name in self.suite.systems if name in found}
+
+    def cells(self) -> list[Cell]:
+        """What is known, by task and system."""
+        with self.records() as records:
+            return cells_of(list(records), list(self.suite.systems), list(self._tasks))
+
+    def write_tables(self) -> None:
+        """Write report.md, report.html and a plot of what is known."""
+        left = sum(map(len, self.left().values()))
+        write_tables(self.directory, self.suite.title, self.cells(), self.facts(), left=left)
+
+
+def _judged(base: Record, task: Task, item: Item, answer: Answer) -> Record:
+    first = answer.first_answer
+    is_revised = first is not None and first != task.answer(answer.text)
+    return dataclasses.replace(
+        base,
+        answer=answer.text,
+        right=task.check(item, answer.text),
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        first_s=answer.first_s,
+        total_s=answer.total_s,
+        attempts=answer.attempts,
+        first_right=first == item.answer if is_revised else None,
+    )

@@ -1,0 +1,247 @@
+"""What answers the items of a report: a model that is loaded here, or one behind an OpenAI-compatible API."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from sfumato.client.connection import BlockingWire, Connection, blocking_iterator
+from sfumato.client.protocol import Ask
+from sfumato.data.tasks.base import Item, Task
+from sfumato.engine.options import GenerateOptions
+from sfumato.errors import ConfigError, RequestError, ServerError, SfumatoError, UnreachableError
+from sfumato.evaluation.suite import SystemConfig
+from sfumato.evaluation.tasks import first_accepted_answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One item's answer, and what it cost."""
+
+    text: str
+    finish_reason: str
+    usage: dict[str, float]
+    """By the names of `sfumato.Usage`; of an API, what it says."""
+    first_s: float | None
+    """Seconds to the first text that stayed; None where there was none."""
+    total_s: float
+    """Seconds to the end."""
+    attempts: int = 1
+    """How often an API was asked."""
+    first_answer: str | None = None
+    """What the answer line said when every position of it had first been accepted; None where that is not known."""
+
+
+def memory_mb() -> int | None:
+    """What this process holds in memory now; None where the platform does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
+class FailedError(SfumatoError):
+    """A system gave no answer; that says nothing about what it would have been.
+
+    Args:
+        message: why.
+        attempts: how often it was asked.
+        refused: whether it never will.
+    """
+
+    def __init__(self, message: str, attempts: int = 1, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.attempts, self.refused = attempts, refused
+
+
+class System(Protocol):
+    """What answers."""
+
+    def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
+        """The answer to an item.
+
+        Raises:
+            FailedError: if there is none.
+        """
+
+    def facts(self) -> dict[str, object]:
+        """What stands in the report beside its name."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class LocalSystem:
+    """A model that is loaded here and asked one item at a time.
+
+    Args:
+        config: which, and with what options.
+    """
+
+    def __init__(self, config: SystemConfig) -> None:
+        from sfumato.api import load
+
+        given: dict[str, Any] = {"quantize": config.quantize or None, "threads": config.threads or None}
+        started = time.perf_counter()
+        self._model = load(config.model, **given)
+        self._load_s = time.perf_counter() - started
+        self._options = config.options
+        self._is_warm = False
+
+    def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
+        """See `System`."""
+        given = {"max_tokens": max_tokens, "check_prompt": False} | self._options | {"seed": seed}
+        options = cast(GenerateOptions, given)
+        options["trace"] = item.answer is not None and not self._model.spec.autoregressive
+        try:
+            if not self._is_warm:
+                # What is compiled or measured once is no answer's time.
+                self._model.generate(item.prompt, **options)
+                self._is_warm = True
+            result = self._model.generate(item.prompt, **options)
+        except SfumatoError as error:
+            raise FailedError(str(error), refused=isinstance(error, RequestError)) from error
+        return Answer(
+            text=result.text,
+            finish_reason=result.finish_reason,
+            usage={name: float(cast(float, value)) for name, value in result.usage.to_dict().items()},
+            first_s=result.usage.time_to_first_commit_s or None,
+            total_s=result.usage.total_s,
+            first_answer=first_accepted_answer(task, result) if options["trace"] else None,
+        )
+
+    def facts(self) -> dict[str, object]:
+        """See `System`."""
+        return {
+            "model": self._model.name,
+            "parameters": sum(each.numel() for each in self._model.decoder.parameters()),
+            "load_s": round(self._load_s, 2),
+            "memory_mb": memory_mb(),
+        }
+
+    def close(self) -> None:
+        """See `System`."""
+        del self._model
+
+
+class _Api(Connection):
+    _wire_type = BlockingWire
+
+    follow_now = blocking_iterator(Connection.follow)
+
+
+@dataclass
+class _Heard:
+    """What a stream has said so far."""
+
+    text: str = ""
+    finish_reason: str = ""
+    usage: dict[str, float] = field(default_factory=dict)
+    first_s: float | None = None
+    is_whole: bool = False
+
+
+class RemoteSystem:
+    """A model behind an OpenAI-compatible API, asked one item at a time by a stream.
+
+    Args:
+        config: where, and with what fields.
+        pause: waits so many seconds before an item is asked again.
+    """
+
+    def __init__(self, config: SystemConfig, pause: Callable[[float], None] = time.sleep) -> None:
+        key = os.environ.get(config.key_env) if config.key_env else None
+        self._config, self._pause = config, pause
+        self._api = _Api(config.url, api_key=key, timeout_s=config.timeout_s, max_retries=0)
+
+    def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
+        """See `System`; what the API refuses for good is a `FailedError` at once."""
+        body: dict[str, object] = {
+            "model": self._config.model,
+            "messages": [{"role": "user", "content": item.prompt}],
+            "seed": seed,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if max_tokens is not None:
+            body["max_tokens"] = max_tokens
+        ask = Ask.post("/v1/chat/completions", body | self._config.options)
+        for attempt in range(1, self._config.max_retries + 2):
+            started = time.perf_counter()
+            try:
+                heard = self._listen(ask, started)
+            except (ServerError, UnreachableError) as error:
+                status = error.status if isinstance(error, ServerError) else 0
+                is_final = 400 <= status < 500 and status not in (408, 409, 425, 429)
+                if is_final or attempt > self._config.max_retries:
+                    raise FailedError(str(error), attempt, refused=is_final) from error
+                asked_s = error.retry_after_s if isinstance(error, ServerError) else None
+                self._pause(min(60.0, 0.5 * 2 ** (attempt - 1) if asked_s is None else asked_s))
+                continue
+            return Answer(
+                text=heard.text,
+                finish_reason=heard.finish_reason,
+                usage=heard.usage,
+                first_s=heard.first_s,
+                total_s=time.perf_counter() - started,
+                attempts=attempt,
+            )
+        raise AssertionError("the last attempt ends in an answer or an error")
+
+    def _listen(self, ask: Ask, started: float) -> _Heard:
+        heard = _Heard()
+        for chunk in self._chunks(ask):
+            for choice in chunk.get("choices") or ():
+                if piece := (choice.get("delta") or {}).get("content"):
+                    heard.text += piece
+                    heard.first_s = heard.first_s or time.perf_counter() - started
+                heard.finish_reason = choice.get("finish_reason") or heard.finish_reason
+            usage = chunk.get("usage") or {}
+            heard.usage |= {name: float(value) for name, value in usage.items() if isinstance(value, (int, float))}
+        if not heard.finish_reason:
+            raise UnreachableError("the stream ended before the answer did")
+        return heard
+
+    def _chunks(self, ask: Ask) -> Iterator[dict[str, Any]]:
+        for data in self._api.follow_now(ask):
+            if data == "[DONE]":
+                return
+            try:
+                chunk = json.loads(data)
+            except ValueError:
+                raise UnreachableError(f"the API sent {data[:60]!r}, which is no JSON") from None
+            if not isinstance(chunk, dict):
+                raise UnreachableError(f"the API sent {data[:60]!r}, which is no chunk of an answer")
+            if "error" in chunk:
+                said = chunk["error"]
+                raise ServerError(str(said.get("message") if isinstance(said, dict) else said), status=500)
+            yield chunk
+
+    def facts(self) -> dict[str, object]:
+        """See `System`."""
+        return {"model": self._config.model, "url": self._config.url}
+
+    def close(self) -> None:
+        """See `System`."""
+
+
+def open_system(config: SystemConfig) -> System:
+    """A system, ready to be asked.
+
+    Raises:
+        ConfigError: if its model cannot be loaded.
+    """
+    if config.url:
+        return RemoteSystem(config)
+    try:
+        return LocalSystem(config)
+    except ConfigError:
+        raise
+    except SfumatoError as error:
+        raise ConfigError(f"cannot load {config.model}: {error}") from error

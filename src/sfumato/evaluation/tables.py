@@ -1,0 +1,258 @@
+"""A report as tables and plots: report.md and report.html."""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from sfumato.evaluation.records import Record
+from sfumato.evaluation.statistics import bootstrap_interval, mcnemar, quantile
+from sfumato.storage import write_atomically
+
+Row = dict[str, str]
+NOTE = (
+    "Scores are shares of right answers, with bootstrap intervals of 95%. Items that a system refused or failed to "
+    "answer are in no score. Seconds are medians of items asked one at a time; an API's have its network in them."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One system on one task."""
+
+    system: str
+    task: str
+    records: Sequence[Record]
+    """Of items that were answered."""
+    refused: int = 0
+    """Items that the system cannot be asked."""
+    failed: int = 0
+    """Items without an answer for other reasons."""
+
+    @property
+    def right(self) -> list[float]:
+        return [float(record.right or False) for record in self.records]
+
+    @property
+    def score(self) -> float:
+        return sum(self.right) / len(self.right)
+
+    @property
+    def median_s(self) -> float:
+        return quantile([record.total_s for record in self.records], 0.5)
+
+    @property
+    def _left_out(self) -> dict[str, int]:
+        return {"refused": self.refused, "failed": self.failed}
+
+    def usage(self, name: str) -> float | None:
+        """The mean of what answers cost; None where the system does not say."""
+        values = [record.usage[name] for record in self.records if name in record.usage]
+        return sum(values) / len(values) if values else None
+
+    def row(self) -> Row:
+        """As a line of the table."""
+        row = {"task": self.task, "system": self.system, "n": str(len(self.records))}
+        row |= {name: str(number) for name, number in self._left_out.items() if number}
+        if not self.records:
+            return row
+        low, high = bootstrap_interval(self.right)
+        row["right"] = f"{self.score:.1%}"
+        row["95%"] = f"{low:.0%} to {high:.0%}"
+        revised = [record.first_right for record in self.records if record.first_right is not None]
+        if revised:
+            after = [record for record in self.records if record.first_right is not None]
+            row["wrong→right"] = str(sum(not each.first_right and bool(each.right) for each in after))
+            row["right→wrong"] = str(sum(bool(each.first_right) and not each.right for each in after))
+        for heading, name in (
+            ("steps", "denoising_steps"),
+            ("forwards", "forward_passes"),
+            ("positions", "positions_computed"),
+            ("revisions", "revisions"),
+        ):
+            if (value := self.usage(name)) is not None:
+                row[heading] = f"{value:.1f}" if value < 100 else f"{value:.0f}"
+        firsts = [record.first_s for record in self.records if record.first_s is not None]
+        if firsts:
+            row["first s"] = _seconds(quantile(firsts, 0.5))
+        row["whole s"] = _seconds(self.median_s)
+        row["p95 s"] = _seconds(quantile([record.total_s for record in self.records], 0.95))
+        if (tokens := self.usage("completion_tokens")) is not None:
+            mean_s = sum(record.total_s for record in self.records) / len(self.records)
+            row["tokens/s"] = f"{tokens / mean_s:.0f}" if mean_s else "-"
+        if (again := sum(record.attempts - 1 for record in self.records)) > 0:
+            row["asked again"] = str(again)
+        return row
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def cells_of(records: Sequence[Record], systems: Sequence[str], tasks: Sequence[str]) -> list[Cell]:
+    """Records by task and system, in the suite's order; without those of which nothing is known."""
+    cells = []
+    for task, system in itertools.product(tasks, systems):
+        found = [record for record in records if (record.system, record.task) == (system, task)]
+        answered = sorted((record for record in found if record.error is None), key=lambda record: record.index)
+        if found:
+            refused = sum(record.refused for record in found)
+            failed = len(found) - len(answered) - refused
+            cells.append(Cell(system=system, task=task, records=answered, refused=refused, failed=failed))
+    return cells
+
+
+def comparisons(cells: Sequence[Cell]) -> list[Row]:
+    """Of each task, every two systems on the items that both have answered."""
+    rows = []
+    for one, other in itertools.combinations(cells, 2):
+        if one.task != other.task:
+            continue
+        mine = {record.index: bool(record.right) for record in one.records}
+        theirs = {record.index: bool(record.right) for record in other.records}
+        both = mine.keys() & theirs.keys()
+        if not both:
+            continue
+        only_mine = sum(mine[i] and not theirs[i] for i in both)
+        only_theirs = sum(theirs[i] and not mine[i] for i in both)
+        rows.append(
+            {
+                "task": one.task,
+                "one": one.system,
+                "other": other.system,
+                "items": str(len(both)),
+                "right by one alone": str(only_mine),
+                "right by the other alone": str(only_theirs),
+                "p": f"{mcnemar(only_mine, only_theirs):.2g}",
+            }
+        )
+    return rows
+
+
+_ORDER = ("task", "system", "n", "refused", "failed")
+
+
+def headings_of(rows: Sequence[Row]) -> list[str]:
+    """All headings that any row has, in their order."""
+    # The fullest row knows the order of the rest best.
+    found = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
+    return [*(name for name in _ORDER if name in found), *(name for name in found if name not in _ORDER)]
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
+    """A table."""
+    headings = headings_of(rows)
+    lines = [headings, ["---"] * len(headings), *([row.get(name, "") for name in headings] for row in rows)]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+
+def _to_html(rows: Sequence[Row]) -> str:
+    headings = headings_of(rows)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in headings)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(row.get(name, ''))}</td>" for name in headings) + "</tr>\n" for row in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n'
+
+
+def frontier_plot(cells: Sequence[Cell]) -> str | None:
+    """Of each task, score against the median seconds of an answer, as SVG; None without matplotlib."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    answered = [cell for cell in cells if cell.records]
+    tasks = list(dict.fromkeys(cell.task for cell in answered))
+    systems = list(dict.fromkeys(cell.system for cell in answered))
+    if not tasks:
+        return None
+    columns = min(3, len(tasks))
+    rows = -(-len(tasks) // columns)
+    # Text stays text, and the same report gives the same bytes.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sfumato"}):
+        figure = Figure(figsize=(4.2 * columns, 3.1 * rows + 0.5), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        shades = matplotlib.colormaps["tab10"]
+        for axes, task in itertools.zip_longest(grid.flat, tasks):
+            if task is None:
+                axes.set_axis_off()
+                continue
+            for cell in answered:
+                if cell.task == task:
+                    low, high = bootstrap_interval(cell.right)
+                    number = systems.index(cell.system)
+                    axes.errorbar(
+                        max(cell.median_s, 1e-4),
+                        cell.score,
+                        yerr=[[cell.score - low], [high - cell.score]],
+                        fmt="os^Dvp*hX<"[number % 10],
+                        color=shades(number % 10),
+                        label=cell.system,
+                        capsize=2,
+                    )
+            axes.set(title=task, xscale="log", ylim=(-0.04, 1.04), xlabel="seconds an answer", ylabel="right")
+            axes.grid(alpha=0.3)
+        handles: dict[str, Any] = {}
+        for axes in grid.flat:
+            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small")
+        out = StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()
+
+
+_STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #8884; }
+th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
+.plot { background: white; border-radius: 8px; }
+.plot svg { max-width: 100%; height: auto; }
+"""
+
+
+def write_tables(
+    directory: Path,
+    title: str,
+    cells: Sequence[Cell],
+    systems: Mapping[str, Mapping[str, Any]],
+    *,
+    left: int,
+) -> None:
+    """Write report.md, report.html and, where matplotlib is there, frontier.svg.
+
+    Args:
+        directory: of the report.
+        title: its title.
+        cells: what is known.
+        systems: facts about each.
+        left: items that are still to be asked.
+    """
+    about = [{"system": name} | {key: str(value) for key, value in facts.items()} for name, facts in systems.items()]
+    parts = [("What an answer costs", [cell.row() for cell in cells])]
+    parts += [("The same items, two by two", comparisons(cells)), ("Systems", about)]
+    note = NOTE + (f" {left} items are still to be asked." if left else "")
+    markdown, page = f"# {title}\n\n{note}\n", f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(note)}</p>\n"
+    plot = frontier_plot(cells)
+    if plot is not None:
+        write_atomically(directory / "frontier.svg", plot.encode())
+        markdown += "\n![score against seconds](frontier.svg)\n"
+        page += f'<div class="plot">{plot[plot.index("<svg") :]}</div>\n'
+    for heading, rows in parts:
+        if rows:
+            markdown += f"\n## {heading}\n\n{to_markdown(rows)}"
+            page += f"<h2>{html.escape(heading)}</h2>\n{_to_html(rows)}"
+    write_atomically(directory / "report.md", markdown.encode())
+    whole = (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>\n'
+        f"<style>{_STYLE}</style></head><body>\n{page}</body></html>\n"
+    )
+    write_atomically(directory / "report.html", whole.encode())

@@ -1,0 +1,226 @@
+"""Pictures for generated pages, in the shape of OpenAI's endpoint, from one of three places.
+
+What comes with the server draws no prompt: it makes a pattern of the prompt's hash, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import colorsys
+import hashlib
+import importlib
+import importlib.util
+import io
+import random
+import re
+import time
+from typing import Any, Literal, Protocol
+from xml.sax.saxutils import escape
+
+from pydantic import Field
+
+from sfumato.errors import ConfigError, RequestError
+from sfumato.server.failures import ApiError
+from sfumato.server.protocol import Body
+from sfumato.server.upstream import Relay, Upstream, read_upstream
+
+MAX_PROMPT = 4000
+"""Characters."""
+_Json = dict[str, Any]
+_SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})")
+_LEAST, _MOST = 16, 2048
+# Characters that no XML may hold.
+_NOT_XML = {code: None for code in (*range(0x20), 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
+_NOTE = "a pattern made of the prompt's hash; it shows nothing of what the prompt says"
+
+
+class ImageRequest(Body):
+    """`POST /v1/images/generations`."""
+
+    prompt: str = Field(min_length=1, max_length=MAX_PROMPT)
+    model: str | None = None
+    n: int = Field(default=1, ge=1, le=10)
+    size: str = "512x512"
+    """Width and height in pixels."""
+    response_format: Literal["b64_json", "url"] = "b64_json"
+    """The bytes, or an address: of pictures that are made here, one that holds them (`data:`)."""
+    user: str | None = None
+
+
+class Images(Protocol):
+    """What makes pictures."""
+
+    name: str
+    """As requests may give it for their model."""
+
+    async def generate(self, body: ImageRequest) -> _Json:
+        """OpenAI's answer.
+
+        Raises:
+            SfumatoError: if it cannot be made.
+        """
+        ...
+
+
+class PatternImages:
+    """Abstract patterns as SVG, without any model: for one prompt always the same."""
+
+    name = "svg"
+
+    async def generate(self, body: ImageRequest) -> _Json:
+        """See `Images`."""
+        width, height = size_of(body.size)
+        drawn = [pattern(body.prompt, width, height, i).encode() for i in range(body.n)]
+        return _answer(body, drawn, "svg") | {"sfumato": {"backend": "svg", "depicts_prompt": False, "note": _NOTE}}
+
+
+class UpstreamImages:
+    """Pictures of another server."""
+
+    def __init__(self, upstream: Upstream, relay: Relay) -> None:
+        self.name, self._upstream, self._relay = upstream.model, upstream, relay
+
+    async def generate(self, body: ImageRequest) -> _Json:
+        """See `Images`."""
+        payload = body.model_dump(exclude_none=True) | {"model": self.name}
+        return await self._relay.post(self._upstream, "images/generations", payload)
+
+
+class DiffusersImages:
+    """Pictures of a pipeline of the package diffusers, one request after the other.
+
+    Args:
+        name: of its checkpoint, or a path.
+
+    Raises:
+        ConfigError: if the package is not there.
+    """
+
+    def __init__(self, name: str) -> None:
+        if importlib.util.find_spec("diffusers") is None:
+            raise ConfigError("--images diffusers:MODEL needs more packages: pip install 'sfumato[images]'")
+        self.name, self._turn = name, asyncio.Lock()
+        self._pipeline: Any = None
+
+    async def generate(self, body: ImageRequest) -> _Json:
+        """See `Images`."""
+        async with self._turn:
+            drawn = await asyncio.to_thread(self._draw, body, *size_of(body.size))
+        return _answer(body, drawn, "png") | {"sfumato": {"backend": "diffusers", "model": self.name}}
+
+    def _draw(self, body: ImageRequest, width: int, height: int) -> list[bytes]:
+        if self._pipeline is None:
+            import torch
+
+            diffusers: Any = importlib.import_module("diffusers")
+            self._pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(self.name)
+            self._pipeline.to("cuda" if torch.cuda.is_available() else "cpu")
+        drawn = self._pipeline(body.prompt, width=width, height=height, num_images_per_prompt=body.n).images
+        return [_png(image) for image in drawn]
+
+
+def read_images(given: str, relay: Relay) -> Images:
+    """What makes pictures: "svg", "diffusers:MODEL", or the URL of an API, as for `read_upstream`.
+
+    Raises:
+        ConfigError: if it is something else.
+    """
+    kind, _, model = given.partition(":")
+    if given == "svg":
+        return PatternImages()
+    if kind == "diffusers" and model:
+        return DiffusersImages(model)
+    if kind in ("http", "https"):
+        return UpstreamImages(read_upstream(f"images={given}"), relay)
+    raise ConfigError(f"images is {given!r}; allowed: svg, diffusers:MODEL, or URL#MODEL,key=VARIABLE")
+
+
+async def make_images(images: Images, body: ImageRequest) -> _Json:
+    """OpenAI's answer.
+
+    Raises:
+        SfumatoError: if it cannot be made.
+    """
+    size_of(body.size)
+    if body.model not in (None, images.name):
+        message = f"model is {body.model!r}; allowed for images: {images.name!r}"
+        raise ApiError(404, message, code="model_not_found", param="model")
+    return await images.generate(body)
+
+
+async def image_url(images: Images, prompt: str, size: str) -> str:
+    """An address of one picture, which holds the picture itself wherever its bytes are known.
+
+    Raises:
+        SfumatoError: if it cannot be made.
+    """
+    answer = await images.generate(ImageRequest(prompt=prompt, size=size))
+    try:
+        [made] = answer["data"]
+        if data := made.get("b64_json"):
+            return _data_url(data, answer.get("output_format") or "png")
+        return str(made["url"])
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise ApiError(502, "what makes images answered without one", code="upstream_failed") from None
+
+
+def size_of(given: str) -> tuple[int, int]:
+    """Width and height.
+
+    Raises:
+        RequestError: if they are none, or too large.
+    """
+    found = _SIZE.fullmatch(given)
+    if found is None or not all(_LEAST <= int(side) <= _MOST for side in found.groups()):
+        raise RequestError(f"size is {given[:40]!r}; allowed: WIDTHxHEIGHT, each {_LEAST} to {_MOST}")
+    return int(found[1]), int(found[2])
+
+
+def pattern(prompt: str, width: int, height: int, number: int = 0) -> str:
+    """An SVG of soft shapes, decided by a prompt's hash alone.
+
+    Args:
+        prompt: what it is made of.
+        width, height: in pixels.
+        number: of several for one prompt.
+    """
+    draw = random.Random(hashlib.sha256(f"{number}\n{prompt}".encode()).digest())
+    hue = draw.random()
+
+    def color(lightness: float) -> str:
+        red, green, blue = colorsys.hls_to_rgb((hue + draw.gauss(0, 0.09)) % 1, lightness, draw.uniform(0.3, 0.7))
+        return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+    shapes = [
+        f'<ellipse cx="{draw.uniform(0, width):.0f}" cy="{draw.uniform(0, height):.0f}" '
+        f'rx="{draw.uniform(0.1, 0.45) * width:.0f}" ry="{draw.uniform(0.1, 0.45) * height:.0f}" '
+        f'fill="{color(draw.uniform(0.3, 0.8))}" opacity="{draw.uniform(0.35, 0.8):.2f}"/>'
+        for _ in range(draw.randint(5, 9))
+    ]
+    blur = f'<filter id="b"><feGaussianBlur stdDeviation="{min(width, height) / 18:.1f}"/></filter>'
+    title = escape(f"Abstract pattern for: {prompt}".translate(_NOT_XML))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img"><title>{title}</title><desc>This is {_NOTE}.</desc>{blur}'
+        f'<rect width="100%" height="100%" fill="{color(0.55)}"/><g filter="url(#b)">{"".join(shapes)}</g></svg>'
+    )
+
+
+def _answer(body: ImageRequest, drawn: list[bytes], kind: str) -> _Json:
+    encoded = [base64.b64encode(image).decode() for image in drawn]
+    if body.response_format == "url":
+        data = [{"url": _data_url(image, kind)} for image in encoded]
+    else:
+        data = [{"b64_json": image} for image in encoded]
+    return {"created": int(time.time()), "data": data, "output_format": kind, "size": body.size}
+
+
+def _data_url(data: str, kind: str) -> str:
+    return f"data:image/{'svg+xml' if kind == 'svg' else kind};base64,{data}"
+
+
+def _png(image: Any) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()

@@ -1,0 +1,254 @@
+"""Reports: what is asked, kept, gone on with, and tabled."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.errors import ConfigError
+from sfumato.evaluation.records import Record
+from sfumato.evaluation.report import Report
+from sfumato.evaluation.suite import Suite, SystemConfig, TaskConfig, read_suite
+from sfumato.evaluation.systems import RemoteSystem
+from sfumato.evaluation.tables import cells_of, comparisons
+
+SUITE = """
+n = 3
+[systems.tiny]
+model = "tiny"
+[systems.two-steps]
+model = "tiny"
+options = {steps = 2}
+[tasks.arithmetic]
+[tasks.short]
+task = "json"
+n = 2
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    (tmp_path / "suite.toml").write_text(SUITE)
+    return read_suite(tmp_path / "suite.toml")
+
+
+def _scores(report: Report) -> dict[tuple[str, str], list[tuple[int, bool | None, str | None]]]:
+    return {
+        (cell.system, cell.task): [(each.index, each.right, each.answer) for each in cell.records]
+        for cell in report.cells()
+    }
+
+
+def test_all_systems_are_asked_the_same_items(suite: Suite, tmp_path: Path) -> None:
+    report = Report(suite, tmp_path / "out")
+    assert report.estimate() is None
+    report.run(try_first=1)
+    estimate = report.estimate()
+    assert estimate is not None
+    assert estimate.seconds > 0
+    report.run()
+    cells = {(cell.system, cell.task): cell for cell in report.cells()}
+    assert {key: len(cell.records) for key, cell in cells.items()} == {
+        ("tiny", "arithmetic"): 3,
+        ("two-steps", "arithmetic"): 3,
+        ("tiny", "short"): 2,
+        ("two-steps", "short"): 2,
+    }
+    for task in ("arithmetic", "short"):
+        prompts = [[each.prompt for each in cells[system, task].records] for system in ("tiny", "two-steps")]
+        assert prompts[0] == prompts[1]
+    assert all(each.usage["denoising_steps"] <= 2 for each in cells["two-steps", "arithmetic"].records)
+    report.write_tables()
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "| arithmetic | two-steps | 3 |" in text
+    assert "<table>" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_an_interrupted_report_goes_on_and_ends_the_same(suite: Suite, tmp_path: Path) -> None:
+    whole = Report(suite, tmp_path / "whole")
+    whole.run()
+
+    class EndedError(Exception):
+        pass
+
+    def end(record: Record) -> None:
+        raise EndedError
+
+    for _ in range(4):
+        with pytest.raises(EndedError):
+            Report(suite, tmp_path / "cut").run(on_record=end)
+    results = tmp_path / "cut" / "results.jsonl"
+    # As if the process had ended in the middle of a line.
+    content = results.read_bytes()
+    results.write_bytes(content[:-20])
+    assert sum(map(len, Report(suite, tmp_path / "cut").left().values())) == 10 - 3
+    Report(suite, tmp_path / "cut").run()
+    assert _scores(Report(suite, tmp_path / "cut")) == _scores(whole)
+    assert len(results.read_text().splitlines()) == 10
+
+
+def test_a_report_may_grow_but_not_mean_something_else(suite: Suite, tmp_path: Path) -> None:
+    Report(suite, tmp_path / "out").run(["two-steps"], try_first=1)
+    (tmp_path / "suite.toml").write_text(SUITE.replace("n = 3", "n = 4") + "[tasks.plain]\n")
+    grown = Report(read_suite(tmp_path / "suite.toml"), tmp_path / "out")
+    assert len(grown.left()["two-steps"]) == 10 - 2
+    (tmp_path / "suite.toml").write_text(SUITE.replace("steps = 2", "steps = 3"))
+    with pytest.raises(ConfigError, match=r"systems.two-steps.options.steps was 2 and is 3"):
+        Report(read_suite(tmp_path / "suite.toml"), tmp_path / "out").left()
+    with pytest.raises(ConfigError, match="seed was 0 and is 1"):
+        Report(
+            read_suite(tmp_path / "suite.toml", ["seed=1", "systems.two-steps.options.steps=2"]), tmp_path / "out"
+        ).left()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('task = "json"', 'task = "jsn"'), "'jsn'"),
+        (('task = "json"', 'path = "x.jsonl"'), "short"),
+        (("steps = 2", "stps = 2"), "stps"),
+        (('model = "tiny"\n[', 'model = "tiny"\nkey_env = "NO_SUCH_KEY"\n['), "key_env is for an API"),
+        (
+            ('model = "tiny"\n[', 'model = "tiny"\nurl = "http://x/v1"\nkey_env = "NO_SUCH_KEY"\n['),
+            "environment variable is not set",
+        ),
+        (("n = 3", "n = 0"), "n is 0"),
+        (("[tasks.arithmetic]", "[tasks.humaneval]\npath = 'none.jsonl'"), "cannot read none.jsonl"),
+    ],
+)
+def test_suites_that_cannot_be_run_are_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(SUITE.replace(*change, 1))
+    with pytest.raises(ConfigError, match=message):
+        read_suite(tmp_path / "suite.toml")
+
+
+def test_a_file_that_is_no_record_is_named(suite: Suite, tmp_path: Path) -> None:
+    Report(suite, tmp_path).left()
+    (tmp_path / "results.jsonl").write_text('{"system": "tiny"}\n')
+    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is no record"):
+        Report(suite, tmp_path).left()
+
+
+def _record(system: str, index: int, right: bool | None) -> Record:
+    return Record(
+        system=system,
+        task="t",
+        index=index,
+        prompt="",
+        seed=0,
+        right=right,
+        answer=None if right is None else "",
+        error="gone" if right is None else None,
+    )
+
+
+def test_items_without_an_answer_are_in_no_score() -> None:
+    known = [(True, True), (True, False), (None, True), (False, True)]
+    records = [_record(name, i, pair[n]) for n, name in enumerate("ab") for i, pair in enumerate(known)]
+    one, other = cells_of(records, ["a", "b"], ["t"])
+    assert (len(one.records), one.failed, one.score) == (3, 1, 2 / 3)
+    assert other.row()["right"] == "75.0%"
+    assert one.row()["failed"] == "1"
+    [row] = comparisons([one, other])
+    assert (row["items"], row["right by one alone"], row["right by the other alone"]) == ("3", "1", "1")
+
+
+class _Faulty(BaseHTTPRequestHandler):
+    """An API that fails in another way each time, until it does not."""
+
+    faults: list[str]
+    asked: list[dict[str, Any]]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append(body)
+        fault = self.faults.pop(0) if self.faults else "none"
+        if fault.isdecimal():
+            self.send_response(int(fault))
+            if fault == "429":
+                self.send_header("Retry-After", "7")
+            self.end_headers()
+            self.wfile.write(b'{"error": {"message": "not now"}}')
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        pieces = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("answer", ": 4")]
+        ending = [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+        ending += [{"choices": [], "usage": {"completion_tokens": 3, "prompt_tokens": 5}}]
+        for chunk in [*pieces, *([{"error": {"message": "lost"}}] if fault == "error" else ending)]:
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            if fault == "cut":
+                return
+            if fault == "garbage":
+                self.wfile.write(b"data: <html>\n\n")
+                return
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def faulty() -> Iterator[tuple[str, type[_Faulty]]]:
+    handler = type("Handler", (_Faulty,), {"faults": [], "asked": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", handler
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_api_that_fails_for_a_while_is_asked_again(faulty: tuple[str, type[_Faulty]]) -> None:
+    url, handler = faulty
+    handler.faults[:] = ["429", "500", "cut", "garbage", "error"]
+    pauses: list[float] = []
+    config = SystemConfig(model="m", url=url, max_retries=5, options={"temperature": 0.5})
+    system = RemoteSystem(config, pauses.append)
+    task = TaskConfig().find("arithmetic")
+    answer = system.answer(task, task.generate(0), seed=3, max_tokens=9)
+    assert (answer.text, answer.attempts, answer.finish_reason) == ("answer: 4", 6, "stop")
+    assert answer.usage == {"completion_tokens": 3.0, "prompt_tokens": 5.0}
+    assert pauses == [7, 1, 2, 4, 8]
+    assert {key: handler.asked[0][key] for key in ("model", "seed", "max_tokens", "temperature")} == {
+        "model": "m",
+        "seed": 3,
+        "max_tokens": 9,
+        "temperature": 0.5,
+    }
+    system.close()
+
+
+def test_what_an_api_never_answers_is_no_wrong_answer(faulty: tuple[str, type[_Faulty]], tmp_path: Path) -> None:
+    url, handler = faulty
+    systems = {"hosted": SystemConfig(model="m", url=url, max_retries=0)}
+    report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=4), tmp_path)
+    handler.faults[:] = ["none", "400", "500", "none"]
+    seen: list[Record] = []
+    report.run(on_record=seen.append)
+    assert Counter(record.error for record in seen) == {None: 2, "not now": 2}
+    [cell] = report.cells()
+    assert (len(cell.records), cell.refused, cell.failed) == (2, 1, 1)
+    # What failed is asked again; what was answered or refused is not.
+    report.run(on_record=seen.append)
+    assert len(seen) == 5
+    [cell] = report.cells()
+    assert (len(cell.records), cell.refused, cell.failed) == (3, 1, 0)
+
+
+def test_a_system_that_is_gone_is_left_alone(tmp_path: Path) -> None:
+    systems = {"gone": SystemConfig(model="m", url="http://127.0.0.1:9/v1", max_retries=0)}
+    report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=9), tmp_path)
+    seen: list[Record] = []
+    report.run(on_record=seen.append)
+    assert len(seen) == 5
+    assert all("nothing answers at" in (record.error or "") for record in seen)

@@ -1,0 +1,39 @@
+"""Intervals and comparisons against values from elsewhere."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sfumato.evaluation.statistics import bootstrap_interval, mcnemar, quantile
+
+
+@pytest.mark.parametrize(
+    ("only_one", "only_other", "p"),
+    # scipy.stats.binomtest(k, n, 0.5).pvalue
+    [(0, 0, 1.0), (3, 3, 1.0), (1, 9, 0.021484375), (0, 6, 0.03125), (2, 12, 0.012939453125), (40, 60, 0.0568879)],
+)
+def test_mcnemar_is_the_exact_binomial_test(only_one: int, only_other: int, p: float) -> None:
+    assert mcnemar(only_one, only_other) == pytest.approx(p, rel=1e-5)
+    assert mcnemar(only_other, only_one) == mcnemar(only_one, only_other)
+
+
+def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
+    random, held = Random(0), 0
+    for i in range(100):
+        low, high = bootstrap_interval([float(random.random() < 0.4) for _ in range(80)], seed=i)
+        held += low <= 0.4 <= high
+    assert 88 <= held <= 100
+
+
+def test_an_interval_is_the_same_for_the_same_values() -> None:
+    values = [0.0, 1.0, 1.0, 0.0, 1.0]
+    assert bootstrap_interval(values) == bootstrap_interval(values)
+    assert bootstrap_interval([1.0] * 9) == (1.0, 1.0)
+
+
+def test_quantiles_lie_between_values() -> None:
+    assert quantile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert quantile([1.0, 2.0], 0.25) == 1.25
+    assert quantile([7.0], 0.95) == 7.0

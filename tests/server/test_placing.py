@@ -1,0 +1,29 @@
+"""Where blocks of a snippet may stand."""
+
+from __future__ import annotations
+
+import random
+
+from sfumato.server.placing import blocks_of, find_places
+
+LINES = ["class A:", "def f(x):", "def g():", "    def f(x):", "    x = 1", "        x = 1", "y = 2", "}", "", "# a"]
+MARKS = ["# ... existing code ...", "    // ... rest of code ...", "<!-- … unchanged … -->"]
+
+
+def test_places_are_in_what_is_left_and_hold_the_block():
+    draw = random.Random(5)
+    num_sure = 0
+    for _ in range(2000):
+        lines = draw.choices(LINES, k=draw.randrange(12))
+        snippet = draw.choices([*LINES, *MARKS, "new = 3", "    new = 3"], k=draw.randrange(1, 9))
+        if not any(line.strip() for line in snippet if line not in MARKS):
+            continue
+        for block in blocks_of("\n".join(snippet), lines):
+            after = draw.randrange(len(lines) + 1)
+            places = find_places(lines, block, after)
+            num_sure += len(places) == 1
+            for place in places:
+                assert after <= place.start <= place.end <= len(lines)
+                own = [line.strip() for line in place.lines if line.strip()]
+                assert own == [line.strip() for line in block.lines if line.strip()]
+    assert num_sure > 100
