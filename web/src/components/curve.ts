@@ -32,6 +32,9 @@ export class CurveElement extends LitElement {
     controls,
     tables,
     css`
+      .row {
+        align-items: end;
+      }
       input[type="number"] {
         width: 6rem;
       }

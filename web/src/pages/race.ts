@@ -60,6 +60,9 @@ export class RacePage extends LitElement {
         gap: 0.75rem;
         margin-bottom: 0.75rem;
       }
+      .row {
+        align-items: end;
+      }
       .row > label {
         min-width: 8rem;
       }
