@@ -15,6 +15,7 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import sync_playwright
 
 from serving import Served, start
+from sfumato.server.studio import STATIC
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,7 +28,9 @@ _WAIT_MS = 120_000
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server of the models that the pages ask."""
-    models = {"tiny": "tiny", "ui": "ui"}
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("the studio is not built: make web")
+    models = {"tiny": "tiny", "tiny-twin": "tiny-twin", "ui": "ui"}
     yield from start(tmp_path_factory.mktemp("studio"), models=models)
 
 
