@@ -12,10 +12,10 @@ import pytest
 pytest.importorskip("fastapi", reason="the server is an extra")
 pytest.importorskip("playwright", reason="not installed")
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from serving import Served, start
-from sfumato.server.studio import STATIC
+from sfumato.server.studio import STATIC, Studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CHROMIUM = shutil.which("chromium")
 _AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 _WAIT_MS = 120_000
+expect.set_options(timeout=_WAIT_MS)
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     if not (STATIC / "index.html").is_file():
         pytest.skip("the studio is not built: make web")
     models = {"tiny": "tiny", "tiny-twin": "tiny-twin", "ui": "ui"}
-    yield from start(tmp_path_factory.mktemp("studio"), models=models)
+    yield from start(tmp_path_factory.mktemp("studio"), models=models, studio=Studio())
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from serving import Served, start
 from sfumato.server.access import Key
-from sfumato.server.studio import PAGES
+from sfumato.server.studio import PAGES, Studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,7 +27,7 @@ PHONE = {"width": 390, "height": 844}
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server that wants a key."""
     key = Key(name="one", sha256=hashlib.sha256(KEY.encode()).hexdigest())
-    yield from start(tmp_path_factory.mktemp("locked"), keys=(key,))
+    yield from start(tmp_path_factory.mktemp("locked"), keys=(key,), studio=Studio())
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
@@ -102,7 +102,7 @@ def test_a_server_that_is_gone_is_said_and_comes_back(browser: Browser, served: 
     context = browser.new_context(base_url=served.url)
     page = context.new_page()
     page.goto("/cost")
-    expect(page.get_by_label("Model")).to_have_text("tiny", timeout=120_000)
+    expect(page.get_by_label("Model")).to_have_text("tiny")
     trouble = page.get_by_text("the server cannot be reached; is it running?")
     context.set_offline(True)
     expect(trouble).to_be_visible(timeout=120_000)
