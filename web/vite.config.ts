@@ -1,9 +1,34 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { posix } from "node:path";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 // The studio is served by `sfumato serve`; while it is worked on, `npm run dev` asks that server at this address.
 const server = process.env.SFUMATO_URL ?? "http://127.0.0.1:8000";
 
+/** Writes down what a build is made of, so that tests can tell without Node whether it is up to date. */
+const sources: Plugin = {
+  name: "sources",
+  apply: "build",
+  generateBundle() {
+    const files = ["index.html", "package-lock.json", "vite.config.ts", "../src/sfumato/ui/schema.json"];
+    for (const folder of ["src", "public"]) {
+      const inside = readdirSync(folder, { recursive: true, encoding: "utf-8" }).map((name) =>
+        posix.join(folder, name.replaceAll("\\", "/")),
+      );
+      files.push(...inside.filter((name) => statSync(name).isFile()));
+    }
+    const digests = files
+      .sort()
+      .map((name) => [name, createHash("sha256").update(readFileSync(name)).digest("hex")]);
+    const source = JSON.stringify(Object.fromEntries(digests), null, 1);
+    this.emitFile({ type: "asset", fileName: "sources.json", source });
+  },
+};
+
 export default defineConfig({
+  plugins: [sources],
   build: {
     outDir: "../src/sfumato/server/static",
     emptyOutDir: true,

@@ -12,9 +12,10 @@ import pytest
 pytest.importorskip("fastapi", reason="the server is an extra")
 pytest.importorskip("playwright", reason="not installed")
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from serving import Served, start
+from sfumato.server.studio import STATIC, Studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 _CHROMIUM = shutil.which("chromium")
 _AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 _WAIT_MS = 120_000
+expect.set_options(timeout=_WAIT_MS)
 
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server of the models that the pages ask."""
-    models = {"tiny": "tiny", "ui": "ui"}
-    yield from start(tmp_path_factory.mktemp("studio"), models=models)
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("the studio is not built: make web")
+    models = {"tiny": "tiny", "tiny-twin": "tiny-twin", "ui": "ui"}
+    yield from start(tmp_path_factory.mktemp("studio"), models=models, studio=Studio())
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ export class AppElement extends LitElement {
       :host {
         min-height: 100dvh;
         display: grid;
-        grid-template-rows: auto 1fr;
+        grid-template: auto 1fr / minmax(0, 1fr);
       }
       header {
         display: flex;
@@ -53,6 +53,15 @@ export class AppElement extends LitElement {
         gap: 0.1rem;
         overflow-x: auto;
         scrollbar-width: none;
+      }
+      @media (max-width: 48rem) {
+        header {
+          justify-content: space-between;
+        }
+        nav {
+          order: 1;
+          flex-basis: 100%;
+        }
       }
       nav a {
         padding: 0.3rem 0.6rem;

@@ -94,3 +94,20 @@ test("a patch of characters leaves the tokens beside it", () => {
   ]);
   expect(view.tokens.map(({ text }) => text)).toEqual(["one ", "three"]);
 });
+
+test("a draft that gets longer or shorter has no holes", () => {
+  const base = { canvas_id: "c", rev: 0, block: 0, steps: 9 };
+  const patch = (seq: number, tokens: [number, number], pieces: string[], length: number): CanvasEvent => ({
+    ...base,
+    seq,
+    type: "canvas.patch",
+    step: seq,
+    changes: [{ tokens, chars: [0, 0], text: pieces.join(""), pieces }],
+    state: Array<"noise">(length).fill("noise"),
+    confidence: Array<number>(length).fill(0.5),
+  });
+  const grown = viewOf([patch(1, [0, 0], ["a", "b", "c"], 3), patch(2, [1, 3], ["B", "C", "D"], 4)]);
+  expect(textOf(grown)).toBe("aBCD");
+  expect(grown.tokens.map(({ history }) => history.length)).toEqual([1, 2, 2, 1]);
+  expect(textOf(applyEvent(grown, patch(3, [1, 4], ["z"], 2)))).toBe("az");
+});

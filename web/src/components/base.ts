@@ -123,3 +123,29 @@ export const controls = css`
     white-space: nowrap;
   }
 `;
+
+/** Tables of figures; one that is too wide scrolls in its `.scroll`. */
+export const tables = css`
+  .scroll {
+    overflow-x: auto;
+  }
+  table {
+    border-collapse: collapse;
+    font-size: 0.9rem;
+    font-variant-numeric: tabular-nums;
+  }
+  th,
+  td {
+    text-align: right;
+    padding: 0.3rem 1rem 0.3rem 0;
+    border-bottom: 1px solid var(--line);
+    white-space: nowrap;
+  }
+  :is(th, td):first-child {
+    text-align: left;
+  }
+  th {
+    font-weight: 500;
+    color: var(--muted);
+  }
+`;

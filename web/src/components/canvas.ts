@@ -106,15 +106,15 @@ export class CanvasElement extends LitElement {
   ];
 
   override render() {
+    // No space of the template may stand in the text.
+    // prettier-ignore
     return html`<div
       class=${classMap({ text: true, interactive: this.interactive })}
       role=${this.interactive ? "listbox" : "group"}
       aria-label=${this.label}
       @click=${(event: Event) => this.choose(event.target)}
       @keydown=${this.onKey}
-    >
-      ${this.tokens.map((token, index) => this.token(token, index))}
-    </div>`;
+    >${this.tokens.map((token, index) => this.token(token, index))}</div>`;
   }
 
   private token(token: Token, index: number) {

@@ -24,6 +24,22 @@ export class ApiError extends Error {
   }
 }
 
+/** What a card leaves out of a model behind another server. */
+const UNKNOWN: Omit<ModelCard, "id"> = {
+  context_length: null,
+  capabilities: [],
+  loaded: true,
+  sfumato: {
+    noise: null,
+    canvas_length: 1,
+    steps: null,
+    max_tokens: null,
+    tasks: [],
+    kinds: [],
+    parameters: [],
+  },
+};
+
 const RETRY_AFTER_MS = [100, 300, 1000, 3000, 5000];
 
 export class Api {
@@ -37,7 +53,8 @@ export class Api {
   ) {}
 
   async models(): Promise<ModelCard[]> {
-    return (await this.json<{ data: ModelCard[] }>("GET", "/v1/models")).data;
+    const { data } = await this.json<{ data: (Partial<ModelCard> & { id: string })[] }>("GET", "/v1/models");
+    return data.map((card) => ({ ...UNKNOWN, ...card }));
   }
 
   /** Begins canvases, which live on without a reader; `follow` tells what becomes of them. */
@@ -109,6 +126,13 @@ export class Api {
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
+  }
+
+  /** A canvas from its first step on, for as long as somebody reads it. Nothing of it is missed, nor taken up again. */
+  async *stream(body: Omit<CanvasRequest, "n">, signal?: AbortSignal): AsyncGenerator<CanvasEvent> {
+    const response = await this.request("POST", "/v1/canvas", { ...body, stream: true }, signal);
+    if (response.body === null) return;
+    for await (const { data } of serverEvents(response.body)) yield JSON.parse(data) as CanvasEvent;
   }
 
   /** A conversation's answer, as its committed text grows. */

@@ -95,11 +95,13 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
           continue;
         }
         const [start, end] = change.tokens;
-        const texts = change.pieces ?? [change.text, ...Array<string>(end - start - 1).fill("")];
-        for (let i = start; i < end; i++) {
-          const at = view.committed + i;
-          tokens[at] = changed(tokens[at], texts[i - start] ?? "", clock);
-        }
+        const texts = change.pieces ?? [change.text, ...Array<string>(Math.max(0, end - start - 1)).fill("")];
+        // A canvas may get longer or shorter; what has a place before and after keeps its history.
+        const from = view.committed + start;
+        const made = texts.map((text, i) =>
+          changed(i < end - start ? tokens[from + i] : undefined, text, clock),
+        );
+        tokens.splice(from, end - start, ...made);
       }
       event.state.forEach((state, i) => {
         const token = tokens[view.committed + i];

@@ -8,14 +8,15 @@ export interface PromptKind {
 
 export interface ModelCard {
   id: string;
-  context_length: number;
+  /** Null where the server does not say. */
+  context_length: number | null;
   capabilities: string[];
   loaded: boolean;
   sfumato: {
     noise: string | null;
     canvas_length: number;
     steps: number | null;
-    max_tokens: number;
+    max_tokens: number | null;
     tasks: string[];
     kinds: PromptKind[];
     parameters: string[];

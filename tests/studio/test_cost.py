@@ -1,0 +1,61 @@
+"""The server's figures in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright", reason="not installed")
+
+from playwright.sync_api import expect
+
+from serving import Served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_figures_come_in_while_the_server_works(
+    page: Page, served: Served, check_accessibility: Callable[[Page], None]
+):
+    served.chat()
+    page.goto("/cost")
+    chart = page.locator("sf-chart").filter(has_text="Steps per canvas")
+    expect(chart.locator("canvas")).to_be_visible()
+    chart.get_by_text("In numbers").click()
+    expect(chart.get_by_role("columnheader", name="tiny", exact=True)).to_be_visible()
+    usage = served.chat(seed=1).json()["usage"]
+    steps = str(usage["denoising_steps"])
+    expect(chart.get_by_role("listitem").filter(has_text="tiny").first).to_have_text(f"tiny {steps}")
+    check_accessibility(page)
+
+    reads: list[str] = []
+    page.on("request", lambda request: reads.append(request.url) if request.url.endswith("/metrics") else None)
+    with page.expect_request("**/metrics"):
+        pass
+    page.get_by_role("button", name="Pause").click()
+    before = len(reads)
+    page.get_by_role("button", name="Go on").click()
+    with page.expect_request("**/metrics"):
+        pass
+    assert len(reads) > before
+
+
+def test_score_grows_with_steps(page: Page):
+    page.goto("/cost")
+    page.get_by_label("Expressions").fill("4")
+    page.get_by_role("button", name="Ask").click()
+    table = page.get_by_role("region", name="Score against steps")
+    expect(table.get_by_role("row", name="32").get_by_role("cell").first).to_have_text("4 of 4")
+    expect(page.get_by_role("button", name="Ask")).to_be_enabled()
+    means = [float(row.get_by_role("cell").nth(2).inner_text()) for row in table.get_by_role("row").all()[1:]]
+    assert means[0] == 1
+    assert means[-1] > means[0]
+
+    page.get_by_label("Expressions").fill("500")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("progressbar", name="of 3000 answers")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("progressbar")).to_be_hidden()

@@ -1,0 +1,88 @@
+"""Models against each other in a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright", reason="not installed")
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PROMPT = "answer, then derive: 81*(2/3)^2+sqrt(9)"
+
+
+def race(page: Page, prompt: str = PROMPT) -> None:
+    page.get_by_label("Prompt").fill(prompt)
+    page.get_by_role("button", name="Race", exact=True).click()
+    expect(page.get_by_role("button", name="Watch again")).to_be_visible()
+
+
+def test_the_twin_is_wrong_where_the_canvas_puts_itself_right(page: Page, check_accessibility: Callable[[Page], None]):
+    page.goto("/race")
+    expect(page.get_by_label("Lane 2")).to_have_value("tiny-twin")
+    race(page)
+    canvas, twin = page.locator("sf-lane").nth(0), page.locator("sf-lane").nth(1)
+    expect(canvas.locator(".verdict")).to_contain_text("39")
+    expect(canvas.locator(".verdict")).to_contain_text("Right")
+    expect(twin.locator(".verdict")).to_contain_text("Wrong")
+    expect(twin.locator(".verdict")).to_contain_text("It is 39.")
+    for lane in (canvas, twin):
+        expect(lane.locator("sf-canvas")).to_contain_text("36+3 = 39")
+        figures = lane.locator("dd").all_inner_texts()
+        assert all(re.match(r"[\d,.]+( ms| s)?$", figure) for figure in figures), figures
+    score = page.get_by_role("region", name="Score")
+    expect(score.get_by_role("row", name="tiny 1 of 1")).to_be_visible()
+    expect(score.get_by_role("row", name="tiny-twin 0 of 1")).to_be_visible()
+    check_accessibility(page)
+
+    # Where the slider stands at the start, nothing has come yet.
+    slider = page.get_by_role("slider", name="Time")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(twin.locator("sf-canvas")).to_have_text("")
+    expect(twin.locator(".verdict")).to_have_text("")
+    page.keyboard.press("End")
+    expect(twin.locator("sf-canvas")).to_contain_text("36+3 = 39")
+
+
+def test_a_series_counts_and_stops(page: Page):
+    page.goto("/race")
+    page.get_by_label("Start").select_option("all at once")
+    page.get_by_label("Series of").fill("500")
+    prompt = page.get_by_label("Prompt").input_value()
+    page.get_by_role("button", name="Start series").click()
+    rows = page.get_by_role("region", name="Score").get_by_role("row")
+    expect(rows.nth(1)).to_have_text(re.compile(r"of [2-9]"))
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Race", exact=True)).to_be_enabled()
+    assert page.get_by_label("Prompt").input_value() != prompt
+
+
+def test_other_prompts_have_fields_or_no_judge(page: Page):
+    page.goto("/race")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
+    race(page, "json: Our 8-year-old parrot Mia is red.")
+    verdict = page.locator("sf-lane").first.locator(".verdict")
+    expect(verdict).to_contain_text("Right: name, animal, color, … (4 fields)")
+    race(page, "fizzbuzz in python")
+    expect(verdict).to_have_text("No judge.")
+
+
+def test_a_refusal_is_shown_in_its_lane(page: Page):
+    page.goto("/race")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
+    page.route("**/v1/canvas", lambda route: route.abort())
+    race(page)
+    expect(page.locator("sf-lane").first.locator(".verdict")).to_have_text(
+        "the server cannot be reached; is it running?"
+    )
+    page.unroute("**/v1/canvas")
+    race(page)
+    expect(page.locator("sf-lane").first.locator(".verdict")).to_contain_text("39")

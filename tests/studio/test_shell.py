@@ -1,0 +1,111 @@
+"""The studio as a whole: every page opens, for everybody, and goes on when the server does not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright", reason="not installed")
+
+from playwright.sync_api import expect
+
+from serving import Served, start
+from sfumato.server.access import Key
+from sfumato.server.studio import PAGES, Studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+KEY = "sfu-shell"
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that wants a key."""
+    key = Key(name="one", sha256=hashlib.sha256(KEY.encode()).hexdigest())
+    yield from start(tmp_path_factory.mktemp("locked"), keys=(key,), studio=Studio())
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_every_page_opens(page: Page, look: str, check_accessibility: Callable[[Page], None]):
+    page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+    if look == "phone":
+        page.set_viewport_size(PHONE)
+    for path in ("/", *(f"/{name}" for name in PAGES)):
+        page.goto(path)
+        expect(page.locator("h1").first).to_be_visible()
+        check_accessibility(page)
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{path} is {wide} pixels too wide"
+
+
+def test_pages_are_reached_by_keyboard_and_left_by_back(page: Page):
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Sfumato", exact=True)).to_be_focused()
+    link = page.get_by_label("Pages", exact=True).get_by_role("link", name="Race", exact=True)
+    for _ in PAGES:
+        page.keyboard.press("Tab")
+        if link.evaluate("link => link.getRootNode().activeElement === link"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Race")
+    expect(link).to_have_attribute("aria-current", "page")
+    assert page.title() == "Race · Sfumato"
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Text that forms")
+    assert page.title() == "Sfumato"
+    page.go_forward()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Race")
+
+
+def test_a_theme_stays(page: Page):
+    page.goto("/")
+    page.emulate_media(color_scheme="light")
+    button = page.get_by_role("button", name="Theme:")
+    button.click()
+    expect(button).to_have_text("Theme: light")
+    button.click()
+    expect(button).to_have_text("Theme: dark")
+    page.reload()
+    expect(button).to_have_text("Theme: dark")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_a_path_that_is_none_is_refused_in_words(served: Served):
+    refused = served.http.get("/nowhere", headers={"Accept": "text/html"})
+    assert refused.status_code == 404
+    assert refused.json()["error"]["message"]
+
+
+def test_a_key_is_asked_for_once(browser: Browser, locked: Served):
+    context = browser.new_context(base_url=locked.url)
+    page = context.new_page()
+    # Asks for two things at once.
+    page.goto("/cost")
+    dialog = page.get_by_role("dialog", name="This server wants a key")
+    dialog.get_by_label("Key").fill(KEY)
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_label("Model")).to_have_text("tiny")
+    page.reload()
+    expect(page.get_by_label("Model")).to_have_text("tiny")
+    expect(dialog).to_be_hidden()
+    context.close()
+
+
+def test_a_server_that_is_gone_is_said_and_comes_back(browser: Browser, served: Served):
+    context = browser.new_context(base_url=served.url)
+    page = context.new_page()
+    page.goto("/cost")
+    expect(page.get_by_label("Model")).to_have_text("tiny")
+    trouble = page.get_by_text("the server cannot be reached; is it running?")
+    context.set_offline(True)
+    expect(trouble).to_be_visible(timeout=120_000)
+    context.set_offline(False)
+    expect(trouble).to_be_hidden(timeout=120_000)
+    context.close()
