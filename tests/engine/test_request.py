@@ -51,6 +51,9 @@ def test_a_result_as_json():
         accepted=(True,),
         revised=(False,),
         confidence=(1 / 3,),
+        entropy=(2 / 3,),
+        forward_passes=1,
+        positions_computed=4,
     )
     usage = Usage(prompt_tokens=3)
     values: dict[str, Any] = {"text": "a", "tokens": (5,), "finish_reason": "stop", "seed": 4, "model": "m"}
@@ -84,5 +87,8 @@ def test_a_result_as_json():
             "accepted": [True],
             "revised": [False],
             "confidence": [0.3333],
+            "entropy": [0.6667],
+            "forward_passes": 1,
+            "positions_computed": 4,
         }
     ]

@@ -129,11 +129,89 @@ def test_a_stream_begins_with_all_of_it_and_ends_with_all_of_it(served: Served):
     assert follower.text == served.model.generate(EXPRESSION).text
 
 
+def test_patches_and_snapshots_say_how_sure_each_position_is(served: Served):
+    body = {"prompt": EXPRESSION, "stream": True, "every_step": True, "canvas_length": 16, "steps": 5, "seed": 2}
+    trace = served.model.generate(EXPRESSION, canvas_length=16, steps=5, seed=2, adaptive=False, trace=True).trace
+    with served.http.stream("POST", "/v1/canvas", json=body | {"settings": FORCED}) as response:
+        events = list(read_events(response))
+    assert [event["type"] for event in events].count("canvas.snapshot") == 1
+    patches = [event for event in events if event["type"] == "canvas.patch"]
+    assert [(patch["block"], patch["step"]) for patch in patches] == [(step.canvas, step.step) for step in trace]
+    pieces: list[str] = []
+    for patch, step in zip(patches, trace, strict=True):
+        if patch["step"] == 0:
+            pieces = []
+        for change in patch["changes"]:
+            pieces[slice(*change["tokens"])] = change["pieces"]
+        assert pieces == list(step.pieces)
+        assert [one != "noise" for one in patch["state"]] == [
+            accepted or revised for accepted, revised in zip(step.accepted, step.revised, strict=True)
+        ]
+        assert patch["entropy"] == pytest.approx(step.entropy, abs=1e-4)
+        assert patch["confidence"] == pytest.approx(step.confidence, abs=1e-4)
+    assert all(max(patch["entropy"]) > 0 for patch in patches if patch["step"] == 1)
+    passes = [patch["usage"]["forward_passes"] for patch in patches]
+    assert passes == sorted(passes)
+    times = [event["elapsed_ms"] for event in events]
+    assert times == sorted(times)
+    assert events[-1]["usage"]["forward_passes"] == passes[-1]
+
+
+def test_who_comes_later_can_colour_the_draft(served: Served):
+    canvas = LiveCanvas("c", "", "tiny")
+    canvas.begin()
+    step = served.model.generate(EXPRESSION, steps=4, adaptive=False, trace=True).trace[2]
+    canvas.take(step)
+    [snapshot] = events_of(canvas, None, 1)
+    assert snapshot["pieces"] == list(step.pieces)
+    for name in ("state", "confidence", "entropy"):
+        assert len(snapshot[name]) == len(step.pieces)
+    assert snapshot["usage"] == {"forward_passes": step.forward_passes, "positions_computed": step.positions_computed}
+    assert snapshot["elapsed_ms"] >= 0
+    canvas.finish("x")
+    [snapshot] = events_of(canvas)
+    assert (snapshot["pieces"], snapshot["state"], snapshot["entropy"]) == ([], [], [])
+    assert "elapsed_ms" not in snapshot
+
+
+def test_commits_tell_what_else_might_stand_there(served: Served):
+    options: dict[str, Any] = {"canvas_length": 16, "seed": 1}
+    expected = served.model.generate(EXPRESSION, top_logprobs=3, **options)
+    body = {"prompt": EXPRESSION, "stream": True, "top_logprobs": 3, **options}
+    with served.http.stream("POST", "/v1/canvas", json=body) as response:
+        events = list(read_events(response))
+    told = [entry for event in events if event["type"] == "canvas.commit" for entry in event["logprobs"]]
+    assert "".join(entry["token"] for entry in told) == expected.text
+    for entry, top in zip(told, expected.top_logprobs, strict=True):
+        assert [other["logprob"] for other in entry["top_logprobs"]] == [pytest.approx(logprob) for _, logprob in top]
+    assert max(len(entry["top_logprobs"]) for entry in told) == 3
+    assert events[-1]["logprobs"] == told
+    canvas = served.http.get(f"/v1/canvas/{events[-1]['canvas_id']}").json()
+    assert canvas["logprobs"] == told
+    plain = served.ask("/v1/canvas", prompt=EXPRESSION, top_logprobs=0, **options).json()
+    assert [entry["top_logprobs"] for entry in plain["logprobs"]] == [[]] * len(told)
+    assert "logprobs" not in served.ask("/v1/canvas", prompt=EXPRESSION, **options).json()
+
+
+def test_every_step_of_an_edit_can_be_told_of(served: Served):
+    text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
+    body = {"text": text, "spans": [[8, 10]], "stream": True, "steps": 6, "settings": FORCED}
+    seen = []
+    for every_step in (False, True):
+        with served.http.stream("POST", "/v1/canvas", json=body | {"every_step": every_step}) as response:
+            seen.append([event for event in read_events(response) if event["type"] == "canvas.patch"])
+    assert [patch["changes"] for patch in seen[1] if patch["changes"]] == [patch["changes"] for patch in seen[0]]
+    # The noise, and each step.
+    assert len(seen[1]) >= 7
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_changes_make_the_second_draft_of_the_first(seed: int):
     draw = random.Random(seed)
     before = tuple(draw.choice(["", "a", "bc", "d e"]) for _ in range(draw.randrange(12)))
     after = tuple(piece if draw.random() < 0.5 else draw.choice(["", "x", "yz"]) for piece in before)
+    if draw.random() < 0.3:
+        after += ("end",)
     text = "head" + "".join(before)
     for change in changes(before, after, 4):
         start, end = change["chars"]
@@ -206,6 +284,8 @@ def test_pins_stay(served: Served):
         ({}, "prompt"),
         ({"prompt": EXPRESSION, "messages": [{"role": "user", "content": "x"}]}, "messages"),
         ({"text": "x", "pins": [[0, 1]]}, "pins"),
+        ({"text": "x", "top_logprobs": 2}, "top_logprobs"),
+        ({"prompt": EXPRESSION, "top_logprobs": 21}, "top_logprobs"),
         ({"prompt": EXPRESSION, "spans": [[0, 1]]}, "spans"),
         ({"prompt": EXPRESSION, "pins": [[0, 1]]}, "pin"),
         ({"prompt": EXPRESSION, "text": "abc", "pins": [[2, 9]]}, "pin"),

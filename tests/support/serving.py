@@ -19,6 +19,7 @@ from sfumato.server.app import create_app
 from sfumato.server.boundary import Limits
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
+from sfumato.server.studio import Studio
 
 EXPRESSION = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 
@@ -61,10 +62,11 @@ def start(
     limits: Limits | None = None,
     config: EngineConfig | None = None,
     models: Mapping[str, str] | None = None,
+    studio: Studio | None = None,
 ) -> Iterator[Served]:
     """A server of the embedded model, or others."""
     host = Host(models or {"tiny": "tiny"}, config=config)
-    app = create_app(host, History(directory / "canvases.db"), Access(keys), limits)
+    app = create_app(host, History(directory / "canvases.db"), Access(keys), limits, studio=studio)
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -59,6 +59,7 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="Repeatable; pages of it may ask from a browser.")
     ] = None,
+    show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Show the studio at /.")] = True,
     drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
     weights: Weights = Weights(),
 ) -> None:
@@ -72,6 +73,7 @@ def serve(
         from sfumato.server.boundary import Limits
         from sfumato.server.history import History
         from sfumato.server.hosting import Host, served_names
+        from sfumato.server.studio import Studio
     except ImportError as error:
         raise ConfigError("the server needs more packages: pip install 'sfumato[server]'") from error
     if add_key is not None:
@@ -98,15 +100,23 @@ def serve(
     history = History(database or cache_directory() / "canvases.db")
     keep_s = None if keep_days is None else keep_days * 86400
     limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
-    app = create_app(hosting, history, access, limits, preload=False)
+    studio = Studio() if show_studio else None
+    app = create_app(hosting, history, access, limits, preload=False, studio=studio)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Of uvicorn's two parsers the one that bounds the size of headers.
     config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)
-    asyncio.run(_serve(config, hosting, drain_seconds))
+    asyncio.run(_serve(config, hosting, drain_seconds, shown=studio is not None and studio.is_built))
 
 
-async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float) -> None:
-    """Serve until a signal comes and the answers in work are there, their time is up, or another signal comes."""
+async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *, shown: bool) -> None:
+    """Serve until a signal comes and the answers in work are there, their time is up, or another signal comes.
+
+    Args:
+        config: of the server.
+        hosting: its models.
+        drain_seconds: that answers in work have.
+        shown: whether there is a studio to tell of.
+    """
     import uvicorn
 
     server, state, loop = uvicorn.Server(config), config.app.state, asyncio.get_running_loop()  # type: ignore[union-attr]
@@ -129,8 +139,10 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float) ->
                 f"cannot listen on {config.host}:{config.port}; allowed: an address and port that is free"
             )
         address, port = server.servers[0].sockets[0].getsockname()[:2]
-        shown = f"[{address}]" if ":" in address else address
-        typer.echo(f"http://{shown}:{port} serves {', '.join(hosting.names)}", err=True)
+        url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+        typer.echo(f"{url} serves {', '.join(hosting.names)}", err=True)
+        if shown:
+            typer.echo(f"{url}/ is the studio, for a browser", err=True)
         loading = asyncio.ensure_future(hosting.use(hosting.default))
         waiting = asyncio.ensure_future(stopping.wait())
         await asyncio.wait({loading, waiting}, return_when=asyncio.FIRST_COMPLETED)

@@ -47,14 +47,14 @@ class AsyncEngine:
     ) -> None:
         await self.close()
 
-    async def stream(self, request: Request, *, drafts: bool = True) -> AsyncIterator[Event]:
+    async def stream(self, request: Request, *, drafts: bool = True, every_draft: bool = False) -> AsyncIterator[Event]:
         """Answer a request and tell of it. A reader who leaves the iteration has cancelled it.
-
-        A reader who is slow misses drafts: of those that wait one after the other, the newest of a canvas is kept.
 
         Args:
             request: what to do.
             drafts: yield `CanvasChanged` events too.
+            every_draft: all of them. Else a slow reader misses some: of those that wait one after the other, the newest
+                of a canvas is kept.
 
         Yields:
             Events, and one `Finished` for each answer.
@@ -63,7 +63,7 @@ class AsyncEngine:
             RequestError, CapacityError: see `Engine.submit`.
         """
         assert self._thread is not None, "use it with `async with`"
-        request_id = self.engine.submit(request, drafts=drafts, latest_only=True)
+        request_id = self.engine.submit(request, drafts=drafts, latest_only=not every_draft)
         news = self._news[request_id] = asyncio.Event()
         self._wake.set()
         num_open = request.n

@@ -230,11 +230,18 @@ class CanvasChanged:
     """Positions accepted in an earlier step whose draft token this step changed."""
     confidence: tuple[float, ...]
     """Probability of the token drawn at each position; 0 where the logits were broken."""
+    entropy: tuple[float, ...] = ()
+    """Of the distribution it was drawn from, in nats; 0 where nothing was drawn, or the logits were broken."""
+    forward_passes: int = field(default=0, compare=False)
+    """As in `Usage`, up to this step. How a prompt was cut into passes depends on who else was there."""
+    positions_computed: int = field(default=0, compare=False)
+    """Likewise."""
 
     def to_dict(self) -> dict[str, object]:
         """The event as plain values, for a trace."""
         values = dataclasses.asdict(self)
-        values["confidence"] = [round(value, 4) for value in self.confidence]
+        for name in ("confidence", "entropy"):
+            values[name] = [round(value, 4) for value in getattr(self, name)]
         return values
 
 
@@ -249,6 +256,12 @@ class Committed:
     text: str
     """Text that the canvas adds to the answer. Bytes of a character that the next canvas ends are held back, and what
     may be the beginning of a stop string."""
+    tokens: tuple[int, ...] = ()
+    """Those that it adds, and those that were written without a canvas."""
+    confidence: tuple[float, ...] = ()
+    """Of each of them, see `Result`."""
+    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
+    """If asked for, of each of them, see `Result`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sfumato.engine.bundle import ModelBundle, possible_states
 from sfumato.engine.kvcache import CachedText
@@ -33,6 +34,7 @@ from sfumato.sampling import (
     CanvasRecord,
     Constraint,
     FinishedCanvas,
+    Reading,
     SamplerConfig,
     StepRecord,
     StepResult,
@@ -127,6 +129,8 @@ class Sequence:
         """Stand after the prompt, with nothing written."""
         self.stream = TextStream(self.bundle.tokenizer, self.request.stop)
         self.text, self.head, self.tokens, self.confidence = [], [], [], []
+        # Tokens of which a commit was told.
+        self._num_told = 0
         self._extend_text(self.request.prompt)
         automaton, self.start = self.request.automaton, start
         self.state = 0 if automaton is None else automaton.start
@@ -297,7 +301,8 @@ class Sequence:
             return
         tokenizer, inside = self.bundle.tokenizer, slice(len(self.head), int(batch.host_length_R[row]))
         draft = batch.draft_RL[row, inside].tolist()
-        shown, nothing = self._until_end(draft)[0], [False] * len(draft)
+        shown = self._until_end(draft)[0]
+        read = result.reading(row, inside) if result else Reading.nothing(len(draft))
         event = CanvasChanged(
             variation=self.variation,
             canvas=self.canvas,
@@ -306,11 +311,9 @@ class Sequence:
             tokens=tuple(draft),
             pieces=(*(tokenizer.decode([token]) for token in shown), *[""] * (len(draft) - len(shown))),
             text=tokenizer.decode(shown),
-            accepted=tuple(batch.accepted_RL[row, inside].tolist() if result else nothing),
-            revised=tuple(result.revised_RL[row, inside].tolist() if result else nothing),
-            confidence=tuple(
-                result.statistics.confidence_RL[row, inside].nan_to_num().tolist() if result else [0.0] * len(draft)
-            ),
+            forward_passes=self.usage.forward_passes,
+            positions_computed=self.usage.positions_computed,
+            **read._asdict(),
         )
         if self.request.trace:
             self.trace.append(event)
@@ -356,7 +359,10 @@ class Sequence:
             self.finish_reason = "stop"
             num_kept = num_covering(self.bundle.tokenizer, self.tokens, self.stream.text)
             del self.tokens[num_kept:], self.confidence[num_kept:]
-        self.events.put(Committed(variation=self.variation, canvas=self.canvas, text=piece))
+        self.events.put(
+            Committed(variation=self.variation, canvas=self.canvas, text=piece, **self._answer(self._num_told))
+        )
+        self._num_told = len(self.tokens)
         self.canvas += 1
         if self.finish_reason is not None and not self._reopen():
             self.finish(self.finish_reason)
@@ -392,11 +398,17 @@ class Sequence:
         self._begin(start)
         self._append(tokens[: opened.start], confidence[: opened.start])
         self._extend_text(self.tokens)
+        self._num_told = len(self.tokens)
         self.stream.take()
         self.canvas, self.finish_reason = opened.index, None
         self.usage.reopened += 1
         self.events.put(Reopened(variation=self.variation, canvas=opened.index, text=self.stream.text))
         return True
+
+    def _answer(self, first: int = 0) -> dict[str, Any]:
+        """Fields of a result that are about its tokens, from one on."""
+        top = tuple(self.top.get(i, ()) for i in range(first, len(self.tokens) if self.top else 0))
+        return {"tokens": tuple(self.tokens[first:]), "confidence": tuple(self.confidence[first:]), "top_logprobs": top}
 
     def _is_whole(self) -> bool:
         """Whether it is at an end that no end token has to tell."""
@@ -423,16 +435,14 @@ class Sequence:
         num_decided = sum(canvas.num_decided for canvas in self._committed)
         result = Result(
             text=text,
-            tokens=tuple(self.tokens),
             finish_reason=reason,
             seed=self.seed,
             model=self.bundle.name,
             usage=self.usage,
             trace=self.trace,
             canvases=tuple(self.canvases),
-            confidence=tuple(self.confidence),
-            top_logprobs=tuple(self.top.get(i, ()) for i in range(len(self.tokens) if self.top else 0)),
             certainty=sum(canvas.log_confidence for canvas in self._committed) / max(1, num_decided),
             error=error,
+            **self._answer(),
         )
         self.events.put(Finished(variation=self.variation, result=result))

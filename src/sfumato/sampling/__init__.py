@@ -6,7 +6,7 @@ from sfumato.sampling.canvas import CanvasBatch, RowSettings
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.logits import Statistics
-from sfumato.sampling.record import CanvasRecord, FinishedCanvas, StepRecord, StepResult
+from sfumato.sampling.record import CanvasRecord, FinishedCanvas, Reading, StepRecord, StepResult
 from sfumato.sampling.samplers.base import Decision, Sampler, Turn, register, samplers
 from sfumato.sampling.step import Active, Denoiser, step
 from sfumato.sampling.stopping import StopHead
@@ -20,6 +20,7 @@ __all__ = [
     "Decision",
     "Denoiser",
     "FinishedCanvas",
+    "Reading",
     "RowSettings",
     "Sampler",
     "SamplerConfig",

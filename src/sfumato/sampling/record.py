@@ -69,6 +69,20 @@ class FinishedCanvas(NamedTuple):
     """See `CanvasBatch`."""
 
 
+class Reading(NamedTuple):
+    """What a step says of each position of a canvas, on the host."""
+
+    accepted: tuple[bool, ...]
+    revised: tuple[bool, ...]
+    confidence: tuple[float, ...]
+    entropy: tuple[float, ...]
+
+    @classmethod
+    def nothing(cls, length: int) -> Reading:
+        """Before the first step."""
+        return cls((False,) * length, (False,) * length, (0.0,) * length, ())
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
     """What one step did. Rows that were done before it are unchanged and have nothing accepted or revised."""
@@ -113,6 +127,13 @@ class StepResult:
             revised_L=host(self.revised_RL),
             confidence_L=host(self.statistics.confidence_RL),
         )
+
+    def reading(self, row: int, inside: slice) -> Reading:
+        """What it says of some positions of a row; 0 where the logits were broken. Waits for the device."""
+        statistics = self.statistics
+        flags = (self.batch.accepted_RL, self.revised_RL)
+        numbers = (statistics.confidence_RL.nan_to_num(), statistics.entropy_RL.nan_to_num())
+        return Reading(*(tuple(values_RL[row, inside].tolist()) for values_RL in (*flags, *numbers)))
 
     def finished(self) -> dict[int, FinishedCanvas]:
         """The canvases that are done, by row. Waits for the device."""

@@ -31,6 +31,8 @@ from sfumato.server.hosting import Host
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
+from sfumato.server.sandbox import sandbox_routes
+from sfumato.server.studio import Studio
 
 _Json = dict[str, Any]
 _SSE = "text/event-stream; charset=utf-8"
@@ -47,7 +49,13 @@ Owner = Annotated[str, Depends(owner_of)]
 
 
 def create_app(
-    host: Host, history: History, access: Access | None = None, limits: Limits | None = None, *, preload: bool = True
+    host: Host,
+    history: History,
+    access: Access | None = None,
+    limits: Limits | None = None,
+    *,
+    preload: bool = True,
+    studio: Studio | None = None,
 ) -> FastAPI:
     """A server's application.
 
@@ -57,6 +65,7 @@ def create_app(
         access: who may ask; None is everybody.
         limits: what a request may be.
         preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
+        studio: what `/` shows; None is nothing.
     """
     access, limits = access or Access(), limits or Limits()
     metrics = Metrics(host)
@@ -96,7 +105,12 @@ def create_app(
     )
     app.router.route_class = JsonRoute
     app.state.ready, app.state.num_open = False, 0
-    app.add_middleware(Boundary, app=app, access=access, limits=limits, metrics=metrics)
+
+    def is_open(path: str) -> bool:
+        open_to_all = path in ("/health", "/ready") or path.startswith("/sandbox/")
+        return open_to_all or (studio is not None and studio.serves(path))
+
+    app.add_middleware(Boundary, app=app, access=access, limits=limits, metrics=metrics, is_open=is_open)
     if limits.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
 
@@ -265,8 +279,8 @@ def create_app(
     @app.get(
         "/v1/canvas/{canvas_id}/events",
         tags=["canvases"],
-        response_class=Response,
-        responses={200: {"content": documents.EVENT_STREAM}},
+        response_class=documents.EventStream,
+        **answered(documents.CanvasEvent),
     )
     async def canvas_events(
         canvas_id: str,
@@ -304,6 +318,9 @@ def create_app(
         await canvases.delete(canvas_id, owner)
         return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
 
+    app.include_router(sandbox_routes())
+    if studio is not None:
+        app.include_router(studio.routes())
     return app
 
 

@@ -7,7 +7,7 @@ import logging
 import time
 import traceback
 import uuid
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,7 +22,6 @@ from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
 
 Answer = TypeVar("Answer")
-_OPEN_PATHS = frozenset({"/health", "/ready"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Characters of the name of a field.
 _MAX_SHOWN = 200
@@ -105,10 +104,25 @@ def _place(location: Sequence[str | int], body: object) -> str | None:
 
 
 class Boundary:
-    """What every request passes: a number, its key, the size of its body; and is counted."""
+    """What every request passes: a number, its key, the size of its body; and is counted.
 
-    def __init__(self, inner: ASGIApp, *, app: FastAPI, access: Access, limits: Limits, metrics: Metrics) -> None:
-        self._inner, self._app = inner, app
+    Args:
+        inner: what comes behind it.
+        app, access, limits, metrics: of the server.
+        is_open: whether a path is read without a key.
+    """
+
+    def __init__(
+        self,
+        inner: ASGIApp,
+        *,
+        app: FastAPI,
+        access: Access,
+        limits: Limits,
+        metrics: Metrics,
+        is_open: Callable[[str], bool],
+    ) -> None:
+        self._inner, self._app, self._is_open = inner, app, is_open
         self._access, self._limits, self._metrics = access, limits, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,8 +165,9 @@ class Boundary:
         Raises:
             ApiError: if the request may not pass.
         """
-        path = request.url.path
-        if path not in _OPEN_PATHS:
+        # Not that of its URL, which is what a client likes to call the server, and the path.
+        reads = request.method in ("GET", "HEAD")
+        if not (reads and self._is_open(request.scope["path"])):
             key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
             request.state.key = key
             if request.method == "POST":

@@ -18,8 +18,9 @@ from sfumato.server.failures import ApiError
 
 MAX_BEHIND = 256
 """Events of a canvas in work that are remembered."""
-_KEPT_BEHIND, _SNAPSHOT_EVERY = 16, 64
+_KEPT_BEHIND = 16
 _Json = dict[str, Any]
+_NO_POSITIONS: _Json = {"state": [], "confidence": [], "entropy": []}
 Status = Literal["running", "done", "cancelled", "error", "interrupted"]
 
 
@@ -39,13 +40,17 @@ class LiveCanvas:
         """What stays of it, without the draft."""
         self.pieces: tuple[str, ...] = ()
         """The draft, a text for each position."""
-        self.block = self.step = 0
+        self.block = self.step = self.steps = 0
+        self.positions: _Json = dict(_NO_POSITIONS)
+        """What the last step said of each of them."""
+        self.usage: _Json = {}
+        """What it cost so far, where that is known."""
         self.seq = seq
-        self.num_patches = 0
         self.created = time.time()
         self.details: _Json = {}
         self.failure: ApiError | None = None
         self.task: asyncio.Task[None] | None = None
+        self._since: float | None = None
         self._events: deque[tuple[int, str]] = deque(maxlen=MAX_BEHIND)
         self._readers: set[asyncio.Event] = set()
 
@@ -106,11 +111,16 @@ class LiveCanvas:
             "committed": committed,
             "block": self.block,
             "step": self.step,
+            "steps": self.steps,
             "pieces": list(self.pieces),
+            **self.positions,
+            "usage": self.usage,
         }
 
     def _event(self, kind: str) -> _Json:
-        return {"type": kind, "seq": self.seq, "canvas_id": self.id, "rev": self.rev}
+        event = {"type": kind, "seq": self.seq, "canvas_id": self.id, "rev": self.rev}
+        since = {} if self._since is None else {"elapsed_ms": round(1000 * (time.monotonic() - self._since), 1)}
+        return event | since
 
     def tell(self, kind: str, **data: object) -> None:
         """An event for all readers."""
@@ -126,79 +136,89 @@ class LiveCanvas:
         for news in self._readers:
             news.set()
 
-    def _settle(self, status: Status) -> None:
+    def _settle(self, status: Status, kind: str, **data: object) -> None:
         """Nothing more happens for now: those who come later get it as it stands."""
-        self.status, self.pieces, self.num_patches = status, (), 0
+        self.status, self.pieces, self.positions = status, (), dict(_NO_POSITIONS)
+        self.usage = {}
         self._events = deque(list(self._events)[-_KEPT_BEHIND:], MAX_BEHIND)
+        self.tell(kind, status=status, text=self.text, **data)
+        self._since = None
 
     def begin(self) -> None:
         """It is being written from now on."""
         self.status, self.failure = "running", None
+        self.usage, self._since = {}, time.monotonic()
         self.tell("canvas.started", model=self.model)
 
-    def take(self, event: Event) -> None:
-        """What the engine tells of the answer, told to the readers."""
+    def take(self, event: Event, **more: object) -> None:
+        """What the engine tells of the answer, told to the readers.
+
+        Args:
+            event: of the engine.
+            **more: what else a commit tells.
+        """
         if isinstance(event, CanvasChanged):
             self._change(event)
         elif isinstance(event, Committed):
             start, end = len(self.text), len(self.text) + len("".join(self.pieces))
-            self.text, self.pieces = self.text + event.text, ()
-            self.tell("canvas.commit", block=event.canvas, chars=[start, end], text=event.text)
+            self.text, self.pieces, self.positions = self.text + event.text, (), dict(_NO_POSITIONS)
+            self.tell("canvas.commit", block=event.canvas, chars=[start, end], text=event.text, **more)
         elif isinstance(event, Reopened):
-            self.text, self.pieces = event.text, ()
+            self.text, self.pieces, self.positions = event.text, (), dict(_NO_POSITIONS)
             self._tell_snapshot()
 
-    def redraft(self, text: str) -> None:
-        """Another draft, of the whole text."""
+    def redraft(self, text: str, *, always: bool = False) -> None:
+        """Another draft, of the whole text.
+
+        Args:
+            text: the draft.
+            always: tell of it, even if it is as before.
+        """
         before = self.text + "".join(self.pieces)
-        self.text, self.pieces = "", (text,)
+        self.text, self.pieces, self.positions = "", (text,), dict(_NO_POSITIONS)
         start = _num_common(before, text)
         behind = _num_common(before[start:][::-1], text[start:][::-1])
-        if before != text:
-            self.step += 1
-            change = {"chars": [start, len(before) - behind], "text": text[start : len(text) - behind]}
-            known = {"block": self.block, "step": self.step, "steps": self.step, "state": [], "confidence": []}
-            self.tell("canvas.patch", **known, changes=[change])
+        change = {"chars": [start, len(before) - behind], "text": text[start : len(text) - behind]}
+        if before != text or always:
+            self.step = self.steps = self.step + 1
+            self._tell_patch([change] if before != text else [])
 
     def _change(self, event: CanvasChanged) -> None:
-        known, same_block = self.pieces, event.canvas == self.block
-        self.pieces, self.block, self.step = event.pieces, event.canvas, event.step
-        self.num_patches += 1
-        if not same_block or len(known) != len(event.pieces) or self.num_patches % _SNAPSHOT_EVERY == 0:
-            self._tell_snapshot()
-            return
-        state = [
-            "revised" if revised else "accepted" if accepted else "noise"
-            for accepted, revised in zip(event.accepted, event.revised, strict=True)
-        ]
-        self.tell(
-            "canvas.patch",
-            block=event.canvas,
-            step=event.step,
-            steps=event.steps,
-            changes=changes(known, event.pieces, len(self.text)),
-            state=state,
-            confidence=[round(value, 4) for value in event.confidence],
-        )
+        known, self.pieces = self.pieces, event.pieces
+        self.block, self.step, self.steps = event.canvas, event.step, event.steps
+        self.positions = positions_of(event)
+        self.usage = {"forward_passes": event.forward_passes, "positions_computed": event.positions_computed}
+        self._tell_patch(changes(known, event.pieces, len(self.text)))
+
+    def _tell_patch(self, changed: list[_Json]) -> None:
+        place = {"block": self.block, "step": self.step, "steps": self.steps}
+        self.tell("canvas.patch", **place, changes=changed, **self.positions, usage=self.usage)
 
     def finish(self, text: str) -> None:
         """A new revision is final."""
         self.redraft(text)
         self.rev, self.text = self.rev + 1, text
-        self._settle("done")
-        self.tell("canvas.done", status="done", text=text, **self.details)
+        self._settle("done", "canvas.done", **self.details)
 
     def cancel(self, text: str) -> None:
         """It is left as it was."""
         self.text = text
-        self._settle("cancelled")
-        self.tell("canvas.done", status="cancelled", text=text)
+        self._settle("cancelled", "canvas.done")
 
     def fail(self, error: Exception, text: str) -> None:
         """It came to nothing, and is left as it was."""
         self.text, self.failure = text, ApiError.of(error)
-        self._settle("error")
-        self.tell("canvas.error", status="error", text=text, **self.failure.to_dict())
+        self._settle("error", "canvas.error", **self.failure.to_dict())
+
+
+def positions_of(event: CanvasChanged) -> _Json:
+    """What a step says of each position: what became of it, and how sure the model was."""
+    state = [
+        "revised" if revised else "accepted" if accepted else "noise"
+        for accepted, revised in zip(event.accepted, event.revised, strict=True)
+    ]
+    numbers = {"confidence": event.confidence, "entropy": event.entropy}
+    return {"state": state} | {name: [round(value, 4) for value in values] for name, values in numbers.items()}
 
 
 def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> list[_Json]:
@@ -209,12 +229,14 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
         offset: characters of the text before the draft.
 
     Returns:
-        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now, whole
-        and for each position.
+        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now. Drafts of
+        different lengths, such as those of two canvases, differ as a whole.
     """
     starts = [offset]
     for piece in before:
         starts.append(starts[-1] + len(piece))
+    if len(before) != len(after):
+        return [_change(starts, 0, len(before), after)]
     found: list[_Json] = []
     end = len(before)
     while end:
@@ -224,11 +246,14 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
         start = end
         while start and before[start - 1] != after[start - 1]:
             start -= 1
-        chars = [starts[start], starts[end]]
-        pieces = list(after[start:end])
-        found.append({"tokens": [start, end], "chars": chars, "text": "".join(pieces), "pieces": pieces})
+        found.append(_change(starts, start, end, after[start:end]))
         end = start
     return found
+
+
+def _change(starts: list[int], start: int, end: int, pieces: tuple[str, ...]) -> _Json:
+    place = {"tokens": [start, end], "chars": [starts[start], starts[end]]}
+    return place | {"text": "".join(pieces), "pieces": list(pieces)}
 
 
 def _num_common(text: str, other: str) -> int:

@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Finished, Result
+from sfumato.engine.request import Committed, Finished, Result
 from sfumato.errors import RequestError
 from sfumato.server.canvas import LiveCanvas
-from sfumato.server.completions import check_result
+from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host
@@ -27,6 +27,8 @@ from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
 _Json = dict[str, Any]
+_Made = tuple[Result, _Json]
+"""An answer, and what else is kept of it."""
 
 
 class CanvasRequest(Diffusion):
@@ -46,6 +48,10 @@ class CanvasRequest(Diffusion):
     temperature: float | None = None
     seed: int = 0
     schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
+    top_logprobs: int | None = Field(default=None, ge=0, le=20)
+    """Of each token that is committed, its log-probability, and that many others that might stand there."""
+    every_step: bool = False
+    """Tell of every step. Else, of steps that come faster than they are told of, the newest."""
     n: int = Field(default=1, ge=1, le=16)
     stream: bool = False
     background: bool = False
@@ -74,6 +80,8 @@ class EditRequest(Diffusion):
     temperature: float | None = None
     seed: int = 0
     min_certainty: float | None = None
+    every_step: bool = False
+    """Tell of every step, of those too that change nothing."""
 
 
 class Canvases:
@@ -126,7 +134,18 @@ class Canvases:
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
-            for name in ("schema_", "regex", "choices", "ban", "pins", "revisit", "max_tokens", "seed_text", "pin"):
+            for name in (
+                "schema_",
+                "regex",
+                "choices",
+                "ban",
+                "pins",
+                "revisit",
+                "max_tokens",
+                "seed_text",
+                "pin",
+                "top_logprobs",
+            ):
                 if getattr(body, name) is not None:
                     raise RequestError(f"{name.rstrip('_')} is for an answer; allowed: with prompt or messages")
             options = body.to_options()
@@ -142,21 +161,27 @@ class Canvases:
         for name, value in (("seed_text", body.text), ("pin", body.pins), ("schema", body.schema_)):
             if value is not None:
                 options[name] = value
+        options["top_logprobs"] = body.top_logprobs or 0
         turns = None if body.messages is None else [message.to_turn() for message in body.messages]
         return model.request(turns or body.prompt or "", **options | {"seed": seed})
 
-    async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> Result:
+    async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> _Made:
+        told = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
-            async for event in hosted.answering.stream(request):
+            async for event in hosted.answering.stream(request, every_draft=body.every_step):
+                more: _Json = {}
+                if told and isinstance(event, Committed | Finished):
+                    answer = event.result if isinstance(event, Finished) else event
+                    more = {"logprobs": logprobs_of(hosted.model, answer)}
                 if isinstance(event, Finished):
-                    return event.result
-                canvas.take(event)
+                    return event.result, more
+                canvas.take(event, **more)
         raise AssertionError("an answer ends in a result")
 
     async def _edit(
         self, canvas: LiveCanvas, text: str, body: CanvasRequest | EditRequest, options: Any, seed: int
-    ) -> Result:
+    ) -> _Made:
         for name in ("temperature", "spans", "instruction", "min_certainty"):
             if (value := getattr(body, name, None)) is not None:
                 options[name] = value
@@ -164,16 +189,16 @@ class Canvases:
         loop = asyncio.get_running_loop()
 
         def tell(draft: str) -> None:
-            loop.call_soon_threadsafe(canvas.redraft, draft)
+            loop.call_soon_threadsafe(lambda: canvas.redraft(draft, always=body.every_step))
 
         with await self._host.use(canvas.model) as hosted:
             result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell)
-        return result
+        return result, {}
 
-    async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[Result]]) -> None:
+    async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:
         before = canvas.text
         try:
-            result = await work(canvas)
+            result, more = await work(canvas)
             self._bill(canvas.owner, [result])
             check_result(result)
             details = {
@@ -182,7 +207,7 @@ class Canvases:
                 "certainty": round(result.certainty, 4) + 0.0,
                 "usage": result.usage.to_dict(),
             }
-            await self._keep(canvas, result.text, "model", details)
+            await self._keep(canvas, result.text, "model", details | more)
         except asyncio.CancelledError:
             if canvas.status == "running":
                 canvas.cancel(before)

@@ -140,9 +140,9 @@ def _tool_call(call: FunctionCall) -> _Json:
     return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": call.model_dump()}
 
 
-def logprobs_of(model: TextModel, result: Result) -> list[_Json]:
-    """Of each token of an answer, how sure the model was of it when it was last in question, and what else it might
-    have been."""
+def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
+    """Of each token of an answer, or of what is committed of it, how sure the model was of it when it was last in
+    question, and what else it might have been."""
 
     def entry(token: int, logprob: float) -> _Json:
         piece = model.tokenizer.token_bytes[token] or b""

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 _Json = dict[str, Any]
 EVENT_STREAM: dict[str, _Json] = {"text/event-stream": {}}
 
 
+class EventStream(JSONResponse):
+    """Of a route whose events are JSON: the document then gives their model. The route makes its response itself."""
+
+    media_type = "text/event-stream"
+
+
 class _Described(BaseModel):
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
 
 class ErrorDetails(_Described):
@@ -139,6 +146,57 @@ class CanvasBodies(_Described):
     data: list[CanvasBody]
 
 
+class CanvasChange(_Described):
+    """A part of the text that is replaced."""
+
+    chars: list[int]
+    """First character in the text as it was before this change, and the one after the last."""
+    text: str
+    tokens: list[int] | None = None
+    """First position of the canvas, and the one after the last; where drafts have positions."""
+    pieces: list[str] | None = None
+    """What stands at each of them now."""
+
+
+class CanvasEvent(_Described):
+    """What happened to a canvas; which fields there are depends on its type."""
+
+    type: Literal["canvas.started", "canvas.snapshot", "canvas.patch", "canvas.commit", "canvas.done", "canvas.error"]
+    seq: int
+    """One more than that of the event before; that of a snapshot is the number of the last event that it has."""
+    canvas_id: str
+    rev: int
+    elapsed_ms: float | None = None
+    """Since work on it began; while that goes on."""
+    status: str | None = None
+    text: str | None = None
+    """Of a snapshot, and at the end, the whole text; of a commit, what it adds in place of its `chars`."""
+    committed: int | None = None
+    """Of a snapshot: characters that stay."""
+    block: int | None = None
+    """Which canvas of the answer, from 0."""
+    step: int | None = None
+    steps: int | None = None
+    """Most steps that it may take."""
+    changes: list[CanvasChange] | None = None
+    """Of a patch, the last place first."""
+    pieces: list[str] | None = None
+    """Of a snapshot: the text at each position of the draft."""
+    state: list[Literal["noise", "accepted", "revised"]] | None = None
+    """Of each position of the draft; empty where there are none, as in an edit. Likewise:"""
+    confidence: list[float] | None = None
+    """the probability of what was drawn,"""
+    entropy: list[float] | None = None
+    """and how unsure that was, in nats."""
+    chars: list[int] | None = None
+    usage: _Json | None = None
+    """Of a patch or snapshot, `forward_passes` and `positions_computed` so far, where they are known; at the end, all
+    that it cost."""
+    logprobs: list[_Json] | None = None
+    """With `top_logprobs`: of each token of a commit, or of the answer, `token`, `logprob`, `bytes`, `top_logprobs`."""
+    error: ErrorDetails | None = None
+
+
 class Revision(_Described):
     """A text that was final once."""
 
@@ -164,14 +222,22 @@ class Deleted(_Described):
     deleted: Literal[True]
 
 
-def answered(model: Any, *, streamed: bool = False, **more: Any) -> _Json:
+class SandboxPage(_Described):
+    """A page that is kept."""
+
+    url: str
+    """Its path."""
+
+
+def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: Any) -> _Json:
     """Arguments of a route that say what it answers, without checking each answer.
 
     Args:
         model: of the body.
+        status: that it comes with.
         streamed: it may come as server-sent events.
         **more: further statuses, as status_NUMBER, with the model of each.
     """
     events: _Json = {"content": EVENT_STREAM} if streamed else {}
     others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}
-    return {"response_model": None, "responses": {200: {"model": model} | events} | others}
+    return {"response_model": None, "responses": {status: {"model": model} | events} | others}
