@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Api } from "../src/core/api";
-import { difference, draftAfter, ServerDocument, Stale } from "../src/core/document";
-import type { CanvasEvent } from "../src/core/protocol";
+import { difference, draftAfter, ServerDocument, spansIn, Stale } from "../src/core/document";
+import type { CanvasEvent, Span } from "../src/core/protocol";
 import { Offsets } from "../src/core/offsets";
 import { randomly } from "./random";
 import recorded from "./recorded.json";
@@ -89,4 +89,26 @@ describe("a document", () => {
     expect((failure as Stale).text).toBe("theirs");
     expect([text.rev, text.text]).toEqual([3, "theirs"]);
   });
+});
+
+test.each(Array.from({ length: 100 }, (_, seed) => seed))("spans of text %i are found again", (seed) => {
+  const random = randomly(seed);
+  // No piece of what stands between spans is in what is written in them.
+  const between = Array.from({ length: 1 + random(4) }, (_, i) => `<${i}\r\n😀>`);
+  const fill = () => Array.from({ length: random(5) }, () => PIECES[random(PIECES.length)]).join("");
+  const build = (): [string, Span[]] => {
+    let text = between[0] ?? "";
+    const spans: Span[] = [];
+    for (const piece of between.slice(1)) {
+      const inserted = fill();
+      spans.push([text.length, text.length + inserted.length]);
+      text += inserted + piece;
+    }
+    return [text, spans];
+  };
+  const [before, spans] = build();
+  const [after, expected] = build();
+  expect(spansIn(before, spans, after)).toEqual(expected);
+  expect(spansIn(before, spans, `x${after}`)).toBeNull();
+  expect(spansIn(before, spans, `${after}x`)).toBeNull();
 });

@@ -162,3 +162,27 @@ export function difference(before: string, after: string): Replacement | null {
 function isHalf(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
+
+/**
+ * Where spans of a text are in another text that differs only in them; null if it differs elsewhere too.
+ *
+ * With several spans there may be more than one way to see it; then the first.
+ */
+export function spansIn(text: string, spans: readonly Span[], other: string): Span[] | null {
+  const found: Span[] = [];
+  let [at, from] = [0, 0];
+  for (let i = 0; i <= spans.length; i++) {
+    const [start, end] = spans[i] ?? [text.length, text.length];
+    const between = text.slice(at, start);
+    const isLast = i === spans.length;
+    const place = isLast && i > 0 ? other.length - between.length : other.indexOf(between, from);
+    if (place < from || !other.startsWith(between, place) || (i === 0 && place > 0)) return null;
+    if (isLast && place + between.length !== other.length) return null;
+    const last = found.at(-1);
+    if (last !== undefined) last[1] = place;
+    from = place + between.length;
+    if (!isLast) found.push([from, from]);
+    at = end;
+  }
+  return found;
+}
