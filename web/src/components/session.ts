@@ -37,7 +37,7 @@ export class EditingSession {
   private document: ServerDocument | null = null;
   private undone: string[] = [];
   private attempts = 0;
-  private working: Promise<void> = Promise.resolve();
+  private working: Promise<unknown> = Promise.resolve();
   private stopping = new AbortController();
   private syncing = 0;
   private readonly noise = marker("cm-noise");
@@ -112,20 +112,18 @@ export class EditingSession {
 
   /** One thing after another; what goes wrong is said. */
   inTurn(work: () => Promise<unknown>): void {
-    this.working = this.working
-      .then(async () => void (await work()))
-      .catch(async (error: unknown) => {
-        if (error instanceof Stale) {
-          this.take(error.text);
-          this.endReview();
-          await this.listRevisions();
-        } else if (error instanceof ApiError && error.detail.code === "canvas_not_found") {
-          this.forget();
-          this.tell("The server has no such text any more; what you see is kept as a new one.", true);
-          return;
-        }
-        this.tell(sentenceOf(error), true);
-      });
+    this.working = this.working.then(work).catch(async (error: unknown) => {
+      if (error instanceof Stale) {
+        this.take(error.text);
+        this.endReview();
+        await this.listRevisions();
+      } else if (error instanceof ApiError && error.detail.code === "canvas_not_found") {
+        this.forget();
+        this.tell("The server has no such text any more; what you see is kept as a new one.", true);
+        return;
+      }
+      this.tell(sentenceOf(error), true);
+    });
   }
 
   private async listRevisions(): Promise<void> {
