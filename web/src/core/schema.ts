@@ -108,7 +108,7 @@ function fieldOf(given: unknown, root: Schema, value: unknown, path: Path, isReq
 
 function choicesOf(schema: Schema): unknown[] | null {
   if (Object.hasOwn(schema, "const")) return [schema.const];
-  if (Array.isArray(schema.enum)) return schema.enum;
+  if (Array.isArray(schema.enum)) return schema.enum as unknown[];
   if (schema.type === "boolean") return [true, false];
   return schema.type === "null" ? [null] : null;
 }
