@@ -1,5 +1,6 @@
 /** A canvas as a reader sees it: what its events add up to. Values, never changed in place. */
-import type { CanvasEvent, CanvasStatus, Ending, PositionState, TokenLogprob } from "./protocol";
+import { Offsets } from "./offsets";
+import type { CanvasEvent, CanvasStatus, Ending, PositionState, Span, TokenLogprob } from "./protocol";
 
 /** What stands at one position, and what stood there. */
 export interface Token {
@@ -69,7 +70,7 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
     case "canvas.snapshot": {
       const same = event.block === view.block && event.step === view.step;
       const clock = view.clock + (same ? 0 : 1);
-      const head = event.text.slice(0, event.committed);
+      const head = event.text.slice(0, new Offsets(event.text).toUnits(event.committed));
       const committed = keepTokens(view.tokens.slice(0, view.committed), head, clock);
       const known = view.tokens.slice(view.committed);
       const draft = event.pieces.map((text, i) =>
@@ -91,7 +92,7 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
       let tokens = [...view.tokens];
       for (const change of event.changes) {
         if (change.tokens === undefined) {
-          tokens = replaceText(tokens, change.chars, change.text, clock);
+          tokens = replaceText(tokens, unitsOf(tokens, change.chars), change.text, clock);
           continue;
         }
         const [start, end] = change.tokens;
@@ -180,6 +181,12 @@ function keepTokens(tokens: readonly Token[], text: string, clock: number): Toke
     ...tokens.slice(tail),
   ];
   return kept.filter((token) => token.text !== "").map((token) => ({ ...token, state: "committed" }));
+}
+
+/** Characters as the server counts them, as places in the tokens' text. */
+function unitsOf(tokens: readonly Token[], [start, end]: Span): Span {
+  const offsets = new Offsets(tokens.map(({ text }) => text).join(""));
+  return [offsets.toUnits(start), offsets.toUnits(end)];
 }
 
 /** Tokens with some characters replaced; the tokens beside them stay, cut where the place cuts them. */

@@ -1,15 +1,312 @@
-import { html, LitElement } from "lit";
-import { customElement, property } from "lit/decorators.js";
+/** A file, revised where you say and only there. */
+import { indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { python } from "@codemirror/lang-python";
+import { acceptChunk, goToNextChunk, goToPreviousChunk, rejectChunk } from "@codemirror/merge";
+import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
+import { html, LitElement, nothing, type PropertyValues } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
+import { codeEditor, codeState } from "../components/code";
+import { ghostText } from "../components/ghost";
+import "../components/revisions";
+import { EditingSession, type SessionHost } from "../components/session";
+import { api } from "../core/api";
+import type { ServerDocument } from "../core/document";
+import { readText, saveFile, sentenceOf } from "../core/files";
+import { remember, remembered } from "../core/preferences";
+import type { ModelCard, Revision } from "../core/protocol";
+import { navigate } from "../core/router";
+import { announce } from "../core/say";
+import { examples } from "./editor-examples";
+import { editorStyles } from "./editor-styles";
+
+const LABEL = "Text of the file";
+const MAX_PROPOSED_TOKENS = 32;
 
 @customElement("sf-editor-page")
-export class EditorPage extends LitElement {
-  /** What stands behind the page's path. */
+export class EditorPage extends LitElement implements SessionHost {
+  /** The canvas that holds the text, so that a page that is loaded again has it. */
   @property() place = "";
+  @state() private models: ModelCard[] | null = null;
+  @state() model = "";
+  @state() instruction = "";
+  @state() private fileName = examples[0]?.name ?? "";
+  @state() private proposes = remembered("editor.proposes", true);
+  @query(".editor") private mount!: HTMLElement;
+  @query("input[type=file]") private picker!: HTMLInputElement;
 
-  static override styles = [controls];
+  private editor!: EditorView;
+  private readonly session = new EditingSession(this, examples[0]?.text ?? "");
+  private readonly proposing = new Compartment();
+
+  static override styles = [controls, editorStyles];
+
+  override firstUpdated(): void {
+    this.editor = codeEditor({
+      parent: this.mount,
+      root: this.renderRoot as ShadowRoot,
+      label: LABEL,
+      text: examples[0]?.text ?? "",
+      extensions: this.extensions(),
+    });
+    this.session.attach(this.editor);
+    this.session.inTurn(async () => {
+      this.models = (await api.models()).filter(({ capabilities }) => capabilities.includes("edit"));
+      this.chooseModel(this.models[0]?.id ?? "");
+    });
+  }
+
+  override updated(changed: PropertyValues): void {
+    // The page was loaded again, or the browser went back.
+    if (!changed.has("place") && !changed.has("models")) return;
+    const { place } = this;
+    if (this.models === null || place === "" || place === this.session.id) return;
+    this.session.inTurn(() => this.session.openCanvas(place));
+  }
+
+  onDocument(document: ServerDocument | null): void {
+    if (document !== null && document.model !== this.model) this.chooseModel(document.model);
+    navigate(document === null ? "/editor" : `/editor/${document.id}`, { replace: true });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.session.close();
+    this.editor.destroy();
+  }
+
+  private get card(): ModelCard | undefined {
+    return this.models?.find(({ id }) => id === this.model);
+  }
+
+  private get canPropose(): boolean {
+    return this.card?.capabilities.includes("infill") === true;
+  }
+
+  private get instructions(): string[] {
+    const kinds = this.card?.sfumato.kinds ?? [];
+    return kinds.flatMap(({ instruction }) => (typeof instruction === "string" ? [instruction] : []));
+  }
+
+  private extensions(): Extension {
+    const language = this.fileName.endsWith(".json") ? json() : this.fileName.endsWith(".py") ? python() : [];
+    const always = (command: () => void) => () => {
+      command();
+      return true;
+    };
+    return [
+      Prec.high(
+        keymap.of([
+          { key: "Mod-Enter", run: always(() => this.session.rewrite()) },
+          { key: "Mod-z", run: always(() => this.session.undo()) },
+          { key: "Mod-Shift-z", run: always(() => this.session.redo()) },
+          { key: "Mod-y", run: always(() => this.session.redo()) },
+          { key: "Mod-s", run: always(() => this.save()) },
+          { key: "Mod-o", run: always(() => this.picker.click()) },
+          { key: "F8", run: goToNextChunk, shift: goToPreviousChunk },
+          { key: "Mod-Alt-y", run: (view) => acceptChunk(view) },
+          { key: "Mod-Alt-n", run: (view) => rejectChunk(view) },
+          { key: "Escape", run: () => this.session.stop() },
+        ]),
+      ),
+      keymap.of([indentWithTab]),
+      language,
+      this.session.extension,
+      this.proposing.of(this.proposals()),
+      EditorState.allowMultipleSelections.of(true),
+      EditorView.domEventHandlers({
+        drop: (event) => this.openDropped(event.dataTransfer),
+        paste: (event) => this.openDropped(event.clipboardData),
+      }),
+    ];
+  }
+
+  private proposals(): Extension {
+    if (!this.proposes || !this.canPropose) return [];
+    const length = this.card?.context_length ?? 0;
+    return ghostText(
+      async (before, after, signal) => {
+        // A character is a token at most, and the answer needs room too.
+        const [prompt, suffix] = [before.slice(-length), after.slice(0, length / 2)];
+        const body = { model: this.model, prompt, suffix, max_tokens: MAX_PROPOSED_TOKENS };
+        const path = "/v1/fim/completions";
+        const found = await api.json<{ choices: { text: string }[] }>("POST", path, body, signal);
+        return found.choices[0]?.text ?? "";
+      },
+      (text) => announce(`Suggestion: ${text}. Tab takes it, Escape refuses it.`),
+    );
+  }
+
+  private load(name: string, text: string): void {
+    if (this.session.isRunning) return;
+    this.fileName = name;
+    this.editor.setState(codeState(text, LABEL, this.extensions()));
+    this.session.reset(text);
+    this.session.tell(`${name} is open.`);
+  }
+
+  private async openFile(file: File | undefined): Promise<void> {
+    if (file === undefined) return;
+    try {
+      this.load(file.name, await readText(file));
+    } catch (error) {
+      this.session.tell(sentenceOf(error), true);
+    }
+  }
+
+  private openDropped(data: DataTransfer | null): boolean {
+    if (data === null || data.files.length === 0) return false;
+    void this.openFile(data.files[0]);
+    return true;
+  }
+
+  private save(): void {
+    saveFile(this.fileName || "text.txt", this.session.text);
+    this.session.tell(`${this.fileName} is saved.`);
+  }
+
+  private chooseModel(model: string): void {
+    this.model = model;
+    this.instruction = this.instructions[0] ?? "";
+    this.session.changeModel(model);
+    this.editor.dispatch({ effects: this.proposing.reconfigure(this.proposals()) });
+  }
 
   override render() {
-    return html`<h1>Editor</h1>`;
+    const { isRunning, state } = this.session;
+    return html`<div class="page">
+      <h1>Editor</h1>
+      <div class="row">
+        <input
+          class="name"
+          aria-label="Name of the file"
+          .value=${this.fileName}
+          @change=${(event: Event) => (this.fileName = (event.target as HTMLInputElement).value)}
+        />
+        <button @click=${() => this.picker.click()} ?disabled=${isRunning}>Open …</button>
+        <button @click=${() => this.save()}>Save</button>
+        <select aria-label="Examples" ?disabled=${isRunning} @change=${this.openExample}>
+          <option value="">Examples …</option>
+          ${examples.map(({ name }) => html`<option>${name}</option>`)}
+          <option value="new">an empty file</option>
+        </select>
+        <input
+          type="file"
+          hidden
+          aria-label="File to open"
+          @change=${(event: Event) => {
+            const input = event.target as HTMLInputElement;
+            void this.openFile(input.files?.[0]).then(() => (input.value = ""));
+          }}
+        />
+      </div>
+      <div class="work">
+        <div class="main">
+          <div class="editor" @dragover=${(event: DragEvent) => event.preventDefault()}></div>
+          ${state.mode === "review" ? this.decisions() : this.asking(isRunning)}
+          <p class="status ${state.isRefusal ? "error" : "muted"}" role="status">${state.status}</p>
+        </div>
+        <aside class="card" aria-labelledby="revisions">
+          <h2 id="revisions">Revisions</h2>
+          <sf-revisions
+            .revisions=${state.revisions}
+            ?disabled=${isRunning}
+            @sf-restore=${({ detail }: CustomEvent<Revision>) =>
+              this.session.restore(detail.text, `The text is as in revision ${detail.rev}.`)}
+          ></sf-revisions>
+        </aside>
+      </div>
+      ${keys}
+    </div>`;
+  }
+
+  private asking(isRunning: boolean) {
+    const { numSelected } = this.session.state;
+    const places = numSelected === 1 ? "the selection" : `${numSelected} selections`;
+    return html`<div class="ask">
+        <label
+          >Instruction
+          <input
+            list="instructions"
+            .value=${this.instruction}
+            @input=${(event: Event) => (this.instruction = (event.target as HTMLInputElement).value)}
+            @keydown=${(event: KeyboardEvent) => event.key === "Enter" && this.session.rewrite()}
+        /></label>
+        <datalist id="instructions">
+          ${this.instructions.map((each) => html`<option value=${each}></option>`)}
+        </datalist>
+        ${
+          isRunning
+            ? html`<button class="primary" @click=${() => this.session.stop()}>Stop</button>`
+            : html`<button
+                class="primary"
+                ?disabled=${this.models === null}
+                @click=${() => this.session.rewrite()}
+              >
+                ${numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite what is doubtful"}
+              </button>`
+        }
+        <button ?disabled=${isRunning} @click=${() => this.session.undo()}>Undo</button>
+      </div>
+      <div class="row">
+        ${
+          (this.models?.length ?? 0) > 1
+            ? html`<select aria-label="Model" ?disabled=${isRunning} @change=${this.onModel}>
+                ${this.models?.map(({ id }) => html`<option ?selected=${id === this.model}>${id}</option>`)}
+              </select>`
+            : nothing
+        }
+        <label
+          class="inline"
+          title=${this.canPropose ? nothing : "This model writes no text between two others."}
+          ><input
+            type="checkbox"
+            .checked=${this.proposes && this.canPropose}
+            ?disabled=${!this.canPropose}
+            @change=${this.onProposes}
+          />Suggest as I type</label
+        >
+      </div>`;
+  }
+
+  private decisions() {
+    return html`<div class="row" role="group" aria-label="All changes">
+      <button class="primary" @click=${() => this.session.review.decideAll(this.editor, true)}>
+        Accept all
+      </button>
+      <button @click=${() => this.session.review.decideAll(this.editor, false)}>Refuse all</button>
+      <button @click=${() => goToPreviousChunk(this.editor)}>Previous</button>
+      <button @click=${() => goToNextChunk(this.editor)}>Next</button>
+    </div>`;
+  }
+
+  private openExample(event: Event): void {
+    const select = event.target as HTMLSelectElement;
+    const example = examples.find(({ name }) => name === select.value) ?? { name: "new.py", text: "" };
+    if (select.value !== "") this.load(example.name, example.text);
+    select.value = "";
+  }
+
+  private onModel(event: Event): void {
+    this.chooseModel((event.target as HTMLSelectElement).value);
+  }
+
+  private onProposes(event: Event): void {
+    this.proposes = (event.target as HTMLInputElement).checked;
+    remember("editor.proposes", this.proposes);
+    this.editor.dispatch({ effects: this.proposing.reconfigure(this.proposals()) });
   }
 }
+
+const keys = html`<details class="keys">
+  <summary>Keys</summary>
+  <p>
+    <kbd>Ctrl Enter</kbd> rewrite · <kbd>Esc</kbd> stop, or refuse a suggestion · <kbd>Tab</kbd> take a
+    suggestion, or indent (<kbd>Esc</kbd> <kbd>Tab</kbd> leaves the editor) · <kbd>Ctrl Z</kbd> undo what was
+    typed, then revisions · <kbd>Ctrl Shift Z</kbd> redo · <kbd>F8</kbd> <kbd>Shift F8</kbd> next and previous
+    change · <kbd>Ctrl Alt Y</kbd> accept it · <kbd>Ctrl Alt N</kbd> refuse it · <kbd>Ctrl</kbd> and drag for
+    several places · <kbd>Ctrl O</kbd> open · <kbd>Ctrl S</kbd> save
+  </p>
+</details>`;

@@ -1,0 +1,307 @@
+/** A text in an editor, and what is done to it: by hand, by the model, and back again. */
+import { undo, undoDepth } from "@codemirror/commands";
+import { Annotation, Compartment, EditorState, Text, Transaction, type Extension } from "@codemirror/state";
+import { EditorView, type ViewUpdate } from "@codemirror/view";
+import { api, ApiError } from "../core/api";
+import { difference, ServerDocument, spansIn, Stale } from "../core/document";
+import { sentenceOf } from "../core/files";
+import type { CanvasBody, Revision, Span } from "../core/protocol";
+import { marker } from "./code";
+import { Review } from "./review";
+
+const SYNC_AFTER_MS = 1500;
+
+const fromServer = Annotation.define<boolean>();
+
+/** What the page shows of it. */
+export interface SessionHost {
+  readonly model: string;
+  readonly instruction: string;
+  requestUpdate(): void;
+  /** The text has another canvas; null where it has none. */
+  onDocument(document: ServerDocument | null): void;
+}
+
+export interface SessionState {
+  readonly mode: "idle" | "running" | "review";
+  readonly status: string;
+  readonly isRefusal: boolean;
+  readonly numSelected: number;
+  readonly revisions: readonly Revision[];
+}
+
+export class EditingSession {
+  state: SessionState = { mode: "idle", status: "", isRefusal: false, numSelected: 0, revisions: [] };
+  readonly review = new Review();
+  private editor!: EditorView;
+  private document: ServerDocument | null = null;
+  private undone: string[] = [];
+  private attempts = 0;
+  private working: Promise<unknown> = Promise.resolve();
+  private stopping = new AbortController();
+  private syncing = 0;
+  private readonly noise = marker("cm-noise");
+  private readonly readOnly = new Compartment();
+
+  /** `opened` is the text before anything was done to it. */
+  constructor(
+    private readonly host: SessionHost,
+    private opened: string,
+  ) {}
+
+  get extension(): Extension {
+    return [
+      this.noise.extension,
+      this.review.extension,
+      this.readOnly.of([]),
+      EditorView.updateListener.of((update) => this.onUpdate(update)),
+    ];
+  }
+
+  /** The canvas that holds the text; null before there is one. */
+  get id(): string | null {
+    return this.document?.id ?? null;
+  }
+
+  get isRunning(): boolean {
+    return this.state.mode === "running";
+  }
+
+  private show(change: Partial<SessionState>): void {
+    this.state = { ...this.state, ...change };
+    this.host.requestUpdate();
+  }
+
+  attach(editor: EditorView): void {
+    this.editor = editor;
+  }
+
+  /** Ends what is in work. */
+  close(): void {
+    clearTimeout(this.syncing);
+    this.stopping.abort();
+  }
+
+  /** Another text is in the editor now. */
+  reset(text: string): void {
+    clearTimeout(this.syncing);
+    [this.undone, this.attempts] = [[], 0];
+    this.show({ mode: "idle" });
+    this.forget(text);
+  }
+
+  /** Another model goes on with the text, on a canvas of its own. */
+  changeModel(model: string): void {
+    if (this.document !== null && this.document.model !== model) this.forget();
+  }
+
+  /** The text goes on as another canvas. */
+  forget(text = this.text): void {
+    [this.opened, this.document] = [text, null];
+    this.show({ revisions: [] });
+    this.host.onDocument(null);
+  }
+
+  get text(): string {
+    return this.editor.state.doc.toString();
+  }
+
+  tell(text: string, isRefusal = false): void {
+    this.show({ status: text, isRefusal });
+  }
+
+  /** One thing after another; what goes wrong is said. */
+  inTurn(work: () => Promise<unknown>): void {
+    this.working = this.working.then(work).catch(async (error: unknown) => {
+      if (error instanceof Stale) {
+        this.take(error.text);
+        this.endReview();
+        await this.listRevisions();
+      } else if (error instanceof ApiError && error.detail.code === "canvas_not_found") {
+        this.forget();
+        this.tell("The server has no such text any more; what you see is kept as a new one.", true);
+        return;
+      }
+      this.tell(sentenceOf(error), true);
+    });
+  }
+
+  private async listRevisions(): Promise<void> {
+    this.show({ revisions: (await this.document?.revisions()) ?? [] });
+  }
+
+  /** Tells the server what was written by hand; the first time, the text as it was opened goes before it. */
+  private async sync(): Promise<ServerDocument> {
+    clearTimeout(this.syncing);
+    if (this.document === null) {
+      if (this.host.model === "")
+        throw new Error("no model of this server edits texts; serve one that does: tiny");
+      this.document = await ServerDocument.create(api, this.host.model, this.opened);
+      this.host.onDocument(this.document);
+    }
+    await this.document.sync(this.text);
+    await this.listRevisions();
+    return this.document;
+  }
+
+  /** Shows a text of the server's; what stays is not touched. */
+  private take(text: string): void {
+    const change = difference(this.text, text);
+    if (change !== null) this.dispatch([change]);
+  }
+
+  private dispatch(changes: readonly { from: number; to: number; insert: string }[]): void {
+    this.editor.dispatch({
+      changes: changes.map((each) => ({ ...each, insert: Text.of(each.insert.split("\n")) })),
+      annotations: [fromServer.of(true), Transaction.addToHistory.of(false)],
+    });
+  }
+
+  async openCanvas(id: string): Promise<void> {
+    this.endReview();
+    this.document = await ServerDocument.open(api, id);
+    this.host.onDocument(this.document);
+    this.opened = this.document.text;
+    this.take(this.document.text);
+    await this.listRevisions();
+  }
+
+  rewrite(): void {
+    if (this.isRunning) return;
+    this.endReview();
+    this.inTurn(async () => {
+      const document = await this.sync();
+      const before = document.text;
+      const { ranges } = this.editor.state.selection;
+      const spans = ranges.filter(({ empty }) => !empty).map(({ from, to }): Span => [from, to]);
+      this.stopping = new AbortController();
+      this.begin(spans);
+      let [shown, drafts] = [spans, 0];
+      const show = (draft: string) => {
+        shown = this.showDraft(before, spans, shown, draft);
+        this.tell(`Writing: draft ${++drafts} …`);
+      };
+      try {
+        const task = { spans, instruction: this.host.instruction.trim(), seed: this.attempts++ };
+        const result = await document.rewrite(task, show, this.stopping.signal);
+        this.end(result.text);
+        this.finish(before, result);
+      } catch (error) {
+        if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
+        await document.refresh();
+        this.tell("Stopped; the text is as it was.");
+      } finally {
+        this.end(document.text);
+        await this.listRevisions();
+      }
+    });
+  }
+
+  private begin(spans: readonly Span[]): void {
+    this.show({ mode: "running" });
+    this.tell("Reading …");
+    this.noise.set(this.editor, spans);
+    this.editor.dispatch({ effects: this.readOnly.reconfigure(EditorState.readOnly.of(true)) });
+  }
+
+  /** Puts a draft where it belongs; returns where its spans are. */
+  private showDraft(before: string, spans: readonly Span[], shown: readonly Span[], draft: string): Span[] {
+    const found = spans.length === 0 ? null : spansIn(before, spans, draft);
+    if (found !== null && found.length === shown.length) {
+      this.dispatch(
+        shown.map(([from, to], i) => ({ from, to, insert: draft.slice(...(found[i] ?? [0, 0])) })),
+      );
+      this.noise.set(this.editor, found);
+      return found;
+    }
+    this.take(draft);
+    const change = difference(before, draft);
+    this.noise.set(this.editor, change === null ? [] : [[change.from, change.from + change.insert.length]]);
+    return [];
+  }
+
+  private end(text: string): void {
+    if (!this.isRunning) return;
+    this.show({ mode: "idle" });
+    this.noise.set(this.editor, []);
+    this.take(text);
+    this.editor.dispatch({ effects: this.readOnly.reconfigure([]) });
+  }
+
+  private finish(before: string, result: CanvasBody): void {
+    if (result.text !== before) {
+      const count = this.review.begin(this.editor, before);
+      this.show({ mode: "review" });
+      this.tell(
+        count === 1 ? "One change: accept or refuse it." : `${count} changes: accept or refuse each.`,
+      );
+    } else if (result.finish_reason === "unsure") {
+      const certainty = (result.certainty ?? 0).toFixed(1);
+      const hint = this.state.numSelected > 0 ? "select another place" : "select the place that is wrong";
+      this.tell(`Not sure enough (${certainty} nats), so nothing was written; ${hint}.`, true);
+    } else this.tell("The model would leave it as it is.");
+  }
+
+  endReview(): void {
+    if (this.state.mode !== "review") return;
+    this.show({ mode: "idle" });
+    this.review.end(this.editor);
+    if (this.document?.text === this.text) this.tell("Accepted.");
+    else this.inTurn(() => this.sync().then(() => this.tell("What you refused is as it was.")));
+    this.editor.focus();
+  }
+
+  stop(): boolean {
+    if (this.isRunning) this.stopping.abort();
+    return this.isRunning;
+  }
+
+  /** Takes back what was typed and not sent yet; else goes to the revision before. */
+  undo(): void {
+    if (this.isRunning) return;
+    const isAhead = this.text !== (this.document?.text ?? this.opened);
+    if (isAhead && undoDepth(this.editor.state) > 0) {
+      undo(this.editor);
+      return;
+    }
+    this.inTurn(async () => {
+      const document = await this.sync();
+      const before = document.text;
+      await document.undo();
+      this.take(document.text);
+      this.endReview();
+      this.undone.push(before);
+      await this.listRevisions();
+      this.tell("Undone: the text is as it was before.");
+    });
+  }
+
+  redo(): void {
+    const text = this.undone.pop();
+    if (text !== undefined) this.restore(text, "What was undone is there again.");
+  }
+
+  restore(text: string, said: string): void {
+    if (this.isRunning) return;
+    this.endReview();
+    this.inTurn(async () => {
+      await this.sync();
+      this.take(text);
+      await this.sync();
+      this.tell(said);
+    });
+  }
+
+  private onUpdate(update: ViewUpdate): void {
+    const numSelected = update.state.selection.ranges.filter(({ empty }) => !empty).length;
+    if (numSelected !== this.state.numSelected) this.show({ numSelected });
+    // Not while the editor is at work on this very update.
+    if (this.state.mode === "review" && this.review.count(update.view) === 0)
+      queueMicrotask(() => this.endReview());
+    if (!update.transactions.some((each) => each.docChanged && each.annotation(fromServer) !== true)) return;
+    this.undone = [];
+    clearTimeout(this.syncing);
+    if (this.document === null) return;
+    this.syncing = window.setTimeout(() => this.inTurn(() => this.sync()), SYNC_AFTER_MS);
+  }
+}

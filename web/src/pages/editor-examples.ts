@@ -1,0 +1,36 @@
+/** Small files to begin with. Each has a bug, or one in each function. */
+export interface Example {
+  readonly name: string;
+  readonly text: string;
+}
+
+export const examples: readonly Example[] = [
+  { name: "area.py", text: "def area(a, b):\n    return a + b\n" },
+  { name: "clamp.py", text: "def clamp(x, low, high):\n    return min(low, min(x, high))\n" },
+  {
+    name: "shapes.py",
+    text: `"""Shapes, and what they measure. Select the lines that are wrong."""
+
+
+def area(a, b):
+    return a + b
+
+
+def perimeter(a, b):
+    return 2 * (a * b)
+
+
+def volume(a, b, c):
+    return a * b + c
+`,
+  },
+  {
+    name: "lists.py",
+    text: `def total(values):
+    result = 0
+    for value in values:
+        result -= value
+    return result
+`,
+  },
+];

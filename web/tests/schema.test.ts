@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { fieldsOf, pinnable, withPins, withValue, type Field } from "../src/core/schema";
+import { fieldPath, placeNamed, problemsOf } from "../src/core/validate";
+
+const PET = {
+  type: "object",
+  properties: {
+    name: { type: "string", minLength: 1 },
+    kind: { $ref: "#/$defs/kind" },
+    age: { type: "integer", minimum: 0, maximum: 30 },
+    tame: { type: "boolean" },
+    owner: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+    toys: { type: "array", items: { type: "string" }, maxItems: 2 },
+  },
+  required: ["name", "age"],
+  additionalProperties: false,
+  $defs: { kind: { enum: ["cat", "dog"] } },
+};
+
+const flat = (field: Field): [string, string][] => [
+  [field.path.join("/"), field.control],
+  ...field.children.flatMap(flat),
+];
+
+test("a form has the fields that its schema names, and the items that its value has", () => {
+  const form = fieldsOf(PET, { toys: ["ball", "rope"] });
+  expect(flat(form)).toEqual([
+    ["", "group"],
+    ["name", "text"],
+    ["kind", "choice"],
+    ["age", "number"],
+    ["tame", "choice"],
+    ["owner", "group"],
+    ["owner/city", "text"],
+    ["toys", "list"],
+    ["toys/0", "text"],
+    ["toys/1", "text"],
+  ]);
+  expect(form.children.map(({ isRequired }) => isRequired)).toEqual([true, false, true, false, false, false]);
+});
+
+describe("hostile schemas make a form all the same", () => {
+  const deep = Array.from({ length: 5000 }).reduce<object>((inner) => ({ properties: { a: inner } }), {});
+  test.each<[string, Record<string, unknown>]>([
+    ["that refer to themselves", { $ref: "#" }],
+    ["whose parts refer to themselves", { properties: { a: { $ref: "#/properties/a" } } }],
+    ["that hold themselves", { properties: { a: { $ref: "#" } } }],
+    ["that refer to nothing", { properties: { a: { $ref: "#/no/such" }, b: { $ref: 3 } } }],
+    ["that are deep", deep as Record<string, unknown>],
+    ["of wrong types", { type: 3, properties: [1], required: "a", enum: {}, items: 7, allOf: null }],
+    [
+      "with names of every object",
+      { properties: { constructor: { type: "string" }, ["__proto__"]: { type: "string" } } },
+    ],
+  ])("%s", (_name, schema) => {
+    const value = { constructor: "x", a: { a: { a: 1 } } };
+    expect(flat(fieldsOf(schema, value)).length).toBeLessThan(100);
+    expect(Array.isArray(problemsOf(schema, value))).toBe(true);
+    expect(placeNamed("nothing at #/properties/a/x", schema)).toSatisfy(
+      (place) => place === null || Array.isArray(place),
+    );
+  });
+});
+
+test("a name that every object has is a field of its own", () => {
+  const changed = withValue({ a: 1 }, ["__proto__"], "x");
+  expect(JSON.stringify(changed)).toBe('{"a":1,"__proto__":"x"}');
+  expect(Object.getPrototypeOf(changed)).toBe(Object.prototype);
+});
+
+test("what stands in a field is put in its place", () => {
+  const value = { b: 1, list: [{ x: 1 }, { x: 2 }], a: 2 };
+  expect(JSON.stringify(withValue(value, ["list", "1", "x"], 9))).toBe(
+    '{"b":1,"list":[{"x":1},{"x":9}],"a":2}',
+  );
+  expect(JSON.stringify(withValue(value, ["b"], 9))).toBe('{"b":9,"list":[{"x":1},{"x":2}],"a":2}');
+  expect(JSON.stringify(withValue(undefined, ["a", "b"], 1))).toBe('{"a":{"b":1}}');
+});
+
+test("pins say more of the same document", () => {
+  const pinned = withPins(PET, [{ path: ["owner", "city"], value: "Oslo" }]);
+  expect(pinned).toEqual({
+    ...PET,
+    allOf: [
+      {
+        properties: { owner: { properties: { city: { const: "Oslo" } }, required: ["city"] } },
+        required: ["owner"],
+      },
+    ],
+  });
+  const value = { name: "Mia", age: 1, owner: { city: "Oslo" } };
+  expect(problemsOf(pinned, value)).toEqual([]);
+  expect(problemsOf(pinned, { ...value, owner: { city: "Rome" } })).toHaveLength(1);
+  expect(pinnable(["toys", "0"], { toys: ["ball"] })).toEqual(["toys"]);
+  expect(pinnable(["owner", "city"], value)).toEqual(["owner", "city"]);
+});
+
+test.each<[object, string[]]>([
+  [{ name: "Mia", age: 8 }, []],
+  [{ name: "", age: 8 }, ["/name has fewer characters than 1"]],
+  [{ name: "Mia" }, ["/age is missing"]],
+  [{ name: "Mia", age: 8.5 }, ["/age must be integer"]],
+  [{ name: "Mia", age: 31, kind: "cow" }, ['/kind must be one of "cat", "dog"', "/age must be at most 30"]],
+  [{ name: "Mia", age: 8, more: 1 }, ["/more nothing may stand here"]],
+  [{ name: "Mia", age: 8, toys: ["a", 1, "c"] }, ["/toys has more items than 2", "/toys/1 must be string"]],
+])("problems of %j", (value, expected) => {
+  const found = problemsOf(PET, value).map(({ pointer, message }) => `${pointer} ${message}`);
+  expect(found.toSorted()).toEqual(expected.toSorted());
+});
+
+test("a refusal leads to its field", () => {
+  const schema = { properties: { "a b": { type: "x" }, a: { properties: { c: { not: {} } } } } };
+  const message = "the schema uses 'not' ({}) at #/properties/a/properties/c, which cannot be guaranteed";
+  expect(placeNamed(message, schema)).toEqual(["properties", "a", "properties", "c"]);
+  expect(fieldPath(["properties", "a", "properties", "c", "not"])).toEqual(["a", "c"]);
+  expect(placeNamed("#/properties/a b/type is 'x'", schema)).toEqual(["properties", "a b", "type"]);
+  expect(fieldPath(["allOf", "0", "properties", "a b", "const"])).toEqual(["a b"]);
+  expect(placeNamed("no place", schema)).toBeNull();
+});
