@@ -1,0 +1,470 @@
+/** How components look: each theme has its surfaces and its shades of the ten colours. */
+import { css } from "lit";
+
+const themes = css`
+  .page {
+    --red: #b3261e;
+    --orange: #a8480b;
+    --yellow: #7a5b00;
+    --green: #1b7045;
+    --blue: #1d5fbf;
+    --purple: #6b3fb0;
+    --pink: #b0286f;
+    --grey: #5f5b68;
+    --black: #17141c;
+    --white: #ffffff;
+    --page: #ffffff;
+    --raised: #f6f3f9;
+    --ink: #211d2b;
+    --soft: #625b70;
+    --edge: #ddd7e4;
+    --edge-strong: #8f879e;
+    --key: #5b3fa0;
+    --on-color: #ffffff;
+    --chip: #4a4458;
+    color-scheme: light;
+  }
+  .theme-dark {
+    --red: #ff9d94;
+    --orange: #f5a974;
+    --yellow: #e6c65c;
+    --green: #74d6a4;
+    --blue: #8fbcff;
+    --purple: #c4aef5;
+    --pink: #f5a3cd;
+    --grey: #b5aec2;
+    --black: #000000;
+    --white: #ffffff;
+    --page: #17151d;
+    --raised: #211e2a;
+    --ink: #ece8f3;
+    --soft: #aaa2ba;
+    --edge: #383246;
+    --edge-strong: #776e8a;
+    --key: #c4aef5;
+    --on-color: #17151d;
+    --chip: #cfc8da;
+    color-scheme: dark;
+  }
+  .theme-sepia {
+    --page: #f6ecd9;
+    --raised: #efe2c9;
+    --ink: #3b2b17;
+    --soft: #6a573d;
+    --edge: #dccbab;
+    --edge-strong: #8d7a5c;
+    --key: #7d4a14;
+    --yellow: #6b4f00;
+    --orange: #963f08;
+    --green: #17613c;
+    --on-color: #fffaf0;
+  }
+  .theme-contrast {
+    --red: #ff8a80;
+    --orange: #ffb26b;
+    --yellow: #ffe45c;
+    --green: #6dffa8;
+    --blue: #8ec5ff;
+    --purple: #d9c2ff;
+    --pink: #ff9fd2;
+    --grey: #d0d0d0;
+    --black: #000000;
+    --page: #000000;
+    --raised: #000000;
+    --ink: #ffffff;
+    --soft: #ffffff;
+    --edge: #ffffff;
+    --edge-strong: #ffffff;
+    --key: #ffe45c;
+    --on-color: #000000;
+    --chip: #d0d0d0;
+    color-scheme: dark;
+  }
+  .c-red {
+    --c: var(--red);
+  }
+  .c-orange {
+    --c: var(--orange);
+  }
+  .c-yellow {
+    --c: var(--yellow);
+  }
+  .c-green {
+    --c: var(--green);
+  }
+  .c-blue {
+    --c: var(--blue);
+  }
+  .c-purple {
+    --c: var(--purple);
+  }
+  .c-pink {
+    --c: var(--pink);
+  }
+  .c-grey {
+    --c: var(--grey);
+  }
+  .c-black {
+    --c: var(--black);
+    --on: #ffffff;
+  }
+  .c-white {
+    --c: var(--white);
+    --on: #17141c;
+  }
+  /* Letters as bright as the page stand on a ground of their own. */
+  :is(.theme-light, .theme-sepia) .c-white:is(.header, .text, .item, .checkbox),
+  :is(.theme-dark, .theme-contrast) .c-black:is(.header, .text, .item, .checkbox) {
+    background: var(--chip);
+    border-radius: 6px;
+    padding-inline: 0.4rem;
+  }
+`;
+
+const parts = css`
+  .page {
+    /* What controls of ours take their colours from. */
+    --surface: var(--page);
+    --surface-2: var(--raised);
+    --text: var(--ink);
+    --muted: var(--soft);
+    --line: var(--edge);
+    --line-strong: var(--edge-strong);
+    --accent: var(--key);
+    background: var(--page);
+    color: var(--ink);
+    border: 1px solid var(--line);
+    border-radius: 14px;
+    padding: clamp(0.9rem, 3vw, 1.75rem);
+    display: grid;
+    gap: 0.9rem;
+    align-content: start;
+    container-type: inline-size;
+    transition:
+      background-color 160ms,
+      color 160ms;
+  }
+  .slot {
+    min-width: 0;
+    opacity: calc(0.3 + 0.7 * var(--certainty, 1));
+    filter: blur(calc((1 - var(--certainty, 1)) * 2px));
+  }
+  .slot:not([style*="certainty"]) {
+    filter: none;
+  }
+  .changed {
+    animation: changed 900ms ease-out;
+  }
+  @keyframes changed {
+    from {
+      background: color-mix(in oklab, var(--key) 28%, transparent);
+    }
+  }
+  h2,
+  h3,
+  p {
+    margin: 0;
+    overflow-wrap: anywhere;
+  }
+  h2 {
+    font-size: 1.4rem;
+    letter-spacing: -0.01em;
+  }
+  h3 {
+    font-size: 1rem;
+    margin-bottom: 0.4rem;
+  }
+  .small:is(.header) h2 {
+    font-size: 1.1rem;
+  }
+  .large:is(.header) h2 {
+    font-size: 2rem;
+  }
+  .small:is(.text, .button) > * {
+    font-size: 0.85rem;
+  }
+  .large:is(.text, .button) > * {
+    font-size: 1.3rem;
+  }
+  .center {
+    text-align: center;
+  }
+  .right {
+    text-align: right;
+  }
+  .bold {
+    font-weight: 700;
+  }
+  .coloured:is(.header, .text, .item, .checkbox) {
+    color: var(--c);
+  }
+  .checkbox.coloured input {
+    accent-color: var(--c);
+  }
+  .button.coloured > button,
+  .badge.coloured > span {
+    background: var(--c);
+    border-color: var(--c);
+    color: var(--on, var(--on-color));
+  }
+  .button.c-white > button,
+  .badge.c-white > span {
+    border-color: var(--line-strong);
+  }
+  .badge > span {
+    display: inline-block;
+    background: var(--raised);
+    border: 1px solid var(--line);
+    border-radius: 99px;
+    padding: 0.05rem 0.7rem;
+    font-size: 0.85rem;
+  }
+  .marked {
+    background: color-mix(in oklab, var(--yellow) 22%, transparent);
+    border-radius: 6px;
+  }
+  ul,
+  ol {
+    margin: 0;
+    padding: 0;
+    display: grid;
+    gap: 0.1rem;
+  }
+  ul {
+    list-style: none;
+  }
+  ul > .item .says::before {
+    content: "•";
+    margin-right: 0.6rem;
+    color: var(--soft);
+  }
+  ol {
+    counter-reset: entry;
+    list-style: none;
+  }
+  ol > li::before {
+    counter-increment: entry;
+    content: counter(entry) ".";
+    min-width: 1.6rem;
+    font-variant-numeric: tabular-nums;
+    color: var(--soft);
+  }
+  li {
+    display: flex;
+    align-items: center;
+    gap: 0.4rem;
+    padding: 0.15rem 0.4rem;
+    border-radius: 6px;
+    overflow-wrap: anywhere;
+  }
+  .says {
+    flex: 1;
+  }
+  .check {
+    flex: 1;
+    font-size: 1rem;
+    gap: 0.6rem;
+    cursor: pointer;
+  }
+  .check input {
+    width: 1.1rem;
+    height: 1.1rem;
+    flex: none;
+  }
+  .check input:checked + .says {
+    text-decoration: line-through;
+    text-decoration-color: color-mix(in oklab, currentcolor 60%, transparent);
+  }
+  .remove {
+    padding: 0 0.5rem;
+    line-height: 1.5;
+    opacity: 0;
+    color: var(--soft);
+  }
+  :is(li, tr):is(:hover, :focus-within) .remove {
+    opacity: 1;
+  }
+  @media (hover: none) {
+    .remove {
+      opacity: 1;
+    }
+  }
+  .hidden-note {
+    color: var(--soft);
+    font-size: 0.875rem;
+    padding: 0.2rem 0.4rem;
+  }
+  .hidden-note button {
+    text-decoration: underline;
+    padding: 0.1rem 0.3rem;
+  }
+  .row {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.75rem;
+    align-items: end;
+  }
+  .row > .card {
+    flex: 1 1 12rem;
+    align-self: stretch;
+  }
+  .row > :is(.input, .column, .slider, .progress, .chart) {
+    flex: 1 1 10rem;
+  }
+  .row > .checkbox {
+    align-self: center;
+  }
+  .column,
+  .card {
+    display: grid;
+    gap: 0.6rem;
+    align-content: start;
+  }
+  .card {
+    background: var(--raised);
+    border: 1px solid var(--line);
+    border-radius: 12px;
+    padding: 0.9rem 1rem;
+  }
+  .card h3 {
+    margin: 0;
+  }
+  .card.coloured {
+    border-color: var(--c);
+    border-left-width: 5px;
+  }
+  .card.marked {
+    outline: 2px solid var(--yellow);
+  }
+  .scroll {
+    overflow-x: auto;
+  }
+  table {
+    border-collapse: collapse;
+    width: 100%;
+  }
+  th,
+  td {
+    text-align: left;
+    padding: 0.4rem 0.6rem;
+    border-bottom: 1px solid var(--line);
+  }
+  th button {
+    padding: 0.1rem 0;
+    font-weight: 650;
+    white-space: nowrap;
+  }
+  td.number {
+    font-variant-numeric: tabular-nums;
+  }
+  td .remove {
+    float: right;
+  }
+  [role="tablist"] {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.2rem;
+    border-bottom: 1px solid var(--line);
+  }
+  [role="tab"] {
+    border-radius: 8px 8px 0 0;
+    border-bottom: 2px solid transparent;
+    color: var(--soft);
+  }
+  [role="tab"][aria-selected="true"] {
+    color: var(--key);
+    border-bottom-color: var(--key);
+    font-weight: 600;
+  }
+  [role="tabpanel"] {
+    display: grid;
+    gap: 0.75rem;
+    padding: 0.9rem 0.1rem 0;
+    min-height: 2.5rem;
+  }
+  .input > label > input,
+  .select select {
+    width: 100%;
+  }
+  progress {
+    width: 100%;
+    height: 0.6rem;
+    accent-color: var(--c, var(--key));
+  }
+  .slider input {
+    width: 100%;
+  }
+  .chart svg {
+    width: 100%;
+    max-width: 32rem;
+    height: auto;
+  }
+  .axis,
+  .line {
+    fill: none;
+    stroke: var(--edge-strong);
+  }
+  .line {
+    stroke: var(--c, var(--key));
+    stroke-width: 2.5;
+    stroke-linejoin: round;
+  }
+  .fill {
+    fill: var(--c, var(--key));
+  }
+  .slice {
+    fill: none;
+    stroke-width: 62;
+    stroke: color-mix(in oklab, var(--c, var(--key)) calc(100% - var(--n) * 19%), var(--page));
+  }
+  .key {
+    fill: color-mix(in oklab, var(--c, var(--key)) calc(100% - var(--n) * 19%), var(--page));
+  }
+  svg text {
+    fill: var(--ink);
+    font-size: 11px;
+  }
+  img,
+  .picture {
+    width: min(100%, 22rem);
+    aspect-ratio: 16 / 10;
+    border-radius: 10px;
+    object-fit: cover;
+  }
+  .image.small :is(img, .picture) {
+    width: min(100%, 10rem);
+  }
+  .image.large :is(img, .picture) {
+    width: 100%;
+  }
+  .picture {
+    display: inline-grid;
+    place-items: center;
+    padding: 0.5rem;
+    color: var(--soft);
+    background:
+      radial-gradient(circle at 30% 25%, color-mix(in oklab, var(--key) 22%, transparent), transparent 55%),
+      radial-gradient(
+        circle at 75% 70%,
+        color-mix(in oklab, var(--orange) 20%, transparent),
+        transparent 55%
+      ),
+      var(--raised);
+    border: 1px dashed var(--edge-strong);
+  }
+  hr {
+    border: 0;
+    border-top: 1px solid var(--line);
+    margin: 0.2rem 0;
+  }
+  @media (prefers-reduced-motion: reduce) {
+    .changed {
+      animation: none;
+    }
+    .page {
+      transition: none;
+    }
+  }
+`;
+
+export const look = [themes, parts];

@@ -1,0 +1,365 @@
+/** A page of components as it is seen and used; what is done to it comes out as programs, or as questions. */
+import { html, LitElement, nothing, type PropertyValues } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import { live } from "lit/directives/live.js";
+import { repeat } from "lit/directives/repeat.js";
+import { controls } from "../components/base";
+import { choose, enter, press, programOf, sortedWay, type Action, type Effect, type Values } from "./actions";
+import { chart } from "./chart";
+import { look } from "./look";
+import { get, lineOf, walk, type Component } from "./tree";
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "sf-screen": ScreenElement;
+  }
+  interface HTMLElementEventMap {
+    "sf-effect": CustomEvent<Effect>;
+  }
+}
+
+type Field = HTMLInputElement | HTMLSelectElement;
+const ARIA_SORT = { up: "ascending", down: "descending" } as const;
+
+@customElement("sf-screen")
+export class ScreenElement extends LitElement {
+  @property({ attribute: false }) page: Component | null = null;
+  /** Addresses of images, by slot. */
+  @property({ attribute: false }) images: Readonly<Record<string, string>> = {};
+  /** How settled slots are that are still being written, from 0 to 1; those that are not in it are. */
+  @property({ attribute: false }) certainty: ReadonlyMap<string, number> = new Map();
+  /** Whether it is still being written; then it cannot be used. */
+  @property({ type: Boolean }) draft = false;
+  private changed: ReadonlySet<string> = new Set();
+
+  static override styles = [controls, look];
+
+  override willUpdate(changes: PropertyValues<this>): void {
+    if (!changes.has("page")) return;
+    const before = changes.get("page");
+    const lines = new Map(before ? [...walk(before)].map((each) => [each.id, lineOf(each)]) : []);
+    const now = this.page === null || lines.size === 0 || this.draft ? [] : [...walk(this.page)];
+    this.changed = new Set(now.filter((each) => lines.get(each.id) !== lineOf(each)).map(({ id }) => id));
+  }
+
+  override render() {
+    const page = this.page;
+    if (page === null) return nothing;
+    const hasHeader = page.children.some((child) => child.kind === "header");
+    return html`<section
+      class="page theme-${get(page, "theme") ?? "light"}"
+      data-slot=${page.id}
+      aria-label=${page.text === "" ? "Screen" : page.text}
+      ?inert=${this.draft}
+    >
+      ${page.text === "" || hasHeader ? nothing : html`<h2>${page.text}</h2>`} ${this.inside(page)}
+    </section>`;
+  }
+
+  /** What stands in a slot; each component keeps its node as long as it is there. */
+  private inside(holder: Component): unknown {
+    const shown = holder.children.filter((child) => get(child, "hidden") === undefined);
+    return repeat(
+      shown,
+      (child) => child.id,
+      (child) =>
+        html`<div class=${this.classes(child)} style=${this.haze(child)} data-slot=${child.id}>
+          ${this.body(child)}
+        </div>`,
+    );
+  }
+
+  private classes(of: Component): string {
+    const color = get(of, "color");
+    return [
+      "slot",
+      of.kind,
+      ...of.words.filter((word) => word !== color && !/^\d/.test(word)),
+      ...(color === undefined ? [] : ["coloured", `c-${color}`]),
+      ...(this.changed.has(of.id) ? ["changed"] : []),
+    ].join(" ");
+  }
+
+  private haze({ id }: Component): string {
+    const certainty = this.certainty.get(id);
+    return certainty === undefined || certainty > 0.97 ? "" : `--certainty: ${certainty.toFixed(2)}`;
+  }
+
+  private body(of: Component): unknown {
+    switch (of.kind) {
+      case "header":
+        return html`<h2>${of.text}</h2>`;
+      case "text":
+        return html`<p>${of.text}</p>`;
+      case "badge":
+        return html`<span>${of.text}</span>`;
+      case "divider":
+        return html`<hr />`;
+      case "button":
+        return html`<button
+          ?disabled=${get(of, "disabled") !== undefined}
+          @click=${() => this.effect(press(this.shown(), of.id, this.values()))}
+        >
+          ${of.text}
+        </button>`;
+      case "list":
+        return this.list(of);
+      case "checkbox":
+        return this.checkbox(of);
+      case "input":
+        return this.input(of);
+      case "select":
+        return this.select(of);
+      case "slider":
+        return this.slider(of);
+      case "progress":
+        return html`<label
+          ><span>${of.text} <span class="figures">${get(of, "value") ?? 0}%</span></span>
+          <progress max="100" value=${get(of, "value") ?? 0}></progress
+        ></label>`;
+      case "table":
+        return this.table(of);
+      case "tabs":
+        return this.tabs(of);
+      case "chart":
+        return html`<h3>${of.text}</h3>
+          ${chart(of)}`;
+      case "image":
+        return this.image(of);
+      case "card":
+        return html`${of.text === "" ? nothing : html`<h3>${of.text}</h3>`}${this.inside(of)}`;
+      default:
+        return this.inside(of);
+    }
+  }
+
+  private list(of: Component) {
+    const shown = of.children.filter((child) => get(child, "hidden") === undefined);
+    const entries = repeat(
+      shown,
+      (child) => child.id,
+      (child) =>
+        html`<li
+          class=${this.classes(child)}
+          style=${this.haze(child)}
+          data-slot=${child.id}
+          @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, child.id)}
+        >
+          ${child.kind === "checkbox" ? this.checkbox(child) : html`<span class="says">${child.text}</span>`}
+          ${this.removal(child, child.text)}
+        </li>`,
+    );
+    return html`${of.text === "" ? nothing : html`<h3>${of.text}</h3>`}
+    ${
+      get(of, "numbered") === undefined
+        ? html`<ul>
+            ${entries}
+          </ul>`
+        : html`<ol>
+            ${entries}
+          </ol>`
+    }
+    ${this.hiddenNote(of)}`;
+  }
+
+  private removal({ id }: Component, text: string) {
+    return html`<button
+      class="quiet remove"
+      aria-label="Delete ${text}"
+      @click=${() => this.act({ type: "remove", slot: id })}
+    >
+      ×
+    </button>`;
+  }
+
+  private hiddenNote(of: Component) {
+    const count = of.children.filter((child) => get(child, "hidden") !== undefined).length;
+    if (count === 0) return nothing;
+    return html`<p class="hidden-note">
+      ${count} hidden
+      <button class="quiet" @click=${() => this.act({ type: "filter", slot: of.id, by: "all" })}>
+        Show all
+      </button>
+    </p>`;
+  }
+
+  private checkbox(of: Component) {
+    return html`<label class="inline check"
+      ><input
+        type="checkbox"
+        .checked=${live(get(of, "on") !== undefined)}
+        @change=${() => this.act({ type: "toggle", slot: of.id })}
+      /><span class="says">${of.text}</span></label
+    >`;
+  }
+
+  private input(of: Component) {
+    return html`<label
+      ><span>${of.text}${get(of, "required") === undefined ? "" : " *"}</span>
+      <input
+        data-field=${of.id}
+        type=${get(of, "type") ?? "text"}
+        autocomplete="off"
+        ?required=${get(of, "required") !== undefined}
+        ?disabled=${get(of, "disabled") !== undefined}
+        @keydown=${(event: KeyboardEvent) => {
+          if (event.key === "Enter" && !event.isComposing) {
+            this.effect(enter(this.shown(), of.id, this.values()));
+          }
+        }}
+    /></label>`;
+  }
+
+  private select(of: Component) {
+    return html`<label
+      ><span>${of.text}</span>
+      <select
+        data-field=${of.id}
+        ?disabled=${get(of, "disabled") !== undefined}
+        @change=${(event: Event) =>
+          this.effect(choose(this.shown(), of.id, (event.target as HTMLSelectElement).value))}
+      >
+        ${of.cells.map((cell) => html`<option>${cell}</option>`)}
+      </select></label
+    >`;
+  }
+
+  private slider(of: Component) {
+    const value = get(of, "value") ?? "50";
+    return html`<label
+      ><span>${of.text} <span class="figures">${value}</span></span>
+      <input
+        data-field=${of.id}
+        type="range"
+        min="0"
+        max="100"
+        .value=${live(value)}
+        ?disabled=${get(of, "disabled") !== undefined}
+        @change=${(event: Event) =>
+          this.act({ type: "set", slot: of.id, word: (event.target as HTMLInputElement).value })}
+    /></label>`;
+  }
+
+  private table(of: Component) {
+    const shown = of.children.filter((child) => get(child, "hidden") === undefined);
+    const rows = repeat(
+      shown,
+      (child) => child.id,
+      (record) =>
+        html`<tr
+          class=${this.classes(record)}
+          style=${this.haze(record)}
+          data-slot=${record.id}
+          @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, record.id)}
+        >
+          ${record.cells.map(
+            (cell, index) =>
+              html`<td class=${/^-?\d/.test(cell) ? "number" : ""}>
+                ${cell}${index === record.cells.length - 1 ? this.removal(record, record.cells[0] ?? "") : nothing}
+              </td>`,
+          )}
+        </tr>`,
+    );
+    const heads = of.cells.map((column) => {
+      const way = this.draft ? null : sortedWay(this.shown(), of.id, column);
+      return html`<th scope="col" aria-sort=${way === null ? "none" : ARIA_SORT[way]}>
+        <button class="quiet" @click=${() => this.act({ type: "sort", slot: of.id, by: column })}>
+          ${column}<span aria-hidden="true">${way === null ? "" : way === "up" ? " ↑" : " ↓"}</span>
+        </button>
+      </th>`;
+    });
+    return html`<div class="scroll" tabindex="0" role="region" aria-label=${of.cells.join(", ")}>
+        <table>
+          <thead>
+            <tr>
+              ${heads}
+            </tr>
+          </thead>
+          <tbody>
+            ${rows}
+          </tbody>
+        </table>
+      </div>
+      ${this.hiddenNote(of)}`;
+  }
+
+  private tabs(of: Component) {
+    const shown = of.children.filter((child) => get(child, "hidden") === undefined);
+    const open = shown.find((child) => get(child, "on") !== undefined) ?? shown[0];
+    if (open === undefined) return nothing;
+    const onKey = (event: KeyboardEvent) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const next =
+        by === undefined ? undefined : shown[(shown.indexOf(open) + by + shown.length) % shown.length];
+      if (next === undefined) return;
+      event.preventDefault();
+      this.act({ type: "navigate", slot: next.id });
+      void this.updateComplete.then(() =>
+        this.renderRoot.querySelector<HTMLElement>(`#tab-${next.id}`)?.focus(),
+      );
+    };
+    return html`<div role="tablist" @keydown=${onKey}>
+        ${repeat(
+          shown,
+          (tab) => tab.id,
+          (tab) =>
+            html`<button
+              class="quiet"
+              role="tab"
+              id="tab-${tab.id}"
+              data-slot=${tab.id}
+              aria-selected=${String(tab === open)}
+              aria-controls="panel-${of.id}"
+              tabindex=${tab === open ? 0 : -1}
+              @click=${() => this.act({ type: "navigate", slot: tab.id })}
+            >
+              ${tab.text}
+            </button>`,
+        )}
+      </div>
+      <div role="tabpanel" id="panel-${of.id}" aria-labelledby="tab-${open.id}" tabindex="0">
+        ${this.inside(open)}
+      </div>`;
+  }
+
+  private image(of: Component) {
+    const address = this.images[of.id];
+    if (address !== undefined) return html`<img src=${address} alt=${of.text} />`;
+    return html`<div class="picture" role="img" aria-label="Place of a picture: ${of.text}">
+      <span aria-hidden="true">${of.text}</span>
+    </div>`;
+  }
+
+  private onEntryKey(event: KeyboardEvent, id: string): void {
+    const by = event.altKey ? ({ ArrowUp: -1, ArrowDown: 1 } as const)[event.key] : undefined;
+    if (event.key === "Delete") this.act({ type: "remove", slot: id });
+    else if (by !== undefined) this.act({ type: "move", slot: id, by });
+    else return;
+    event.preventDefault();
+  }
+
+  private shown(): Component {
+    if (this.page === null) throw new Error("there is no page");
+    return this.page;
+  }
+
+  private values(): Values {
+    const fields = [...this.renderRoot.querySelectorAll<Field>("[data-field]")];
+    return Object.fromEntries(fields.map((field) => [field.dataset.field ?? "", field.value]));
+  }
+
+  private act(action: Action): void {
+    const program = programOf(this.shown(), action);
+    if (program !== null) this.effect({ program });
+  }
+
+  private effect(effect: Effect): void {
+    for (const id of effect.clears ?? []) {
+      const field = this.renderRoot.querySelector<Field>(`[data-field="${id}"]`);
+      if (field !== null && field.type !== "range") field.value = "";
+    }
+    this.dispatchEvent(new CustomEvent("sf-effect", { detail: effect, bubbles: true, composed: true }));
+    // What was clicked shows what the page says, whether or not it was changed.
+    this.requestUpdate();
+  }
+}
