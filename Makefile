@@ -51,7 +51,7 @@ web-checked: $(WEB)
 	cd web && npm run --silent check
 
 $(WEB): web/package-lock.json web/package.json
-	cd web && npm ci --silent
+	cd web && npm ci --loglevel=error
 	@touch $@
 
 # Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
