@@ -18,7 +18,7 @@ declare global {
     "sf-canvas": CanvasElement;
   }
   interface HTMLElementEventMap {
-    "sf-token": CustomEvent<{ index: number; anchor: HTMLElement }>;
+    "sf-token": CustomEvent<{ index: number; extends: boolean }>;
   }
 }
 
@@ -50,6 +50,8 @@ export class CanvasElement extends LitElement {
   @property() colouring: Colouring = "confidence";
   /** Whether tokens can be chosen; then the element sends `sf-token`. */
   @property({ type: Boolean }) interactive = false;
+  /** The first of the chosen positions, and the one after the last. */
+  @property({ attribute: false }) chosen: readonly [number, number] | null = null;
   /** Positions that stay. */
   @property({ attribute: false }) pinned: ReadonlySet<number> = new Set();
   @property() label = "Canvas";
@@ -77,6 +79,9 @@ export class CanvasElement extends LitElement {
       }
       .pinned {
         box-shadow: inset 0 -2px var(--accent);
+      }
+      .chosen {
+        outline: 2px solid var(--accent);
       }
       .revised {
         animation: flash 700ms ease-out;
@@ -112,7 +117,7 @@ export class CanvasElement extends LitElement {
       class=${classMap({ text: true, interactive: this.interactive })}
       role=${this.interactive ? "listbox" : "group"}
       aria-label=${this.label}
-      @click=${(event: Event) => this.choose(event.target)}
+      @click=${(event: MouseEvent) => this.choose(event.target, event.shiftKey)}
       @keydown=${this.onKey}
     >${this.tokens.map((token, index) => this.token(token, index))}</div>`;
   }
@@ -124,25 +129,30 @@ export class CanvasElement extends LitElement {
       noise: token.state === "noise",
       revised: token.state === "revised" && token.since === this.clock,
       pinned: this.pinned.has(index),
+      chosen: this.isChosen(index),
     };
     return html`<span
       class=${classMap(classes)}
       style=${styleMap({ "--level": level === null ? null : level.toFixed(2) })}
       data-index=${index}
       role=${this.interactive ? "option" : nothing}
-      aria-selected=${this.interactive ? String(this.pinned.has(index)) : nothing}
+      aria-selected=${this.interactive ? String(this.isChosen(index)) : nothing}
       tabindex=${this.interactive ? (index === this.focused ? 0 : -1) : nothing}
-      title=${token.revisions > 0 ? historyOf(token) : nothing}
+      title=${token.history.length > 1 ? historyOf(token) : nothing}
       >${token.text}</span
     >`;
   }
 
-  private choose(target: EventTarget | null): void {
+  private isChosen(index: number): boolean {
+    return this.chosen !== null && index >= this.chosen[0] && index < this.chosen[1];
+  }
+
+  private choose(target: EventTarget | null, isMore: boolean): void {
     if (!this.interactive || !(target instanceof HTMLElement) || target.dataset.index === undefined) return;
     const index = Number(target.dataset.index);
     this.focused = index;
     this.dispatchEvent(
-      new CustomEvent("sf-token", { detail: { index, anchor: target }, bubbles: true, composed: true }),
+      new CustomEvent("sf-token", { detail: { index, extends: isMore }, bubbles: true, composed: true }),
     );
   }
 
@@ -156,7 +166,7 @@ export class CanvasElement extends LitElement {
         this.renderRoot.querySelector<HTMLElement>(`[data-index="${this.focused}"]`)?.focus(),
       );
     } else if (event.key === "Enter" || event.key === " ") {
-      this.choose(event.target);
+      this.choose(event.target, event.shiftKey);
     } else return;
     event.preventDefault();
   }

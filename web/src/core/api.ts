@@ -95,7 +95,8 @@ export class Api {
   }
 
   /**
-   * What happens to a canvas, until nothing more does. A connection that breaks is taken up again where it was.
+   * What happens to a canvas, until nothing more does: each event once, in order, from the one behind `after` on. A
+   * connection that breaks, or loses something, is taken up again where it was.
    *
    * Throws ApiError if the server refuses, or cannot be reached for about ten seconds.
    */
@@ -111,6 +112,12 @@ export class Api {
         if (response.body === null) return;
         for await (const { data } of serverEvents(response.body)) {
           const event = JSON.parse(data) as CanvasEvent;
+          const isWhole = event.type === "canvas.snapshot";
+          if (!isWhole && after !== undefined && event.seq <= after) continue;
+          // Something is missing: from where we are, once more.
+          if (!isWhole && after !== undefined && event.seq > after + 1) {
+            throw new ApiError(0, { message: "events are missing" });
+          }
           failures = 0;
           after = event.seq;
           yield event;

@@ -109,7 +109,9 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
         if (token !== undefined) {
           const revisions = token.revisions + (state === "revised" && token.since === clock ? 1 : 0);
           const [confidence, entropy] = [event.confidence[i] ?? null, event.entropy?.[i] ?? null];
-          tokens[view.committed + i] = { ...token, state, confidence, entropy, revisions };
+          // What stands there before the first step is noise that nobody wrote.
+          const history = event.step === 0 ? [] : token.history;
+          tokens[view.committed + i] = { ...token, state, confidence, entropy, revisions, history };
         }
       });
       const committed = event.state.length === 0 ? Math.min(view.committed, tokens.length) : view.committed;

@@ -27,14 +27,20 @@ export function viewsOf(trace: Trace): CanvasView[] {
   return views;
 }
 
-/** A trace out of a file's text. Throws an Error that says what is wrong with it. */
-export function readTrace(text: string): Trace {
+/** Traces out of a file's text. Throws an Error that says what is wrong with it. */
+export function readTraces(text: string): Trace[] {
   let found: unknown;
   try {
     found = JSON.parse(text);
   } catch {
     throw new Error("this file is no JSON; a trace is what “Export” saves");
   }
+  const traces = Array.isArray(found) ? found.map(checkTrace) : [checkTrace(found)];
+  if (traces.length === 0) throw new Error("this file holds no trace");
+  return traces;
+}
+
+function checkTrace(found: unknown): Trace {
   const { format = null, model, request, events } = (found ?? {}) as Record<string, unknown>;
   if (format !== FORMAT) {
     throw new Error(`this file has the format ${JSON.stringify(format)}; allowed: "${FORMAT}"`);

@@ -1,0 +1,132 @@
+/** A slider over steps, which plays by itself. */
+import { css, html, LitElement } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+import { remember, remembered } from "../core/preferences";
+import { controls } from "./base";
+
+const SPEEDS = [1, 3, 10, 30];
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "sf-scrubber": ScrubberElement;
+  }
+  interface HTMLElementEventMap {
+    "sf-at": CustomEvent<number>;
+  }
+}
+
+@customElement("sf-scrubber")
+export class ScrubberElement extends LitElement {
+  /** How many steps there are; sends `sf-at` with the number of the one that is wanted. */
+  @property({ type: Number }) count = 0;
+  @property({ type: Number }) at = 0;
+  @state() private speed = remembered("scrubber.speed", 3);
+  @state() private playing = 0;
+
+  static override styles = [
+    controls,
+    css`
+      .row {
+        flex-wrap: nowrap;
+      }
+      input[type="range"] {
+        flex: 1;
+        min-width: 4rem;
+      }
+      button {
+        min-width: 2.4rem;
+        padding-inline: 0.5rem;
+      }
+      output {
+        min-width: 5.5rem;
+        text-align: right;
+      }
+      @media (max-width: 40rem) {
+        .row {
+          flex-wrap: wrap;
+        }
+        input[type="range"] {
+          order: -1;
+          flex-basis: 100%;
+        }
+      }
+    `,
+  ];
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.pause();
+  }
+
+  private go(at: number): void {
+    const detail = Math.max(0, Math.min(this.count - 1, at));
+    this.dispatchEvent(new CustomEvent("sf-at", { detail, bubbles: true, composed: true }));
+  }
+
+  private pause(): void {
+    clearInterval(this.playing);
+    this.playing = 0;
+  }
+
+  /** Plays from here, or from the start if this is the end. */
+  play(): void {
+    this.pause();
+    if (this.at >= this.count - 1) this.go(0);
+    this.playing = window.setInterval(() => {
+      if (this.at >= this.count - 1) this.pause();
+      else this.go(this.at + 1);
+    }, 1000 / this.speed);
+  }
+
+  private changeSpeed(event: Event): void {
+    this.speed = Number((event.target as HTMLSelectElement).value);
+    remember("scrubber.speed", this.speed);
+    if (this.playing !== 0) this.play();
+  }
+
+  override render() {
+    const isEmpty = this.count < 2;
+    const step = (by: number, sign: string, label: string) =>
+      html`<button
+        aria-label=${label}
+        title=${label}
+        ?disabled=${isEmpty}
+        @click=${() => {
+          this.pause();
+          this.go(this.at + by);
+        }}
+      >
+        ${sign}
+      </button>`;
+    return html`<div class="row">
+      ${step(-this.count, "|◀", "First step")} ${step(-1, "◀", "Step back")}
+      <button
+        aria-label=${this.playing === 0 ? "Play" : "Pause"}
+        title=${this.playing === 0 ? "Play" : "Pause"}
+        ?disabled=${isEmpty}
+        @click=${() => (this.playing === 0 ? this.play() : this.pause())}
+      >
+        ${this.playing === 0 ? "▶" : "⏸"}
+      </button>
+      ${step(1, "▶|", "Step on")}
+      <input
+        type="range"
+        aria-label="Step"
+        min="0"
+        max=${Math.max(0, this.count - 1)}
+        .value=${String(this.at)}
+        ?disabled=${isEmpty}
+        @input=${(event: Event) => {
+          this.pause();
+          this.go(Number((event.target as HTMLInputElement).value));
+        }}
+      />
+      <output class="figures"
+        >${this.count === 0 ? "no steps" : `step ${this.at + 1} of ${this.count}`}</output
+      >
+      <select aria-label="Steps a second" @change=${this.changeSpeed}>
+        ${SPEEDS.map((speed) => html`<option value=${speed} ?selected=${speed === this.speed}>${speed}/s</option>`)}
+      </select>
+    </div>`;
+  }
+}

@@ -1,0 +1,99 @@
+/** A take as it stands at a step: its text in place, and what it cost. */
+import { css, html, LitElement } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import type { Span } from "../core/protocol";
+import { latest, pinnedIn, type Take } from "../core/take";
+import { controls } from "./base";
+import type { Colouring } from "./canvas";
+import "./canvas";
+
+const MEANINGS: Record<Take["status"], string> = {
+  running: "denoising …",
+  done: "",
+  stopped: "stopped",
+  failed: "failed",
+};
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "sf-take": TakeElement;
+  }
+}
+
+@customElement("sf-take")
+export class TakeElement extends LitElement {
+  @property({ attribute: false }) take!: Take;
+  /** The frame that is shown; null for the last. */
+  @property({ attribute: false }) at: number | null = null;
+  @property() colouring: Colouring = "confidence";
+  @property({ type: Boolean }) active = false;
+  @property({ attribute: false }) chosen: readonly [number, number] | null = null;
+  @property({ attribute: false }) pins: readonly Span[] = [];
+
+  static override styles = [
+    controls,
+    css`
+      article {
+        display: grid;
+        grid-template-rows: auto 1fr auto;
+        gap: 0.5rem;
+        min-width: 0;
+      }
+      article.active {
+        border-color: var(--accent);
+      }
+      article header {
+        display: flex;
+        flex-wrap: wrap;
+        justify-content: space-between;
+        gap: 0.5rem;
+        align-items: center;
+      }
+      article h2 {
+        margin: 0;
+      }
+      sf-canvas {
+        min-height: 7em;
+      }
+      p {
+        margin: 0;
+      }
+    `,
+  ];
+
+  override render() {
+    const { take, at } = this;
+    const last = latest(take);
+    const view = at === null ? last : (take.frames[Math.min(at, take.frames.length - 1)] ?? last);
+    const { usage } = last.ending;
+    const figures =
+      usage === undefined
+        ? [`${view.clock} steps`]
+        : [
+            `${usage.completion_tokens} tokens`,
+            `${usage.denoising_steps} steps`,
+            `${usage.revisions} revisions`,
+            `${(1000 * usage.total_s).toFixed(0)} ms`,
+          ];
+    return html`<article class="card ${this.active ? "active" : ""}" aria-label=${`Seed ${take.seed}`}>
+      <header>
+        <h2>Seed ${take.seed}</h2>
+        <span class="figures">${MEANINGS[take.status]}</span>
+      </header>
+      <sf-canvas
+        label=${`Text of seed ${take.seed}`}
+        .tokens=${view.tokens}
+        .clock=${view.clock}
+        .colouring=${this.colouring}
+        .interactive=${at === null && take.status !== "running"}
+        .chosen=${this.active ? this.chosen : null}
+        .pinned=${this.active ? pinnedIn(view.tokens, this.pins) : new Set<number>()}
+      ></sf-canvas>
+      ${
+        take.error === null
+          ? html`<p class="figures">${figures.join(" · ")}</p>`
+          : html`<p class="error">${take.error}</p>`
+      }
+    </article>`;
+  }
+}

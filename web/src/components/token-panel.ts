@@ -1,0 +1,155 @@
+/** What is known of some tokens, and what can be done to them. */
+import { css, html, LitElement, nothing } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import type { Token } from "../core/canvas";
+import { controls } from "./base";
+import { historyOf } from "./canvas";
+
+/** What is wanted of the chosen tokens. */
+export type TokenAction =
+  | { kind: "pin" }
+  | { kind: "renoise" }
+  | { kind: "onwards" }
+  | { kind: "write"; text: string }
+  | { kind: "close" };
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "sf-token-panel": TokenPanelElement;
+  }
+  interface HTMLElementEventMap {
+    "sf-token-action": CustomEvent<TokenAction>;
+  }
+}
+
+@customElement("sf-token-panel")
+export class TokenPanelElement extends LitElement {
+  @property({ attribute: false }) tokens: readonly Token[] = [];
+  /** Whether all of them are pinned. */
+  @property({ type: Boolean }) pinned = false;
+  /** Whether they can be changed. */
+  @property({ type: Boolean }) editable = false;
+
+  static override styles = [
+    controls,
+    css`
+      .card {
+        display: grid;
+        gap: 0.75rem;
+      }
+      header {
+        display: flex;
+        justify-content: space-between;
+        gap: 1rem;
+        align-items: start;
+      }
+      code {
+        font-family: var(--mono);
+        overflow-wrap: anywhere;
+      }
+      .others {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.4rem;
+      }
+      .others button {
+        font-family: var(--mono);
+        padding: 0.2rem 0.5rem;
+      }
+      .others small {
+        color: var(--muted);
+        font-family: system-ui, sans-serif;
+      }
+      p {
+        margin: 0;
+      }
+      form {
+        display: flex;
+        gap: 0.5rem;
+        flex: 1 1 14rem;
+      }
+      form input {
+        flex: 1;
+        font-family: var(--mono);
+      }
+    `,
+  ];
+
+  private send(detail: TokenAction): void {
+    this.dispatchEvent(new CustomEvent("sf-token-action", { detail, bubbles: true, composed: true }));
+  }
+
+  private write(event: SubmitEvent): void {
+    event.preventDefault();
+    const text = new FormData(event.target as HTMLFormElement).get("text");
+    if (typeof text === "string") this.send({ kind: "write", text });
+  }
+
+  override render() {
+    const [first] = this.tokens;
+    if (first === undefined) return nothing;
+    const text = this.tokens.map((token) => token.text).join("");
+    return html`<section
+      class="card"
+      aria-label="Chosen tokens"
+      @keydown=${(event: KeyboardEvent) => event.key === "Escape" && this.send({ kind: "close" })}
+    >
+      <header>
+        <h2>
+          <code>${JSON.stringify(text)}</code>
+          ${this.tokens.length > 1 ? html`<span class="muted">${this.tokens.length} tokens</span>` : nothing}
+        </h2>
+        <button class="quiet" aria-label="Close" @click=${() => this.send({ kind: "close" })}>✕</button>
+      </header>
+      ${this.tokens.length === 1 ? this.about(first) : nothing}
+      ${
+        this.editable
+          ? html`<div class="row">
+              <button @click=${() => this.send({ kind: "pin" })}>${this.pinned ? "Unpin" : "Pin"}</button>
+              <button @click=${() => this.send({ kind: "renoise" })}>Back to noise</button>
+              <button @click=${() => this.send({ kind: "onwards" })}>Denoise again from here</button>
+              <form @submit=${this.write}>
+                <input
+                  name="text"
+                  aria-label="Write instead"
+                  placeholder="Write instead …"
+                  autocomplete="off"
+                />
+                <button>Put in</button>
+              </form>
+            </div>`
+          : nothing
+      }
+    </section>`;
+  }
+
+  private about(token: Token) {
+    const others = token.alternatives?.top_logprobs ?? [];
+    const figures = [
+      token.confidence === null ? null : `confidence ${(100 * token.confidence).toFixed(1)}%`,
+      token.entropy === null ? null : `entropy ${token.entropy.toFixed(2)} nats`,
+      `${token.revisions} ${token.revisions === 1 ? "revision" : "revisions"}`,
+    ].filter((figure) => figure !== null);
+    return html`<p class="figures">${figures.join(" · ")}</p>
+      ${token.history.length > 1 ? html`<p><span class="muted">History:</span> <code>${historyOf(token)}</code></p>` : nothing}
+      ${
+        others.length > 0
+          ? html`<div>
+              <p class="muted">What else could stand here:</p>
+              <div class="others">
+                ${others.map(
+                  ({ token: other, logprob }) =>
+                    html`<button
+                      ?disabled=${!this.editable || other === token.text}
+                      @click=${() => this.send({ kind: "write", text: other })}
+                    >
+                      ${JSON.stringify(other).slice(1, -1) || "∅"}
+                      <small>${(100 * Math.exp(logprob)).toFixed(1)}%</small>
+                    </button>`,
+                )}
+              </div>
+            </div>`
+          : nothing
+      }`;
+  }
+}

@@ -1,0 +1,46 @@
+/** A request in a link: what stands behind its #, which no server is told. */
+import type { Message } from "./protocol";
+
+/** What a person set of a request; what is not there is the model's own. */
+export interface Options {
+  steps?: number;
+  temperature?: number;
+  max_tokens?: number;
+  canvas_length?: number;
+  sampler?: string;
+}
+
+export interface Shared {
+  model: string;
+  prompt: string;
+  turns?: readonly Message[];
+  options?: Options;
+  seed: number;
+  count: number;
+}
+
+export function sharedHash(shared: Shared): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(shared));
+  return `#${btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "")}`;
+}
+
+/** What a link says; null where it says nothing that can be run. */
+export function readShared(hash: string): Shared | null {
+  if (hash.length < 2) return null;
+  try {
+    const bytes = atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
+    const text = new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0)));
+    const { seed, count, ...found } = JSON.parse(text) as Record<keyof Shared, unknown>;
+    if (typeof found.model !== "string" || typeof found.prompt !== "string") return null;
+    return { ...(found as Shared), seed: numberOr(seed, 0), count: numberOr(count, 1) };
+  } catch {
+    return null;
+  }
+}
+
+function numberOr(value: unknown, other: number): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : other;
+}

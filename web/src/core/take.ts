@@ -1,0 +1,147 @@
+/** Takes: a text from a prompt, and what was done to it afterwards, each a canvas of its own. Values, never changed in
+ * place. */
+import type { Api } from "./api";
+import { applyEvent, emptyView, type CanvasView, type Token } from "./canvas";
+import { Offsets } from "./offsets";
+import type { CanvasEvent, CanvasRequest, Span } from "./protocol";
+import { newTrace, viewsOf, type Trace } from "./trace";
+
+export interface Take {
+  readonly seed: number;
+  readonly status: "running" | "done" | "stopped" | "failed";
+  /** What was asked for, and what came of it, the newest last. */
+  readonly traces: readonly Trace[];
+  /** What there was to see after each step. */
+  readonly frames: readonly CanvasView[];
+  readonly error: string | null;
+}
+
+export function newTake(seed: number): Take {
+  return { seed, status: "running", traces: [], frames: [], error: null };
+}
+
+/** The last frame. */
+export function latest(take: Take): CanvasView {
+  return take.frames.at(-1) ?? emptyView("");
+}
+
+/** A take that is seen again. */
+export function takeOf(traces: readonly Trace[]): Take {
+  const frames = traces.flatMap(viewsOf);
+  return { seed: traces[0]?.request.seed ?? 0, status: "done", traces, frames, error: null };
+}
+
+/** The take after each thing that happens to its next canvas. Throws nothing. */
+export async function* goOn(
+  api: Api,
+  take: Take,
+  request: CanvasRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Take> {
+  const model = request.model ?? "";
+  let events: CanvasEvent[] = [];
+  let next: Take = { ...take, status: "running", error: null };
+  const shown = (frames: readonly CanvasView[], change: Partial<Take> = {}): Take => ({
+    ...next,
+    traces: [...take.traces, newTrace(model, request, events)],
+    frames,
+    ...change,
+  });
+  yield next;
+  try {
+    const { id } = await api.createCanvas({ ...request, every_step: true, top_logprobs: 5 });
+    const stop = () => void api.deleteCanvas(id).catch(() => undefined);
+    signal.addEventListener("abort", stop);
+    let view = emptyView(id);
+    for await (const event of api.follow(id, { after: 0, signal })) {
+      events = [...events, event];
+      const seen = applyEvent(view, event);
+      // Steps are frames; the end is how the last one is seen.
+      const isStep = event.type === "canvas.patch" || event.type === "canvas.snapshot";
+      const frames =
+        seen.tokens.length === 0
+          ? next.frames
+          : isStep || next.frames.length === 0
+            ? [...next.frames, seen]
+            : [...next.frames.slice(0, -1), seen];
+      view = seen;
+      yield (next = shown(frames));
+    }
+    signal.removeEventListener("abort", stop);
+    if (signal.aborted) yield shown(next.frames, { status: "stopped" });
+    else if (view.status === "done") yield shown(next.frames, { status: "done" });
+    else
+      yield shown(next.frames, {
+        status: "failed",
+        error: view.ending.error?.message ?? "the stream ended early",
+      });
+  } catch (error) {
+    if (signal.aborted) yield shown(next.frames, { status: "stopped" });
+    else yield { ...next, status: "failed", error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The same request from a text on, of which some stretches, in units of the text, stay as they are. */
+export function again(
+  request: CanvasRequest,
+  text: string,
+  kept: readonly Span[],
+  seed: number,
+): CanvasRequest {
+  const offsets = new Offsets(text);
+  const pins = kept
+    .filter(([start, end]) => start < end)
+    .map(([start, end]): Span => [offsets.toCharacters(start), offsets.toCharacters(end)]);
+  return { ...request, text, pins, seed };
+}
+
+/** A take in which a person wrote something in place of some tokens. */
+export function written(take: Take, from: number, to: number, text: string): Take {
+  const view = latest(take);
+  const clock = view.clock + 1;
+  const before = view.tokens[from];
+  const token: Token = {
+    text,
+    state: "committed",
+    confidence: null,
+    entropy: null,
+    since: clock,
+    revisions: before?.revisions ?? 0,
+    history: [...(before?.history ?? []), { step: clock, text }],
+  };
+  const tokens = [...view.tokens.slice(0, from), token, ...view.tokens.slice(to)];
+  return { ...take, frames: [...take.frames, { ...view, tokens, committed: tokens.length, clock }] };
+}
+
+/** Where some tokens stand in the text, in its units. */
+export function spanOf(tokens: readonly Token[], from: number, to: number): Span {
+  const start = tokens.slice(0, from).reduce((length, { text }) => length + text.length, 0);
+  return [start, start + tokens.slice(from, to).reduce((length, { text }) => length + text.length, 0)];
+}
+
+/** What is not inside some stretches of a text, which do not overlap, in order. */
+export function outside(spans: readonly Span[], length: number): Span[] {
+  const found: Span[] = [];
+  let at = 0;
+  for (const [start, end] of [...spans].sort(([a], [b]) => a - b)) {
+    if (start > at) found.push([at, start]);
+    at = Math.max(at, end);
+  }
+  if (at < length) found.push([at, length]);
+  return found;
+}
+
+export function overlap([a, b]: Span, [c, d]: Span): boolean {
+  return a < d && c < b;
+}
+
+/** Which tokens stand in some stretches of their text. */
+export function pinnedIn(tokens: readonly { text: string }[], pins: readonly Span[]): Set<number> {
+  const found = new Set<number>();
+  let at = 0;
+  tokens.forEach(({ text }, i) => {
+    if (pins.some((pin) => overlap(pin, [at, at + text.length]))) found.add(i);
+    at += text.length;
+  });
+  return found;
+}
