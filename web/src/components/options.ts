@@ -53,8 +53,8 @@ export class OptionsElement extends LitElement {
   ];
 
   private set(name: keyof Options, value: number | string | undefined): void {
-    const given = Object.entries({ ...this.options, [name]: value });
-    const detail = Object.fromEntries(given.filter(([, each]) => each !== undefined)) as Options;
+    const kept = Object.entries(this.options).filter(([other]) => other !== name);
+    const detail = Object.fromEntries(value === undefined ? kept : [...kept, [name, value]]) as Options;
     this.dispatchEvent(new CustomEvent("sf-options", { detail, bubbles: true, composed: true }));
   }
 

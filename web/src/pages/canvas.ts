@@ -42,7 +42,6 @@ const ENDS: Record<string, [string, string]> = {
 
 @customElement("sf-canvas-page")
 export class CanvasPage extends LitElement {
-  /** What stands behind the page's path. */
   @property() place = "";
   @state() private cards: readonly ModelCard[] = [];
   @state() private model = remembered("canvas.model", "");
@@ -66,7 +65,7 @@ export class CanvasPage extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("hashchange", this.openShared);
-    void this.begin().catch(sayError);
+    this.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
