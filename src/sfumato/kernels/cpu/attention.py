@@ -26,13 +26,20 @@ from torch import Tensor
 from sfumato.kernels.base import Segment, SegmentReader
 from sfumato.kernels.cpu.compiling import (
     FEATURES,
+    FLOAT,
+    INT,
+    LANES,
+    LINE,
     NEVER,
+    NUM_LANES,
+    ROWS_AT_ONCE,
+    WORD,
     Array,
     F,
     Loop,
     Z,
+    add_product,
     at,
-    call,
     code,
     exp_of,
     float_of,
@@ -42,24 +49,11 @@ from sfumato.kernels.cpu.compiling import (
 )
 from sfumato.kernels.cpu.memory import empty
 
-_ROWS = 32
 _BLOCK = 128
 # Slots of texts that a table has room for.
 _LEAST_SLOTS = 256
-# Keys, and rows, whose sums fill the registers: each is 32 floats.
-_KEYS_AT_ONCE, _ROWS_AT_ONCE = (12, 8) if FEATURES.get("avx512f") else (3, 2)
-
-_WORD, _INT, _FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
-_LANES = ir.VectorType(_FLOAT, _ROWS)
-_LINE = 4 * _ROWS
-
-
-def _add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
-    """Add to sums the product of a number and lanes."""
-    nothing, everywhere = ir.Constant(_LANES, ir.Undefined), ir.Constant(ir.VectorType(_INT, _ROWS), [0] * _ROWS)
-    factors = builder.shuffle_vector(builder.insert_element(nothing, factor, _INT(0)), nothing, everywhere)
-    added = call(builder, f"llvm.fmuladd.v{_ROWS}f32", _LANES, factors, lanes, builder.load(sums))
-    builder.store(added, sums)
+# Keys whose sums fill the registers.
+_KEYS_AT_ONCE = 12 if FEATURES.get("avx512f") else 3
 
 
 @code
@@ -68,17 +62,17 @@ def _score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: 
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         keys, key_stride, queries, size, out = arguments
-        sums = [cgutils.alloca_once(builder, _LANES) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        sums = [cgutils.alloca_once(builder, LANES) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
         for one in sums:
-            builder.store(ir.Constant(_LANES, None), one)
-        rows = [builder.add(keys, builder.mul(key_stride, _WORD(row))) for row in range(_KEYS_AT_ONCE)]
+            builder.store(ir.Constant(LANES, None), one)
+        rows = [builder.add(keys, builder.mul(key_stride, WORD(row))) for row in range(_KEYS_AT_ONCE)]
         with cgutils.for_range(builder, size) as loop:
-            lanes = builder.load(pointer(builder, _LANES, queries, builder.mul(loop.index, _WORD(_LINE))), align=4)
+            lanes = builder.load(pointer(builder, LANES, queries, builder.mul(loop.index, WORD(LINE))), align=4)
             for row, one in zip(rows, sums, strict=True):
-                element = builder.load(pointer(builder, _FLOAT, row, builder.mul(loop.index, _WORD(4))), align=4)
-                _add_product(builder, one, element, lanes)
+                element = builder.load(pointer(builder, FLOAT, row, builder.mul(loop.index, WORD(4))), align=4)
+                add_product(builder, one, element, lanes)
         for number, one in enumerate(sums):
-            builder.store(builder.load(one), pointer(builder, _LANES, out, _WORD(_LINE * number)), align=4)
+            builder.store(builder.load(one), pointer(builder, LANES, out, WORD(LINE * number)), align=4)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 5), generate
@@ -92,19 +86,17 @@ def _mix(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, slots, values, slot_stride, count, out, out_stride = arguments
-        sums = [cgutils.alloca_once(builder, _LANES) for _ in range(_ROWS_AT_ONCE)]  # type: ignore[no-untyped-call]
-        places = [
-            pointer(builder, _LANES, out, builder.mul(out_stride, _WORD(number))) for number in range(_ROWS_AT_ONCE)
-        ]
+        sums = [cgutils.alloca_once(builder, LANES) for _ in range(ROWS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        places = [pointer(builder, LANES, out, builder.mul(out_stride, WORD(number))) for number in range(ROWS_AT_ONCE)]
         for one, place in zip(sums, places, strict=True):
             builder.store(builder.load(place, align=4), one)
         with cgutils.for_range(builder, count) as loop:
-            slot = builder.load(pointer(builder, _INT, slots, builder.mul(loop.index, _WORD(4))), align=4)
-            held = pointer(builder, _LANES, values, builder.mul(builder.sext(slot, _WORD), slot_stride))
+            slot = builder.load(pointer(builder, INT, slots, builder.mul(loop.index, WORD(4))), align=4)
+            held = pointer(builder, LANES, values, builder.mul(builder.sext(slot, WORD), slot_stride))
             lanes = builder.load(held, align=4)
             for number, one in enumerate(sums):
-                place = pointer(builder, _FLOAT, weights, builder.mul(loop.index, _WORD(_LINE)), _WORD(4 * number))
-                _add_product(builder, one, builder.load(place, align=4), lanes)
+                place = pointer(builder, FLOAT, weights, builder.mul(loop.index, WORD(LINE)), WORD(4 * number))
+                add_product(builder, one, builder.load(place, align=4), lanes)
         for one, place in zip(sums, places, strict=True):
             builder.store(builder.load(one), place, align=4)
         return context.get_dummy_value()
@@ -115,10 +107,10 @@ def _mix(
 @njit(error_model="numpy")
 def _mask(base: int, score_KR: Array, ahead_R: Array, behind_R: Array) -> None:
     masked = False
-    for r in range(_ROWS):
+    for r in range(NUM_LANES):
         masked |= ahead_R[r] > base or behind_R[r] < base + len(score_KR)
     for k in range(len(score_KR) if masked else 0):
-        for r in range(_ROWS):
+        for r in range(NUM_LANES):
             reads = ahead_R[r] <= base + k and base + k < behind_R[r]
             score_KR[k, r] = score_KR[k, r] if reads else F(NEVER)
 
@@ -129,24 +121,24 @@ def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, 
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scores, count, *others = arguments
-        best, total, faded = (pointer(builder, _LANES, address) for address in others)
-        never = ir.Constant(_LANES, [NEVER] * _ROWS)
-        above, added = (cgutils.alloca_once(builder, _LANES) for _ in range(2))  # type: ignore[no-untyped-call]
+        best, total, faded = (pointer(builder, LANES, address) for address in others)
+        never = ir.Constant(LANES, [NEVER] * NUM_LANES)
+        above, added = (cgutils.alloca_once(builder, LANES) for _ in range(2))  # type: ignore[no-untyped-call]
         before = builder.load(best, align=4)
         builder.store(before, above)
-        builder.store(ir.Constant(_LANES, None), added)
+        builder.store(ir.Constant(LANES, None), added)
         with cgutils.for_range(builder, count) as loop:
-            score = builder.load(pointer(builder, _LANES, scores, builder.mul(loop.index, _WORD(_LINE))), align=4)
+            score = builder.load(pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE))), align=4)
             highest = builder.load(above)
             builder.store(builder.select(builder.fcmp_ordered(">", score, highest), score, highest), above)
         highest = builder.load(above)
         fading = exp_of(builder, builder.fsub(before, highest))
         with cgutils.for_range(builder, count) as loop:
-            place = pointer(builder, _LANES, scores, builder.mul(loop.index, _WORD(_LINE)))
+            place = pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE)))
             score = builder.load(place, align=4)
             # Of what is masked, 0, also where nothing was read so far; of what is no number, none.
             read = builder.fcmp_unordered("!=", score, never)
-            weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(_LANES, None))
+            weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(LANES, None))
             builder.store(weight, place, align=4)
             builder.store(builder.fadd(builder.load(added), weight), added)
         builder.store(highest, best, align=4)
@@ -169,40 +161,40 @@ def _attend(job: Any) -> None:
     out_NHE = carray(at(head[19]), (head[8], num_heads, size), F)
     filled = segments_B6[num_segments - 1, 0] + segments_B6[num_segments - 1, 1]
     # Elements of values are taken 32 at a time: others are copied to where there are as many.
-    width = (size + _ROWS - 1) // _ROWS * _ROWS
+    width = (size + NUM_LANES - 1) // NUM_LANES * NUM_LANES
     copies = width != size
-    query_ER = np.empty((size, _ROWS), F)
-    score_KR = np.empty((_BLOCK + _KEYS_AT_ONCE, _ROWS), F)
+    query_ER = np.empty((size, NUM_LANES), F)
+    score_KR = np.empty((_BLOCK + _KEYS_AT_ONCE, NUM_LANES), F)
     key_KE = np.zeros((_KEYS_AT_ONCE, size), F)
     value_KE = np.zeros((_BLOCK if copies else 0, width), F)
     own_K = np.arange(_BLOCK).astype(Z)
-    mean_RE = np.empty((_ROWS, width), F)
-    query_R, own_R = np.empty(_ROWS, np.int64), np.empty(_ROWS, np.int64)
-    ahead_R, behind_R = np.empty(_ROWS, np.int64), np.empty(_ROWS, np.int64)
-    best_R, total_R, faded_R = np.empty(_ROWS, F), np.empty(_ROWS, F), np.empty(_ROWS, F)
+    mean_RE = np.empty((NUM_LANES, width), F)
+    query_R, own_R = np.empty(NUM_LANES, np.int64), np.empty(NUM_LANES, np.int64)
+    ahead_R, behind_R = np.empty(NUM_LANES, np.int64), np.empty(NUM_LANES, np.int64)
+    best_R, total_R, faded_R = np.empty(NUM_LANES, F), np.empty(NUM_LANES, F), np.empty(NUM_LANES, F)
     for first_unit, last_unit in parts(job):
         if first_unit == 0:
             out_NHE[filled:] = F(0.0)
         for unit in range(first_unit, last_unit):
-            # The heads of a group of all segments, _ROWS at a time.
+            # The heads of a group of all segments, NUM_LANES at a time.
             group, first, number = unit % num_groups, unit // num_groups, 0
-            while first >= (segments_B6[number, 1] * per_group + _ROWS - 1) // _ROWS:
-                first -= (segments_B6[number, 1] * per_group + _ROWS - 1) // _ROWS
+            while first >= (segments_B6[number, 1] * per_group + NUM_LANES - 1) // NUM_LANES:
+                first -= (segments_B6[number, 1] * per_group + NUM_LANES - 1) // NUM_LANES
                 number += 1
             row, count = int(segments_B6[number, 0]), int(segments_B6[number, 1])
             start, end = int(segments_B6[number, 2]), int(segments_B6[number, 3])
             block, slots_at = int(segments_B6[number, 4]), int(segments_B6[number, 5])
-            first *= _ROWS
-            num_rows = min(_ROWS, count * per_group - first)
+            first *= NUM_LANES
+            num_rows = min(NUM_LANES, count * per_group - first)
             query, own = first // per_group, first % per_group
-            for r in range(_ROWS):
+            for r in range(NUM_LANES):
                 query_R[r], own_R[r] = query, group * per_group + own
                 # Rows that there are not do as the last one.
                 own += 1 if r < num_rows - 1 else 0
                 if own == per_group:
                     query, own = query + 1, 0
             low, high = end, 0
-            for r in range(_ROWS):
+            for r in range(NUM_LANES):
                 place = start + query_R[r]
                 behind_R[r] = end if block == 0 else min(end, place + 1 if block == 1 else (place // block + 1) * block)
                 ahead_R[r] = max(0, (start if block == 0 else place) - window + 1) if window > 0 else 0
@@ -231,7 +223,7 @@ def _attend(job: Any) -> None:
                             held = 4 * (np.int64(slot_K[base + k + i]) * slot_stride + group * size)
                             key_KE[i] = carray(at(keys + held), (size,), F)
                         from_key, stride = place_of(key_KE), 4 * size
-                    _score(from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * _LINE)
+                    _score(from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * LINE)
                 _mask(base, score_KR[:num_keys], ahead_R, behind_R)
                 _weigh(place_of(score_KR), num_keys, place_of(best_R), place_of(total_R), place_of(faded_R))
                 for r in range(num_rows):
@@ -243,8 +235,8 @@ def _attend(job: Any) -> None:
                         held = np.int64(slot_K[base + k]) * slot_stride + group * size
                         value_KE[k, :size] = carray(at(values + 4 * held), (size,), F)
                     from_value, from_slot, stride = place_of(value_KE), place_of(own_K), width
-                for r in range(0, num_rows, _ROWS_AT_ONCE):
-                    for e in range(0, width, _ROWS):
+                for r in range(0, num_rows, ROWS_AT_ONCE):
+                    for e in range(0, width, NUM_LANES):
                         weights, out = place_of(score_KR) + 4 * r, place_of(mean_RE) + 4 * (r * width + e)
                         _mix(weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
             for r in range(num_rows):
@@ -307,7 +299,7 @@ class CompiledSegments(SegmentReader):
         sizes = (num_groups, per_group, size, len(self.form), len(out_NHE))
         strides = (queries_NHE.stride(0), queries_NHE.stride(1), keys.stride(0), window or 0)
         tensors = (queries_NHE, keys, values, slots, segments_B6, out_NHE)
-        num_units = num_groups * sum(-(-count * per_group // _ROWS) for count in self.form)
+        num_units = num_groups * sum(-(-count * per_group // NUM_LANES) for count in self.form)
         # Every query reads about as many keys as there are slots of a text.
         work = out_NHE.numel() * len(slots) // (16 * max(1, len(self.form)))
         _attend(num_units, work, *sizes, *strides, size**-0.5 if scale is None else float(scale), *tensors)

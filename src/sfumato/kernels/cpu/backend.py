@@ -36,6 +36,13 @@ class CompiledBackend(Backend):
     def __init__(self, share_V: Tensor | None = None) -> None:
         self._share_V = share_V
 
+    def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        return rows.norm(x, weight_I, eps) if rows.takes(x, weight_I) else super().rms_norm(x, weight_I, eps)
+
+    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
+        go = rows.gate if activation in rows.GATES and rows.takes(gate, up) else super().gate
+        return go(gate, up, activation)
+
     def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
         if not rows.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
             return super().rotate(x_RQHE, cos_RQ1E, sin_RQ1E)

@@ -42,6 +42,16 @@ NEVER = -1e30
 _LOG = logging.getLogger(__name__)
 # What takes less is not worth a word.
 _COMPILING_S = 0.3
+
+WORD, INT, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
+"""Types of instructions."""
+NUM_LANES = 32
+"""Floats that are taken at once."""
+LANES = ir.VectorType(FLOAT, NUM_LANES)
+LINE = 4 * NUM_LANES
+"""Bytes of them."""
+ROWS_AT_ONCE = 8 if FEATURES.get("avx512f") else 2
+"""Rows whose sums fill the registers, each of them lanes."""
 # Of exp's polynomial.
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 
@@ -150,6 +160,13 @@ def pointer(builder: Any, kind: Any, *terms: Any) -> Any:
     for offset in offsets:
         address = builder.add(address, offset)
     return builder.inttoptr(address, kind.as_pointer())
+
+
+def add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
+    """Add to sums in lanes the product of a number and lanes."""
+    nothing, everywhere = ir.Constant(LANES, ir.Undefined), ir.Constant(ir.VectorType(INT, NUM_LANES), [0] * NUM_LANES)
+    factors = builder.shuffle_vector(builder.insert_element(nothing, factor, INT(0)), nothing, everywhere)
+    builder.store(call(builder, f"llvm.fmuladd.v{NUM_LANES}f32", LANES, factors, lanes, builder.load(sums)), sums)
 
 
 @code

@@ -58,6 +58,21 @@ def _round_row(x_I: Array, factor_I: Array, row: int, num_rows: int, levels_MI: 
     return float_of(highest) if np.isnan(float_of(highest)) else scale
 
 
+@njit(inline="always", cache=True)
+def _norm_row(x_I: Array, weight_I: Array, eps: float, out_I: Array) -> None:
+    scale = _scale_of(x_I, eps)
+    for i in range(len(x_I)):
+        out_I[i] = x_I[i] * scale * weight_I[i]
+
+
+@njit(inline="always", cache=True)
+def _gate_row(kind: int, gate_I: Array, up_I: Array, out_I: Array) -> None:
+    for i in range(len(out_I)):
+        g = gate_I[i]
+        turn = g if kind == 0 else F(1.5957691216) * (g + F(0.044715) * g * g * g)
+        out_I[i] = up_I[i] * g / (F(1.0) + exp(-turn))
+
+
 @njit(fastmath=SUMS, error_model="numpy", cache=True)
 def _round_rows(first: int, last: int, x_NI: Array, factor_I: Array, levels_MI: Array, scale_N: Array) -> None:
     for n in range(first, last):
@@ -70,10 +85,7 @@ def _norm_rows(
 ) -> None:
     normed_I = np.empty(x_NI.shape[1], F)
     for n in range(first, last):
-        x_I = x_NI[n]
-        scale = _scale_of(x_I, eps)
-        for i in range(len(x_I)):
-            normed_I[i] = x_I[i] * scale * weight_I[i]
+        _norm_row(x_NI[n], weight_I, eps, normed_I)
         scale_N[n] = _round_row(normed_I, factor_I, n, len(x_NI), levels_MI)
 
 
@@ -84,11 +96,7 @@ def _gate_rows(
     size = len(factor_I)
     inner_I = np.empty(size, F)
     for n in range(first, last):
-        gate_I, up_I = both_NO[n, :size], both_NO[n, size:]
-        for i in range(size):
-            g = gate_I[i]
-            turn = g if kind == 0 else F(1.5957691216) * (g + F(0.044715) * g * g * g)
-            inner_I[i] = up_I[i] * g / (F(1.0) + exp(-turn))
+        _gate_row(kind, both_NO[n, :size], both_NO[n, size:], inner_I)
         scale_N[n] = _round_row(inner_I, factor_I, n, len(both_NO), levels_MI)
 
 
@@ -112,9 +120,7 @@ def _rotate_rows(
         for h in range(num_heads):
             x_E, out_E = x_NS[n, h * size : (h + 1) * size], out_NHE[n, h]
             if normed:
-                scale = _scale_of(x_E, eps)
-                for e in range(size):
-                    head_E[e] = x_E[e] * scale * weight_E[e]
+                _norm_row(x_E, weight_E, eps, head_E)
                 x_E = head_E
             for e in range(half):
                 out_E[e] = x_E[e] * cos_F[e] - x_E[half + e] * sin_F[e]
@@ -122,6 +128,40 @@ def _rotate_rows(
                 out_E[half + e] = x_E[half + e] * cos_F[half + e] + x_E[e] * sin_F[half + e]
             for e in range(2 * half, size):
                 out_E[e] = x_E[e]
+
+
+@njit(fastmath=SUMS, error_model="numpy", cache=True)
+def _plain_norm_rows(first: int, last: int, x_NI: Array, weight_I: Array, eps: float, out_NI: Array) -> None:
+    for n in range(first, last):
+        _norm_row(x_NI[n], weight_I, eps, out_NI[n])
+
+
+@njit(fastmath=SUMS, error_model="numpy", cache=True)
+def _plain_gate_rows(first: int, last: int, kind: int, gate_NS: Array, up_NS: Array, out_NI: Array) -> None:
+    size = out_NI.shape[1]
+    for n in range(first, last):
+        _gate_row(kind, gate_NS[n, :size], up_NS[n, :size], out_NI[n])
+
+
+@Loop
+def _plain_norm(job: Any) -> None:
+    head = carray(job, (9,), np.int64)
+    num_rows, size, eps = head[1], head[4], float_of(Z(head[5]))
+    x_NI, weight_I = carray(at(head[6]), (num_rows, size), F), carray(at(head[7]), (size,), F)
+    out_NI = carray(at(head[8]), (num_rows, size), F)
+    for first, last in parts(job):
+        _plain_norm_rows(first, last, x_NI, weight_I, eps, out_NI)
+
+
+@Loop
+def _plain_gate(job: Any) -> None:
+    head = carray(job, (11,), np.int64)
+    num_rows, size = head[1], head[4]
+    # Rows may stand among others: the last one ends where it does, not a stride further.
+    gate_NS, up_NS = carray(at(head[8]), (num_rows, head[6]), F), carray(at(head[9]), (num_rows, head[7]), F)
+    out_NI = carray(at(head[10]), (num_rows, size), F)
+    for first, last in parts(job):
+        _plain_gate_rows(first, last, head[5], gate_NS, up_NS, out_NI)
 
 
 @Loop
@@ -193,6 +233,24 @@ def gate_quantize(both_NO: Tensor, activation: str, rounding: Rounding) -> Quant
     out, size = _room(len(both_NO), rounding), len(rounding.factor_I)
     numbers = (size, rounding.digits, GATES.index(activation))
     _gate(len(both_NO), 3 * both_NO.numel(), *numbers, both_NO.contiguous(), rounding.factor_I, *out)
+    return out
+
+
+def norm(x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+    """See `Backend.rms_norm`."""
+    out = empty(*x.shape)
+    size = len(weight_I)
+    _plain_norm(x.numel() // size, 2 * x.numel(), size, float(eps), x.contiguous(), weight_I, out)
+    return out
+
+
+def gate(gate: Tensor, up: Tensor, activation: str) -> Tensor:
+    """See `Backend.gate`; the activation is one of GATES."""
+    out, size = empty(*gate.shape), gate.shape[-1]
+    gate_NI, up_NI = (one.flatten(0, -2) for one in (gate, up))
+    gate_NI, up_NI = (one if one.stride(1) == 1 else one.contiguous() for one in (gate_NI, up_NI))
+    strides = (one.stride(0) if len(one) > 1 else size for one in (gate_NI, up_NI))
+    _plain_gate(len(gate_NI), 3 * out.numel(), size, GATES.index(activation), *strides, gate_NI, up_NI, out)
     return out
 
 
