@@ -37,6 +37,8 @@ NEEDED = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnn
 _LOG = logging.getLogger(__name__)
 # What takes less is not worth a word.
 _COMPILING_S = 0.3
+# Bytes of a seal.
+_SEAL = 32
 # Elements from which a second thread is worth waking, and how many parts each thread takes of what there is.
 _GRAIN = 2**15
 _PARTS = 4
@@ -55,12 +57,13 @@ def features() -> frozenset[str]:
     return frozenset(names.get(name, name) for name, there in binding.get_host_cpu_features().items() if there)
 
 
-def source_hash() -> str:
-    """Of all that loops are made of."""
+def seal(content: bytes) -> bytes:
+    """What stands behind a library's content: a hash of it, and of all that loops are made of."""
     digest = hashlib.sha256(repr((DIGIT, SECOND_DIGIT)).encode())
     for path in sorted((*LOOPS.glob("*.py"), *LOOPS.glob("*.c"))):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+    digest.update(content)
+    return digest.digest()
 
 
 @functools.cache
@@ -68,13 +71,12 @@ def library() -> ctypes.CDLL | None:
     """The loops that come with the package; None where they do not run, or are of another source."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or not features() >= NEEDED:
         return None
-    if os.environ.get("SFUMATO_COMPILE_LOOPS") or not LIBRARY.is_file():
+    if os.environ.get("SFUMATO_COMPILE_LOOPS"):
         return None
     try:
-        loaded = ctypes.CDLL(str(LIBRARY))
-        loaded.source_hash.restype = ctypes.c_char_p
-        return loaded if loaded.source_hash() == source_hash().encode() else None
-    except (OSError, AttributeError):
+        held = LIBRARY.read_bytes()
+        return ctypes.CDLL(str(LIBRARY)) if held[-_SEAL:] == seal(held[:-_SEAL]) else None
+    except OSError:
         return None
 
 

@@ -29,7 +29,7 @@ def build(path: Path) -> None:
     from sfumato.kernels.cpu.loops.compiling import compiled
 
     with tempfile.TemporaryDirectory() as directory:
-        objects, names = [], ["source_hash"]
+        objects, names = list[Path](), list[str]()
         for caller in _CALLERS:
             module = importlib.import_module(f"sfumato.kernels.cpu.{caller}")
             for loop in vars(module).values():
@@ -41,13 +41,13 @@ def build(path: Path) -> None:
                     renamed = f"{made._wrapper_name}={loop.symbol}"
                     _run("objcopy", "--redefine-sym", renamed, f"--keep-global-symbol={loop.symbol}", objects[-1])
         runtime = Path(__file__).with_name("runtime.c")
-        made_of = f'-DSOURCE_HASH="{running.source_hash()}"'
         whole = Path(directory) / path.name
         shown = Path(directory) / "names"
         shown.write_text(f"{{ global: {'; '.join(names)}; local: *; }};\n", encoding="utf-8")
-        options = ("-shared", "-fPIC", "-O2", "-s", f"-Wl,--no-undefined,-z,text,--version-script={shown}", made_of)
+        options = ("-shared", "-fPIC", "-O2", "-s", f"-Wl,--no-undefined,-z,text,--version-script={shown}")
         _run("gcc", *options, "-o", whole, runtime, *objects, "-lm")
-        path.write_bytes(whole.read_bytes())
+        content = whole.read_bytes()
+        path.write_bytes(content + running.seal(content))
 
 
 def _object_of(instructions: str) -> bytes:

@@ -35,5 +35,3 @@ NEVER(PyUnicode_FromString) NEVER(Py_DecRef)
 NEVER(numba_attempt_nocopy_reshape) NEVER(numba_do_raise) NEVER(numba_gil_ensure) NEVER(numba_gil_release)
 NEVER(numba_runtime_build_excinfo_struct) NEVER(numba_unpickle)
 void *PyExc_RuntimeError, *PyExc_StopIteration, *PyExc_SystemError;
-
-const char *source_hash(void) { return SOURCE_HASH; }
