@@ -54,6 +54,10 @@ $(WEB): web/package-lock.json web/package.json
 	cd web && npm ci --loglevel=error
 	@touch $@
 
+# The compiled loops that come with the package; needs gcc. `make test` fails where they are not of the sources beside them.
+loops: .venv/.ready-dev
+	$(BIN)/python -m sfumato.kernels.cpu.loops.build
+
 # Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
 parity: .venv/.ready-dev
 	$(BIN)/pytest tests/parity

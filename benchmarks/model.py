@@ -19,8 +19,8 @@ from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.hardware import find_device
-from sfumato.kernels.cpu.packed import pack_linears
 from sfumato.machine import cpu_name
+from sfumato.models.fused import fuse
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.text.tokenizer import Tokenizer
 
@@ -75,7 +75,7 @@ class BenchModel:
             checkpoint = random_checkpoint(name, device=device, **settings, **changes)
         else:
             checkpoint = load_checkpoint(find_model(name), device=device, **settings)
-        pack_linears(checkpoint.model)
+        fuse(checkpoint.model)
         return cls(name, checkpoint)
 
     def random_prompt(self, num_tokens: int, seed: int = 0) -> list[int]:

@@ -30,8 +30,8 @@ from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.gguf_file import GGUFFile, opened
 from sfumato.hardware import find_device
-from sfumato.kernels.cpu.packed import pack_linears
 from sfumato.mend.mender import Mended, Mender, load_mender
+from sfumato.models.fused import fuse
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.samplers.base import Sampler, Turn
@@ -140,7 +140,7 @@ def load(
         check(empty)
         languages = empty.languages
     checkpoint = _load(place, tokenizer, DTYPES[of_weights], quantization, device)
-    pack_linears(checkpoint.model)
+    fuse(checkpoint.model)
     if isinstance(threads, int):
         torch.set_num_threads(threads)
     elif threads == "auto" and device == "cpu":

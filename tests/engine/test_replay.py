@@ -15,9 +15,9 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.kernels.cpu import memory, products
 from sfumato.kernels.graphs import Record, Replayer
+from sfumato.models.fused import FusedLayers, fuse
 from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization.apply import quantize_model
-from sfumato.models.quantization.layers import IntegerLayers
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
 
@@ -77,12 +77,21 @@ def test_answers_are_those_of_computed_steps(
     assert_same(computed, replayed)
 
 
-needs_integers = pytest.mark.skipif(
-    not products.is_available(), reason="on this CPU products of integers are no loops, which could be recorded"
-)
+@pytest.fixture(params=["floats", "integers"])
+def prepare(request: pytest.FixtureRequest) -> Callable[[TextModel], None]:
+    """Make loops of a model's layers."""
+    if request.param == "integers" and not products.is_available():
+        pytest.skip("on this CPU products of integers are no loops, which could be recorded")
+
+    def prepared(model: TextModel) -> None:
+        if request.param == "integers":
+            quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
+        fuse(model.decoder)
+
+    return prepared
 
 
-def answer_in_integers(
+def answer_in_loops(
     model: TextModel, requests: list[Request], *, replay: bool
 ) -> tuple[list[Result], memory.Graphs | None]:
     engine = Engine(model, EngineConfig(max_positions=512, replay=replay))
@@ -94,7 +103,6 @@ def answer_in_integers(
     return [done[key] for key in sorted(done)], graphs
 
 
-@needs_integers
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -103,15 +111,19 @@ def answer_in_integers(
         *((name, {"attention_bias": True}) for name in ("shifted", "block")),
     ],
 )
-def test_layers_of_integers_are_those_of_computed_steps(
-    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], name: str, changes: dict[str, bool]
+def test_fused_layers_are_those_of_computed_steps(
+    make_model: Callable[..., TextModel],
+    specs: dict[str, GenerationSpec],
+    name: str,
+    changes: dict[str, bool],
+    prepare: Callable[[TextModel], None],
 ):
     model = make_model(specs[name], given_embedding=True, hidden_size=32, head_dim=8, **changes)
-    quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
-    assert isinstance(model.decoder.model.layers, IntegerLayers)
+    prepare(model)
+    assert isinstance(model.decoder.model.layers, FusedLayers)
     for wanted in (requests_of(model)[:1], requests_of(model)):
-        computed, none = answer_in_integers(model, wanted, replay=False)
-        replayed, graphs = answer_in_integers(model, wanted, replay=True)
+        computed, none = answer_in_loops(model, wanted, replay=False)
+        replayed, graphs = answer_in_loops(model, wanted, replay=True)
         assert none is None
         assert graphs is not None
         # All of them loops alone.
@@ -120,13 +132,12 @@ def test_layers_of_integers_are_those_of_computed_steps(
         assert_same(computed, replayed)
 
 
-@needs_integers
 def test_one_recording_does_for_all_canvases_and_texts(
-    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec]
+    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], prepare: Callable[[TextModel], None]
 ):
     """Which texts are read is told in tensors."""
     model = make_model(specs["self-conditioned"])
-    quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
+    prepare(model)
     # Of one length each, so that all of their forwards are of a few kinds.
     requests = [
         model.request(text, max_tokens=24, seed=3, steps=5, adaptive=False) for text in ("hello", "there", "where")
@@ -168,12 +179,15 @@ def test_it_records_what_comes_again_and_nothing_else():
 
 
 @pytest.mark.parametrize("length", [1, 3, 6, 7])
-def test_canvases_of_any_length_in_integers(
-    make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], length: int
+def test_canvases_of_any_length_in_loops(
+    make_model: Callable[..., TextModel],
+    specs: dict[str, GenerationSpec],
+    length: int,
+    prepare: Callable[[TextModel], None],
 ):
     """Alone, and beside others, so that positions in question come to numbers that are no whole fours."""
     model = make_model(specs["self-conditioned"])
-    quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
+    prepare(model)
     settings = {"max_tokens": length, "canvas_length": length, "steps": 3, "adaptive": False}
     alone = [model.generate("hello", seed=seed, **settings) for seed in range(3)]
     together = model.generate_batch(["hello"] * 3, seeds=[0, 1, 2], **settings)

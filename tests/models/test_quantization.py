@@ -18,6 +18,7 @@ from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
 from sfumato.models.moe import MoEConfig
+from sfumato.models.products import project
 from sfumato.models.quantization import apply as quantize
 from sfumato.models.quantization import tables as integers
 from sfumato.models.quantization.apply import quantize_model, weight_bytes
@@ -27,7 +28,6 @@ from sfumato.models.quantization.products import (
     IntegerProduct,
     QuantizedLinear,
     grouped_product,
-    project,
 )
 from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight

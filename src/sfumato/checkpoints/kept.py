@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from sfumato.checkpoints.inventory import KEPT
 from sfumato.checkpoints.packaged import cache_directory
@@ -98,16 +98,17 @@ def kept_model(
 
 def save_kept(path: Path, model: Model) -> None:
     """Keep a model that multiplies integers."""
-    paths = {module: name for name, module in model.named_modules() if isinstance(module, QuantizedLinear)}
-    products = {linear.product: None for linear in paths if isinstance(linear.product, IntegerProduct)}
+    linears = {name: module for name, module in model.named_modules() if isinstance(module, QuantizedLinear)}
+    paths: dict[nn.Module, str] = {linear: name for name, linear in linears.items()}
+    products = {linear.product: None for linear in linears.values() if isinstance(linear.product, IntegerProduct)}
     tensors: dict[str, Tensor] = {}
     shared: list[dict[str, Any]] = []
-    for linear, name in paths.items():
+    for name, linear in linears.items():
         tensors |= {f"{name}.levels": linear.weight.levels_held, f"{name}.scales": linear.weight.scales}
     for product in products:
         shared.append({"linears": [paths[linear] for linear in product.linears], "digits": product.digits})
         tensors[f"{paths[product.linears[0]]}.unsmooth"] = product.unsmooth_I
-    held = tuple(f"{name}.weight." for name in paths.values())
+    held = tuple(f"{name}.weight." for name in linears)
     tensors |= {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(held)}
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"products": json.dumps(shared)})
     keep(path, content)

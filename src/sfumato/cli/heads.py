@@ -25,8 +25,8 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.evaluation.gathering import gather, prompts
-    from sfumato.kernels.cpu.packed import unpack_linears
     from sfumato.models.decoder import Decoder
+    from sfumato.models.fused import unfuse
     from sfumato.sampling.stopping import LearnedStop
     from sfumato.training.heads import (
         HeadsRecipe,
@@ -64,7 +64,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     generation = dict(model.generation)
     checkpoint = directory / "checkpoint"
     decoder = model.decoder
-    unpack_linears(decoder)
+    unfuse(decoder)
     if loaded.length_buckets and not (len(learned.lengths_N) and len(held_out.lengths_N)):
         typer.echo(f"{directory.name}: too few answers came to an end to learn lengths; no length head", err=True)
     elif loaded.length_buckets:

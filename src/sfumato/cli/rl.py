@@ -74,13 +74,13 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     from sfumato.data.tasks import find_task
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.tasks import evaluate_task
-    from sfumato.kernels.cpu.packed import unpack_linears
     from sfumato.models.decoder import Decoder
+    from sfumato.models.fused import unfuse
     from sfumato.training.rl import RLTrainer
     from sfumato.training.rollout import Policy, check_replayable
 
     decoder = model.decoder
-    unpack_linears(decoder)
+    unfuse(decoder)
     if not isinstance(decoder, Decoder):
         raise ConfigError(f"init_from is {recipe.init_from!r}, which is no model that is trained here")
     settings = _settings(recipe)

@@ -32,7 +32,7 @@ from sfumato.models.layers import (
 )
 from sfumato.models.model import Model, ModelConfig
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
-from sfumato.models.quantization.products import project
+from sfumato.models.products import project
 
 _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 

@@ -24,7 +24,7 @@ from sfumato.models.attention import Attention, Heads
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
 from sfumato.models.model import Model, ModelConfig
 from sfumato.models.moe import Experts
-from sfumato.models.quantization.products import project
+from sfumato.models.products import project
 
 ACTIVATION = "gelu_pytorch_tanh"
 ENCODER, DECODER = 0, 1

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError, check_range, unknown
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.quantization.products import project
+from sfumato.models.products import project
 
 
 class RMSNorm(nn.Module):

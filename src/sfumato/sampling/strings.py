@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sfumato.kernels.cpu.compiling import exp
+from sfumato.kernels.cpu.loops.compiling import exp
 
 Array = np.ndarray[Any, Any]
 # Stands for 0 where it is divided by.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from sfumato.kernels.cpu import compiling
+from sfumato.kernels.cpu import running
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +17,8 @@ def no_gradients() -> Iterator[None]:
 @pytest.fixture(params=[1, 2])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Of the loops; with two, each thread takes a row at a time."""
-    monkeypatch.setattr(compiling, "_GRAIN", 1)
-    monkeypatch.setattr(compiling, "_PARTS", 10**6)
+    monkeypatch.setattr(running, "_GRAIN", 1)
+    monkeypatch.setattr(running, "_PARTS", 10**6)
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
     yield request.param

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,32 +9,13 @@ import torch
 from torch import Tensor
 
 from sfumato.kernels.base import SECOND_DIGIT, TORCH, LogitRows, QuantizedActivation, Rounding
-from sfumato.kernels.cpu import compiling, rows, vocabulary
+from sfumato.kernels.cpu import rows, vocabulary
 
 # N rows, I inputs, V vocabulary
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-def does_nothing(job: Any) -> None:
-    """What is compiled, and then found again."""
-
-
-def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
-    monkeypatch.setattr(compiling, "_COMPILING_S", 0.0)
-    compiling.Loop(does_nothing)(1, 1)
-    monkeypatch.setattr(compiling.Loop, "_announced", False)
-    caplog.clear()
-    # It is found, however long that takes.
-    compiling.Loop(does_nothing)(1, 1)
-    assert not caplog.records
-    made = compiling.cfunc(compiling.types.void(compiling.types.voidptr))
-    monkeypatch.setattr(compiling, "cfunc", lambda *signature, cache: made)
-    for _ in range(2):
-        compiling.Loop(does_nothing)(1, 1)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 SIZES = [(1, 1), (3, 7), (5, 64), (40, 577)]
@@ -133,12 +110,3 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
     zeros = torch.zeros(3)
     stats, _ = vocabulary.read(LogitRows(logits, torch.ones(3), zeros, zeros.bool()))
     assert stats.margin_N.isnan().tolist() == [False, True, False]
-
-
-def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):
-    """Neither into the package nor into a home."""
-    program = "import numpy\nfrom sfumato.kernels.cpu.compiling import order\nprint(order(numpy.float32(0.0)))\n"
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
-    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
-    assert any(tmp_path.iterdir())

@@ -21,6 +21,7 @@ from sfumato.kernels.base import (
 )
 from sfumato.kernels.cpu import memory, rows, vocabulary
 from sfumato.kernels.cpu.attention import CompiledSegments
+from sfumato.kernels.cpu.loops.sizes import GATES
 
 # Of digits; they are in memory that stays.
 _KEPT_BYTES = 64 * 2**20
@@ -35,6 +36,13 @@ class CompiledBackend(Backend):
 
     def __init__(self, share_V: Tensor | None = None) -> None:
         self._share_V = share_V
+
+    def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        return rows.norm(x, weight_I, eps) if rows.takes(x, weight_I) else super().rms_norm(x, weight_I, eps)
+
+    def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
+        go = rows.gate if activation in GATES and rows.takes(gate, up) else super().gate
+        return go(gate, up, activation)
 
     def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
         if not rows.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
@@ -57,7 +65,7 @@ class CompiledBackend(Backend):
 
     def gate_quantize(self, both_NO: Tensor, activation: str, rounding: Rounding) -> QuantizedActivation:
         go = super().gate_quantize
-        if activation in rows.GATES and rows.takes(both_NO, rounding.factor_I):
+        if activation in GATES and rows.takes(both_NO, rounding.factor_I):
             go = rows.gate_quantize
         return go(both_NO, activation, rounding)
 

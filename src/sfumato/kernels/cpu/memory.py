@@ -170,5 +170,13 @@ def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.empty(shape, dtype=dtype)
 
 
+def place_in_lines(values: Tensor) -> Tensor:
+    """A copy of a tensor whose memory starts with a line of the cache."""
+    raw = torch.empty(values.numel() * values.element_size() + _ALIGNMENT, dtype=torch.uint8)
+    first = -raw.data_ptr() % _ALIGNMENT
+    own = raw[first : len(raw) - _ALIGNMENT + first].view(values.dtype).view(values.shape)
+    return own.copy_(values)
+
+
 def _address(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()

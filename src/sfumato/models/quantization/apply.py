@@ -18,16 +18,14 @@ from torch import Tensor, nn
 from sfumato.kernels.base import set_backend
 from sfumato.kernels.select import select_backend
 from sfumato.models.attention import AttentionSpec
-from sfumato.models.decoder import Decoder
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.quantization.layers import IntegerLayers
 from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
     IntegerProduct,
     QuantizedLinear,
-    SharedProduct,
+    QuantizedProduct,
     multiplies_float8,
 )
 from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
@@ -173,16 +171,13 @@ def share_integers(model: Model, paths: Sequence[str], unsmooth_I: Tensor, digit
 
 
 def multiply_integers(model: Model) -> None:
-    """Give a model whose linears multiply integers its tables of integers, and a backend."""
+    """Give a model whose linears multiply integers its tables of integers, and a backend; `fuse` does the rest."""
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
-    dtype = model.embedding_VD.dtype
-    if isinstance(model, Decoder) and model.device.type == "cpu" and dtype is torch.float32:
-        model.model.layers = IntegerLayers(model.model.layers)
     share_V = None if model.embedding_table is None else model.embedding_table.share_V
-    set_backend(model, select_backend(model.device, dtype, share_V))
+    set_backend(model, select_backend(model.device, model.embedding_VD.dtype, share_V))
 
 
 def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:
@@ -210,7 +205,7 @@ def _smoothing(peak_I: Tensor, weight_I: Tensor) -> Tensor:
     return (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()
 
 
-def _share(product: SharedProduct) -> None:
+def _share(product: QuantizedProduct) -> None:
     for linear in product.linears:
         linear.product = product
 

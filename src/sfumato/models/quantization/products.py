@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.kernels.base import TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.models.products import FusedProduct, SharedProduct
 from sfumato.models.quantization.tables import integer_matrix
 from sfumato.models.quantization.weights import QuantizedWeight
 
@@ -34,7 +35,7 @@ class QuantizedLinear(nn.Module):
         return out
 
 
-class SharedProduct(nn.Module, abc.ABC):
+class QuantizedProduct(SharedProduct):
     """Linears that read one input, which is rounded once, multiplied as one matrix.
 
     Args:
@@ -45,11 +46,8 @@ class SharedProduct(nn.Module, abc.ABC):
     bias_O: Tensor
 
     def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
-        super().__init__()
-        # Not as modules: each of them holds this one.
-        self.linears = tuple(linears)
-        self.backend: Backend = TORCH
         weights = [linear.weight for linear in linears]
+        super().__init__(linears, [len(weight) for weight in weights])
         self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
         biases = [
             weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
@@ -57,20 +55,11 @@ class SharedProduct(nn.Module, abc.ABC):
         ]
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
-        self.sizes = [len(weight) for weight in weights]
         self.hold(torch.cat([weight.levels for weight in weights]))
         first = 0
         for weight, size in zip(weights, self.sizes, strict=True):
             weight.hand_over(self, first, first + size)
             first += size
-
-    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-        """The output of each linear."""
-        return self.split(self.multiply(x.flatten(0, -2)).to(x.dtype), x.shape)
-
-    def split(self, out_NO: Tensor, shape: torch.Size) -> tuple[Tensor, ...]:
-        """The parts of each linear, in the leading dimensions of an input's shape."""
-        return torch.split(out_NO.view(*shape[:-1], out_NO.shape[-1]), self.sizes, dim=-1)
 
     @property
     @abc.abstractmethod
@@ -81,17 +70,13 @@ class SharedProduct(nn.Module, abc.ABC):
     def hold(self, levels_OI: Tensor) -> None:
         """Take in the matrix."""
 
-    @abc.abstractmethod
-    def multiply(self, x_NI: Tensor) -> Tensor:
-        """The product with the whole matrix [N, O], and the bias."""
 
-
-class IntegerProduct(SharedProduct):
+class IntegerProduct(QuantizedProduct, FusedProduct):
     """Of integers. Inputs are smoothed: element i of them is divided by s_i, and the weights that it meets are
     multiplied by it.
 
     Args:
-        linears: see `SharedProduct`; their weights are smoothed.
+        linears: see `QuantizedProduct`; their weights are smoothed.
         unsmooth_I: 1 / s.
         digits: see `Quantization`.
     """
@@ -119,15 +104,20 @@ class IntegerProduct(SharedProduct):
     def hold(self, levels_OI: Tensor) -> None:
         self._matrix = integer_matrix(levels_OI)
 
-    def multiply(self, x_NI: Tensor) -> Tensor:
-        return self.of(self.backend.quantize(x_NI, self.rounding))
+    def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
+        return self._of(self.backend.quantize(x_NI, self.rounding), residual_NO)
 
-    def of(self, x: QuantizedActivation, residual_NO: Tensor | None = None) -> Tensor:
-        """The same of inputs that are rounded, float32; a residual is added."""
+    def multiply_normed(self, x_NI: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        return self._of(self.backend.norm_quantize(x_NI, weight_I, eps, self.rounding))
+
+    def multiply_gated(self, both_NO: Tensor, activation: str, residual_NO: Tensor) -> Tensor:
+        return self._of(self.backend.gate_quantize(both_NO, activation, self.rounding), residual_NO)
+
+    def _of(self, x: QuantizedActivation, residual_NO: Tensor | None = None) -> Tensor:
         return self._matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
 
 
-class Float8Product(SharedProduct):
+class Float8Product(QuantizedProduct):
     """Of floats of 8 bits, which need no smoothing: a small one is as exact as a large one."""
 
     _levels_OI: Tensor
@@ -139,10 +129,11 @@ class Float8Product(SharedProduct):
     def hold(self, levels_OI: Tensor) -> None:
         self.register_buffer("_levels_OI", levels_OI, persistent=False)
 
-    def multiply(self, x_NI: Tensor) -> Tensor:
+    def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         levels_NI, scale_N = self.backend.quantize_float8(x_NI)
         out_NO = float8_product(levels_NI, scale_N, self._levels_OI, self.scales_O, x_NI.dtype)
-        return out_NO + self.bias_O if self.has_bias else out_NO
+        out_NO = out_NO + self.bias_O if self.has_bias else out_NO
+        return out_NO if residual_NO is None else out_NO + residual_NO
 
 
 class IntegerExperts(nn.Module):
@@ -200,15 +191,6 @@ def float8_product(
         *(levels_NI, levels_OI.T, scale_N.unsqueeze(1), rows, scales_O.unsqueeze(0), rows),
         output_dtype=torch.bfloat16 if levels_NI.is_cuda else dtype,
     )
-
-
-def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
-    """What several linears make of one input: in one product, where they share one, in its order."""
-    product = getattr(linears[0], "product", None)
-    if isinstance(product, SharedProduct) and product.linears == linears:
-        outs: Sequence[Tensor] = product(x)
-        return outs
-    return [linear(x) for linear in linears]
 
 
 def grouped_product(

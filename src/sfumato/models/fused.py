@@ -1,7 +1,7 @@
-"""Decoder layers whose linears multiply integers: what stands between two products goes once over each row.
+"""Decoder layers for computing alone: what stands between two products goes once over each row.
 
-They compute what `DecoderLayer` does, with the same parts under the same names, by operations that round what they
-give. A backend may record them, as the steps of a canvas differ in their inputs alone.
+They compute what `DecoderLayer` does, with the same parts under the same names. A backend may record them, as the steps
+of a canvas differ in their inputs alone.
 """
 
 # R rows, Q positions, N positions of all rows together, D model
@@ -11,20 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
-from sfumato.kernels.base import TORCH, Backend, KVPool
+from sfumato.kernels.base import TORCH, Backend, KVPool, set_backend
+from sfumato.kernels.select import select_backend
 from sfumato.models.attention import Attention, PackedAttention
-from sfumato.models.decoder import DecoderLayer, LayerStack
+from sfumato.models.decoder import Decoder, DecoderLayer, LayerStack
 from sfumato.models.layers import MLP
-from sfumato.models.quantization.products import IntegerProduct
+from sfumato.models.model import Model
+from sfumato.models.products import FusedProduct, pack_linears, unpack_linears
 
 # Positions up to which passes are recorded: asking for more is nothing beside computing it.
 _MAX_REPLAYED = 1024
 
 
-class IntegerLayer(DecoderLayer):
-    """A layer whose linears all multiply integers.
+class FusedLayer(DecoderLayer):
+    """A layer of four products.
 
     Args:
         layer: its parts are taken over.
@@ -40,7 +43,15 @@ class IntegerLayer(DecoderLayer):
         self.activation = mlp.activation
         found = [linear.product for linear in (attention.q_proj, attention.o_proj, mlp.gate_proj, mlp.down_proj)]
         # Not as modules: linears hold them.
-        self.products = tuple(one for one in found if isinstance(one, IntegerProduct))
+        self.products = tuple(one for one in found if isinstance(one, FusedProduct))
+
+    def plain(self) -> DecoderLayer:
+        """An ordinary layer of the same parts."""
+        layer = DecoderLayer.__new__(DecoderLayer)
+        nn.Module.__init__(layer)
+        for name, part in self.named_children():
+            layer.add_module(name, part)
+        return layer
 
     @staticmethod
     def fits(layer: DecoderLayer) -> bool:
@@ -56,33 +67,35 @@ class IntegerLayer(DecoderLayer):
         )
         products = [getattr(group[0], "product", None) for group in groups]
         pairs = zip(products, groups, strict=True)
-        return all(isinstance(one, IntegerProduct) and one.linears == group for one, group in pairs)
+        return all(isinstance(one, FusedProduct) and one.linears == group for one, group in pairs)
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         qkv, out, gate_up, down = self.products
         x_ND, norm = x_RQD.flatten(0, 1), self.input_layernorm
-        product_NO = qkv.of(self.backend.norm_quantize(x_ND, norm.weight, norm.eps, qkv.rounding))
+        product_NO = qkv.multiply_normed(x_ND, norm.weight, norm.eps)
         attended_RQO = self.self_attn.attend(qkv.split(product_NO, x_RQD.shape), rotary, attention)
-        x_ND = out.of(self.backend.quantize(attended_RQO.flatten(0, 1), out.rounding), x_ND)
-        norm = self.post_attention_layernorm
-        product_NO = gate_up.of(self.backend.norm_quantize(x_ND, norm.weight, norm.eps, gate_up.rounding))
-        x_ND = down.of(self.backend.gate_quantize(product_NO, self.activation, down.rounding), x_ND)
-        return x_ND.view(x_RQD.shape)
+        x_ND, norm = out.multiply(attended_RQO.flatten(0, 1), x_ND), self.post_attention_layernorm
+        product_NO = gate_up.multiply_normed(x_ND, norm.weight, norm.eps)
+        return down.multiply_gated(product_NO, self.activation, x_ND).view(x_RQD.shape)
 
 
-class IntegerLayers(LayerStack):
-    """Layers of which the leading ones multiply integers, on a CPU in float32."""
+class FusedLayers(LayerStack):
+    """Layers of which the leading ones are fused, on a CPU in float32."""
 
     def __init__(self, layers: LayerStack) -> None:
         given = [cast(DecoderLayer, layer) for layer in layers]
-        super().__init__(IntegerLayer(layer) if IntegerLayer.fits(layer) else layer for layer in given)
+        super().__init__(FusedLayer(layer) if FusedLayer.fits(layer) else layer for layer in given)
         self.backend: Backend = TORCH
-        self._num_integers = next((i for i, one in enumerate(self) if not isinstance(one, IntegerLayer)), len(self))
+        self._num_fused = next((i for i, one in enumerate(self) if not isinstance(one, FusedLayer)), len(self))
+
+    def plain(self) -> LayerStack:
+        """Ordinary layers of the same parts."""
+        return LayerStack(layer.plain() if isinstance(layer, FusedLayer) else layer for layer in self)
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         if not isinstance(attention, PackedAttention) or attention.form is None or x_RQD.shape[1] > _MAX_REPLAYED:
             return super().forward(x_RQD, rotary, attention)
-        packed, layers, count = attention, list(self), self._num_integers
+        packed, layers, count = attention, list(self), self._num_fused
 
         def compute(x_RQD: Tensor, cos: Tensor, sin: Tensor, *tensors: Tensor) -> Tensor:
             here = packed.over(tensors)
@@ -100,5 +113,25 @@ class IntegerLayers(LayerStack):
     def _constants(self, pool: KVPool) -> Iterator[Tensor]:
         yield from (*self.parameters(), *pool.keys, *pool.values)
         for layer in self:
-            for product in layer.products if isinstance(layer, IntegerLayer) else ():
+            for product in layer.products if isinstance(layer, FusedLayer) else ():
                 yield from product.tensors
+
+
+def fuse(model: Model) -> None:
+    """Make a model of floats on a CPU ready for computing alone."""
+    dtype = model.embedding_VD.dtype
+    if model.device.type != "cpu" or dtype is not torch.float32:
+        return
+    pack_linears(model)
+    if isinstance(model, Decoder):
+        model.model.layers = FusedLayers(model.model.layers)
+    share_V = None if model.embedding_table is None else model.embedding_table.share_V
+    set_backend(model, select_backend(model.device, dtype, share_V))
+
+
+def unfuse(model: Model) -> None:
+    """Make it one to be trained or saved again."""
+    if isinstance(model, Decoder) and isinstance(model.model.layers, FusedLayers):
+        model.model.layers = model.model.layers.plain()
+    unpack_linears(model)
+    set_backend(model, TORCH)

@@ -1,53 +1,46 @@
-"""How loops are compiled, and how they run: on the threads of torch's own OpenMP, whose idle threads would spin against
-those of a second pool.
+"""What loops are written with, and how they are compiled.
 
-A loop is compiled at its first call and kept on disk, beside the package or in the user's cache. What is changed in
-this file reaches those of others when they are changed too, or what is kept is deleted.
+Compiled loops are kept on disk. What is changed in this file reaches those of others when they are changed too, or what
+is kept is deleted.
 """
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import logging
 import tempfile
-import threading
-import time
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.core import config as numba_config
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
-from torch import Tensor
 
-from sfumato.kernels.cpu.memory import recorder
+from sfumato.kernels.cpu.loops.sizes import PANEL
+from sfumato.kernels.cpu.running import features
 
 Array = np.ndarray[Any, Any]
 F, Z = np.float32, np.int32
 
-FEATURES = binding.get_host_cpu_features()
-"""Of this CPU, by LLVM's names."""
 SUMS = {"reassoc", "contract", "nsz"}
 """Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
 FAINT = -87.0
 """Below, exponentials are 0: as floats that are not normal they would be slow."""
 NEVER = -1e30
 """The score of what must not be."""
-_LOG = logging.getLogger(__name__)
-# What takes less is not worth a word.
-_COMPILING_S = 0.3
+WORD, INT, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
+"""Types of instructions."""
+NUM_LANES = PANEL
+"""Floats that are taken at once."""
+LANES = ir.VectorType(FLOAT, NUM_LANES)
+LINE = 4 * NUM_LANES
+"""Bytes of them."""
+ROWS_AT_ONCE = 8 if "avx512f" in features() else 2
+"""Rows whose sums fill the registers, each of them lanes."""
 # Of exp's polynomial.
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-
-# Elements from which a second thread is worth waking, and how many parts each thread takes of what there is.
-_GRAIN = 2**15
-_PARTS = 4
 
 
 def _find_cache() -> None:
@@ -61,75 +54,9 @@ def _find_cache() -> None:
 _find_cache()
 
 
-@functools.cache
-def _team() -> Any:
-    """GOMP_parallel of the OpenMP that torch runs on; None where it is another one."""
-    for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*")):
-        try:
-            start = ctypes.CDLL(str(path)).GOMP_parallel
-        except (OSError, AttributeError):
-            continue
-        start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint], None
-        return start
-    return None
-
-
-class Loop:
-    """A function over a job, compiled at its first call.
-
-    A job is the numbers of the rows that threads claim, and of threads; then addresses and sizes.
-    """
-
-    _lock = threading.Lock()
-    _announced = False
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._address: int | None = None
-
-    def _compile(self) -> int:
-        with Loop._lock:
-            started = time.perf_counter()
-            compiled = cfunc(types.void(types.voidptr), cache=True)(self._function)
-            slow = not compiled.cache_hits and time.perf_counter() - started > _COMPILING_S
-            if slow and not Loop._announced:
-                Loop._announced = True
-                _LOG.warning("loops are being compiled for this CPU, once: that takes half a minute")
-            address = int(compiled.address)  # type: ignore[arg-type]
-            self._alone, self._address = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address), address
-        return address
-
-    def __call__(self, num_rows: int, num_elements: int, *rest: Tensor | float) -> Any:
-        """Run it.
-
-        Args:
-            num_rows: what threads claim parts of.
-            num_elements: how much there is to do, in what one of a norm is.
-            rest: what else the function asks for; of tensors it is given the addresses.
-
-        Returns:
-            The job, in whose place 3 it says how many threads claimed a seat.
-        """
-        address = self._address or self._compile()
-        team = _team()
-        threads = 1 if team is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
-        part = num_rows if threads < 2 else -(-num_rows // (threads * _PARTS))
-        words = [
-            one.data_ptr() if isinstance(one, Tensor) else word(one) if isinstance(one, float) else one for one in rest
-        ]
-        job = (ctypes.c_int64 * (4 + len(rest)))(0, num_rows, part, 0, *words)
-
-        def run() -> None:
-            job[0] = job[3] = 0
-            if threads < 2:
-                self._alone(job)
-            else:
-                team(address, job, threads, 0)
-
-        if recorder.graph is not None:
-            recorder.graph.append(run, rest)
-        run()
-        return job
+def compiled(function: Callable[[Any], None]) -> Any:
+    """A loop as C calls it."""
+    return cfunc(types.void(types.voidptr), cache=True)(function)
 
 
 def code(generate: Any) -> Any:
@@ -150,6 +77,13 @@ def pointer(builder: Any, kind: Any, *terms: Any) -> Any:
     for offset in offsets:
         address = builder.add(address, offset)
     return builder.inttoptr(address, kind.as_pointer())
+
+
+def add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
+    """Add to sums in lanes the product of a number and lanes."""
+    nothing, everywhere = ir.Constant(LANES, ir.Undefined), ir.Constant(ir.VectorType(INT, NUM_LANES), [0] * NUM_LANES)
+    factors = builder.shuffle_vector(builder.insert_element(nothing, factor, INT(0)), nothing, everywhere)
+    builder.store(call(builder, f"llvm.fmuladd.v{NUM_LANES}f32", LANES, factors, lanes, builder.load(sums)), sums)
 
 
 @code
@@ -279,8 +213,3 @@ def order(x: Any) -> Any:
 @njit(inline="always", cache=True)
 def unorder(key: Any) -> Any:
     return float_of(Z(key ^ Z((key >> Z(31)) & Z(0x7FFFFFFF))))
-
-
-def word(number: float) -> int:
-    """The bits of a float32 as an integer."""
-    return int(np.float32(number).view(np.int32))

@@ -14,15 +14,13 @@ from numba import njit, types
 from numba.core import cgutils
 
 from sfumato.kernels.base import SECOND_DIGIT
-from sfumato.kernels.cpu.compiling import FEATURES, Array, call, code, pointer
+from sfumato.kernels.cpu.loops.compiling import Array, call, code, pointer
+from sfumato.kernels.cpu.loops.sizes import PANEL, STEP
+from sfumato.kernels.cpu.running import features
 
-PANEL = 32
-# Inputs that an instruction of AMX goes over; rows are padded to a multiple of it.
-STEP = 64
 # Rows of a tile of AMX.
 TILE = 16
-VNNI = bool(FEATURES.get("avx512vnni"))
-AMX = VNNI and bool(FEATURES.get("amx-int8"))
+AMX = "amx_int8" in features()
 
 _WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _LANES = ir.VectorType(_INT, 16)

@@ -1,0 +1,1 @@
+"""Loops, written for a compiler; their callers stand beside this package."""

@@ -1,0 +1,255 @@
+"""Attention of positions of many texts, each to its own, where keys and values are in a pool. Float32 on a CPU.
+
+Thirty-two heads of queries that read the same keys go through the text together, some keys at a time: scores stand
+with the queries side by side, so that what a softmax needs is taken over many of them at once, and no sum goes across
+a register. What comes out for a query depends on nothing but the query and its text, to the last bit.
+
+Source: Dao et al. 2022, FlashAttention, arXiv 2205.14135, for taking keys a block at a time.
+"""
+
+# N positions, H heads, G key-value heads, E head dimension, S slots, B segments, K keys of a block, R rows: a row is a
+# head of a query, and those that read the same keys stand side by side
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.np.numpy_support import carray
+
+from sfumato.kernels.cpu.loops.compiling import (
+    FLOAT,
+    INT,
+    LANES,
+    LINE,
+    NEVER,
+    ROWS_AT_ONCE,
+    WORD,
+    Array,
+    F,
+    Z,
+    add_product,
+    at,
+    code,
+    exp_of,
+    float_of,
+    parts,
+    place_of,
+    pointer,
+)
+from sfumato.kernels.cpu.loops.sizes import QUERIES
+from sfumato.kernels.cpu.running import features
+
+_BLOCK = 128
+# Keys whose sums fill the registers.
+_KEYS_AT_ONCE = 12 if "avx512f" in features() else 3
+
+
+@code
+def _score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: Any, out: Any) -> Any:
+    """Products of some keys with the queries, which stand side by side for each element."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        keys, key_stride, queries, size, out = arguments
+        sums = [cgutils.alloca_once(builder, LANES) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        for one in sums:
+            builder.store(ir.Constant(LANES, None), one)
+        rows = [builder.add(keys, builder.mul(key_stride, WORD(row))) for row in range(_KEYS_AT_ONCE)]
+        with cgutils.for_range(builder, size) as loop:
+            lanes = builder.load(pointer(builder, LANES, queries, builder.mul(loop.index, WORD(LINE))), align=4)
+            for row, one in zip(rows, sums, strict=True):
+                element = builder.load(pointer(builder, FLOAT, row, builder.mul(loop.index, WORD(4))), align=4)
+                add_product(builder, one, element, lanes)
+        for number, one in enumerate(sums):
+            builder.store(builder.load(one), pointer(builder, LANES, out, WORD(LINE * number)), align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
+
+
+@code
+def _mix(
+    typing_context: Any, weights: Any, slots: Any, values: Any, slot_stride: Any, count: Any, out: Any, out_stride: Any
+) -> Any:
+    """Add to what there is of some rows 32 elements of values, times weights, which stand side by side for each key."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        weights, slots, values, slot_stride, count, out, out_stride = arguments
+        sums = [cgutils.alloca_once(builder, LANES) for _ in range(ROWS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        places = [pointer(builder, LANES, out, builder.mul(out_stride, WORD(number))) for number in range(ROWS_AT_ONCE)]
+        for one, place in zip(sums, places, strict=True):
+            builder.store(builder.load(place, align=4), one)
+        with cgutils.for_range(builder, count) as loop:
+            slot = builder.load(pointer(builder, INT, slots, builder.mul(loop.index, WORD(4))), align=4)
+            held = pointer(builder, LANES, values, builder.mul(builder.sext(slot, WORD), slot_stride))
+            lanes = builder.load(held, align=4)
+            for number, one in enumerate(sums):
+                place = pointer(builder, FLOAT, weights, builder.mul(loop.index, WORD(LINE)), WORD(4 * number))
+                add_product(builder, one, builder.load(place, align=4), lanes)
+        for one, place in zip(sums, places, strict=True):
+            builder.store(builder.load(one), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
+
+
+@njit(error_model="numpy")
+def _mask(base: int, score_KR: Array, ahead_R: Array, behind_R: Array) -> None:
+    masked = False
+    for r in range(QUERIES):
+        masked |= ahead_R[r] > base or behind_R[r] < base + len(score_KR)
+    for k in range(len(score_KR) if masked else 0):
+        for r in range(QUERIES):
+            reads = ahead_R[r] <= base + k and base + k < behind_R[r]
+            score_KR[k, r] = score_KR[k, r] if reads else F(NEVER)
+
+
+@code
+def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, faded: Any) -> Any:
+    """Make weights of a block's scores, and say what the weights before it fade to."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        scores, count, *others = arguments
+        best, total, faded = (pointer(builder, LANES, address) for address in others)
+        never = ir.Constant(LANES, [NEVER] * QUERIES)
+        above, added = (cgutils.alloca_once(builder, LANES) for _ in range(2))  # type: ignore[no-untyped-call]
+        before = builder.load(best, align=4)
+        builder.store(before, above)
+        builder.store(ir.Constant(LANES, None), added)
+        with cgutils.for_range(builder, count) as loop:
+            score = builder.load(pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE))), align=4)
+            highest = builder.load(above)
+            builder.store(builder.select(builder.fcmp_ordered(">", score, highest), score, highest), above)
+        highest = builder.load(above)
+        fading = exp_of(builder, builder.fsub(before, highest))
+        with cgutils.for_range(builder, count) as loop:
+            place = pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE)))
+            score = builder.load(place, align=4)
+            # Of what is masked, 0, also where nothing was read so far; of what is no number, none.
+            read = builder.fcmp_unordered("!=", score, never)
+            weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(LANES, None))
+            builder.store(weight, place, align=4)
+            builder.store(builder.fadd(builder.load(added), weight), added)
+        builder.store(highest, best, align=4)
+        builder.store(fading, faded, align=4)
+        faded_total = builder.fmul(builder.load(total, align=4), fading)
+        builder.store(builder.fadd(faded_total, builder.load(added)), total, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
+
+
+def attend(job: Any) -> None:
+    head = carray(job, (20,), np.int64)
+    num_groups, per_group, size, num_segments = head[4], head[5], head[6], head[7]
+    row_stride, head_stride, slot_stride, window = head[9], head[10], head[11], head[12]
+    scale, queries, keys, values = float_of(Z(head[13])), head[14], head[15], head[16]
+    segments_B6 = carray(at(head[18]), (num_segments, 6), np.int32)
+    num_heads = num_groups * per_group
+    out_NHE = carray(at(head[19]), (head[8], num_heads, size), F)
+    filled = segments_B6[num_segments - 1, 0] + segments_B6[num_segments - 1, 1]
+    # Elements of values are taken 32 at a time: others are copied to where there are as many.
+    width = (size + QUERIES - 1) // QUERIES * QUERIES
+    copies = width != size
+    query_ER = np.empty((size, QUERIES), F)
+    score_KR = np.empty((_BLOCK + _KEYS_AT_ONCE, QUERIES), F)
+    key_KE = np.zeros((_KEYS_AT_ONCE, size), F)
+    value_KE = np.zeros((_BLOCK if copies else 0, width), F)
+    own_K = np.arange(_BLOCK).astype(Z)
+    mean_RE = np.empty((QUERIES, width), F)
+    query_R, own_R = np.empty(QUERIES, np.int64), np.empty(QUERIES, np.int64)
+    ahead_R, behind_R = np.empty(QUERIES, np.int64), np.empty(QUERIES, np.int64)
+    best_R, total_R, faded_R = np.empty(QUERIES, F), np.empty(QUERIES, F), np.empty(QUERIES, F)
+    for first_unit, last_unit in parts(job):
+        if first_unit == 0:
+            out_NHE[filled:] = F(0.0)
+        for unit in range(first_unit, last_unit):
+            # The heads of a group of all segments, QUERIES at a time.
+            group, first, number = unit % num_groups, unit // num_groups, 0
+            while first >= (segments_B6[number, 1] * per_group + QUERIES - 1) // QUERIES:
+                first -= (segments_B6[number, 1] * per_group + QUERIES - 1) // QUERIES
+                number += 1
+            row, count = int(segments_B6[number, 0]), int(segments_B6[number, 1])
+            start, end = int(segments_B6[number, 2]), int(segments_B6[number, 3])
+            block, slots_at = int(segments_B6[number, 4]), int(segments_B6[number, 5])
+            first *= QUERIES
+            num_rows = min(QUERIES, count * per_group - first)
+            query, own = first // per_group, first % per_group
+            for r in range(QUERIES):
+                query_R[r], own_R[r] = query, group * per_group + own
+                # Rows that there are not do as the last one.
+                own += 1 if r < num_rows - 1 else 0
+                if own == per_group:
+                    query, own = query + 1, 0
+            low, high = end, 0
+            for r in range(QUERIES):
+                place = start + query_R[r]
+                behind_R[r] = end if block == 0 else min(end, place + 1 if block == 1 else (place // block + 1) * block)
+                ahead_R[r] = max(0, (start if block == 0 else place) - window + 1) if window > 0 else 0
+                low, high = min(low, ahead_R[r]), max(high, behind_R[r])
+            for r in range(num_rows):
+                query_E = carray(
+                    at(queries + 4 * ((row + query_R[r]) * row_stride + own_R[r] * head_stride)), (size,), F
+                )
+                for e in range(size):
+                    query_ER[e, r] = query_E[e] * scale
+            query_ER[:, num_rows:] = F(0.0)
+            mean_RE[:], best_R[:], total_R[:] = F(0.0), F(NEVER), F(0.0)
+            slot_K = carray(at(head[17] + 4 * slots_at), (end,), np.int32)
+            # From the same key on whoever the other rows are.
+            for base in range(low // _BLOCK * _BLOCK, high, _BLOCK):
+                num_keys = min(_BLOCK, high - base)
+                for k in range(0, num_keys, _KEYS_AT_ONCE):
+                    here = min(_KEYS_AT_ONCE, num_keys - k)
+                    slot, last = np.int64(slot_K[base + k]), np.int64(slot_K[base + k + here - 1])
+                    neighbours = here == _KEYS_AT_ONCE and last - slot == _KEYS_AT_ONCE - 1
+                    for i in range(1, here - 1):
+                        neighbours &= slot_K[base + k + i] == slot + i
+                    from_key, stride = keys + 4 * (slot * slot_stride + group * size), 4 * slot_stride
+                    if not neighbours:
+                        for i in range(here):
+                            held = 4 * (np.int64(slot_K[base + k + i]) * slot_stride + group * size)
+                            key_KE[i] = carray(at(keys + held), (size,), F)
+                        from_key, stride = place_of(key_KE), 4 * size
+                    _score(from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * LINE)
+                _mask(base, score_KR[:num_keys], ahead_R, behind_R)
+                _weigh(place_of(score_KR), num_keys, place_of(best_R), place_of(total_R), place_of(faded_R))
+                for r in range(num_rows):
+                    for e in range(width):
+                        mean_RE[r, e] *= faded_R[r]
+                from_value, from_slot, stride = values + 4 * group * size, head[17] + 4 * (slots_at + base), slot_stride
+                if copies:
+                    for k in range(num_keys):
+                        held = np.int64(slot_K[base + k]) * slot_stride + group * size
+                        value_KE[k, :size] = carray(at(values + 4 * held), (size,), F)
+                    from_value, from_slot, stride = place_of(value_KE), place_of(own_K), width
+                for r in range(0, num_rows, ROWS_AT_ONCE):
+                    for e in range(0, width, QUERIES):
+                        weights, out = place_of(score_KR) + 4 * r, place_of(mean_RE) + 4 * (r * width + e)
+                        _mix(weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
+            for r in range(num_rows):
+                out_E = out_NHE[row + query_R[r], own_R[r]]
+                inverse = F(1.0) / total_R[r]
+                for e in range(size):
+                    out_E[e] = mean_RE[r, e] * inverse
+
+
+@njit(cache=True)
+def _store_rows(first: int, last: int, new_NS: Array, slot_N: Array, held_SI: Array) -> None:
+    for n in range(first, last):
+        held_SI[slot_N[n]] = new_NS[n, : held_SI.shape[1]]
+
+
+def store(job: Any) -> None:
+    head = carray(job, (13,), np.int64)
+    num_rows, size, num_slots = head[1], head[4], head[5]
+    slot_N = carray(at(head[8]), (num_rows,), np.int64)
+    # Rows may stand among others: the last one ends where it does, not a stride further.
+    keys_NS, values_NS = carray(at(head[9]), (num_rows, head[6]), F), carray(at(head[10]), (num_rows, head[7]), F)
+    keys_SI, values_SI = carray(at(head[11]), (num_slots, size), F), carray(at(head[12]), (num_slots, size), F)
+    for first, last in parts(job):
+        _store_rows(first, last, keys_NS, slot_N, keys_SI)
+        _store_rows(first, last, values_NS, slot_N, values_SI)

@@ -1,0 +1,75 @@
+"""Make the library of loops that comes with the package: `python -m sfumato.kernels.cpu.loops.build`.
+
+It needs gcc and binutils, under Linux on x86-64; the CPU may be any that numba runs on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_CALLERS = ("attention", "floats", "products", "rows", "vocabulary")
+_TARGET = {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"}
+
+
+def build(path: Path) -> None:
+    """Compile all loops and link them.
+
+    Raises:
+        CalledProcessError: if gcc or objcopy fails.
+    """
+    from sfumato.kernels.cpu import running
+
+    target = frozenset(running.NEEDED | {"amx_int8", "amx_tile"})
+    setattr(running, "features", lambda: target)  # noqa: B010
+    from sfumato.kernels.cpu.loops.compiling import compiled
+
+    with tempfile.TemporaryDirectory() as directory:
+        objects, names = list[Path](), list[str]()
+        for caller in _CALLERS:
+            module = importlib.import_module(f"sfumato.kernels.cpu.{caller}")
+            for loop in vars(module).values():
+                if isinstance(loop, running.Loop):
+                    made = compiled(loop.function())
+                    objects.append(Path(directory) / f"{loop.name}.o")
+                    objects[-1].write_bytes(_object_of(str(made._library._final_module)))
+                    names.append(loop.symbol)
+                    renamed = f"{made._wrapper_name}={loop.symbol}"
+                    _run("objcopy", "--redefine-sym", renamed, f"--keep-global-symbol={loop.symbol}", objects[-1])
+        runtime = Path(__file__).with_name("runtime.c")
+        whole = Path(directory) / path.name
+        shown = Path(directory) / "names"
+        shown.write_text(f"{{ global: {'; '.join(names)}; local: *; }};\n", encoding="utf-8")
+        options = ("-shared", "-fPIC", "-O2", "-s", f"-Wl,--no-undefined,-z,text,--version-script={shown}")
+        _run("gcc", *options, "-o", whole, runtime, *objects, "-lm")
+        content = whole.read_bytes()
+        path.write_bytes(content + running.seal(content))
+
+
+def _object_of(instructions: str) -> bytes:
+    """Machine code that may stand anywhere, of what was made to stand where it is run."""
+    from llvmlite import binding
+
+    cpu, features = (_TARGET[f"NUMBA_CPU_{name}"] for name in ("NAME", "FEATURES"))
+    target = binding.Target.from_default_triple()
+    machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
+    return bytes(machine.emit_object(binding.parse_assembly(instructions)))
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run([str(part) for part in command], check=True)
+
+
+if __name__ == "__main__":
+    if not os.environ.items() >= _TARGET.items():
+        # Read when numba is imported; and nothing of this is to be found by programs that compile for this CPU.
+        kept = tempfile.TemporaryDirectory()
+        there = os.environ | _TARGET | {"NUMBA_CACHE_DIR": kept.name, "SFUMATO_COMPILE_LOOPS": "1"}
+        sys.exit(subprocess.run([sys.executable, "-m", "sfumato.kernels.cpu.loops.build"], env=there).returncode)
+    from sfumato.kernels.cpu.running import LIBRARY
+
+    build(LIBRARY)

@@ -1,0 +1,175 @@
+"""How compiled loops run: on the threads of torch's own OpenMP, whose idle threads would spin against those of a second
+pool.
+
+Loops are written in `kernels.cpu.loops`. A library of them comes with the package for CPUs with AVX-512 and VNNI under
+Linux; for others, and where their source was changed, a loop is compiled at its first call and kept on disk, beside the
+package or in the user's cache.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import importlib
+import logging
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sfumato.kernels.base import DIGIT, SECOND_DIGIT
+from sfumato.kernels.cpu.memory import recorder
+
+LOOPS = Path(__file__).parent / "loops"
+LIBRARY = LOOPS / "x86-64-v4-vnni.so"
+"""The library; `python -m sfumato.kernels.cpu.loops.build` makes it."""
+NEEDED = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "bmi2", "fma", "avx2"}
+"""What a CPU has to have for it, by Linux's names."""
+_LOG = logging.getLogger(__name__)
+# What takes less is not worth a word.
+_COMPILING_S = 0.3
+# Bytes of a seal.
+_SEAL = 32
+# Elements from which a second thread is worth waking, and how many parts each thread takes of what there is.
+_GRAIN = 2**15
+_PARTS = 4
+
+
+@functools.cache
+def features() -> frozenset[str]:
+    """What this CPU can, by Linux's names of x86."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("flags"):
+                return frozenset(line.split(":")[1].split())
+    from llvmlite import binding
+
+    names = {"avx512vnni": "avx512_vnni", "amx-int8": "amx_int8", "amx-tile": "amx_tile"}
+    return frozenset(names.get(name, name) for name, there in binding.get_host_cpu_features().items() if there)
+
+
+def seal(content: bytes) -> bytes:
+    """What stands behind a library's content: a hash of it, and of all that loops are made of."""
+    digest = hashlib.sha256(repr((DIGIT, SECOND_DIGIT)).encode())
+    for path in sorted((*LOOPS.glob("*.py"), *LOOPS.glob("*.c"))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    digest.update(content)
+    return digest.digest()
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """The loops that come with the package; None where they do not run, or are of another source."""
+    if sys.platform != "linux" or platform.machine() != "x86_64" or not features() >= NEEDED:
+        return None
+    if os.environ.get("SFUMATO_COMPILE_LOOPS"):
+        return None
+    try:
+        held = LIBRARY.read_bytes()
+        return ctypes.CDLL(str(LIBRARY)) if held[-_SEAL:] == seal(held[:-_SEAL]) else None
+    except OSError:
+        return None
+
+
+@functools.cache
+def _team() -> Any:
+    """GOMP_parallel of the OpenMP that torch runs on; None where it is another one."""
+    for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*")):
+        try:
+            start = ctypes.CDLL(str(path)).GOMP_parallel
+        except (OSError, AttributeError):
+            continue
+        start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint], None
+        return start
+    return None
+
+
+class Loop:
+    """A loop by its name, "module.function" of `kernels.cpu.loops`: a function over a job.
+
+    A job is the numbers of the rows that threads claim, and of threads; then addresses and sizes.
+    """
+
+    _lock = threading.Lock()
+    _announced = False
+
+    def __init__(self, name: str) -> None:
+        self.name, self.symbol = name, name.replace(".", "_")
+        self._address: int | None = None
+
+    def function(self) -> Callable[[Any], None]:
+        """What is compiled."""
+        module, _, name = self.name.rpartition(".")
+        found: Callable[[Any], None] = getattr(importlib.import_module(f"{__package__}.loops.{module}"), name)
+        return found
+
+    def _find(self) -> int:
+        shipped = library()
+        address = self._compile() if shipped is None else _address(getattr(shipped, self.symbol))
+        self._alone, self._address = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address), address
+        return address
+
+    def _compile(self) -> int:
+        with Loop._lock:
+            started = time.perf_counter()
+            # The compiler takes half a second to import.
+            from sfumato.kernels.cpu.loops.compiling import compiled
+
+            self._made = compiled(self.function())
+            slow = not self._made.cache_hits and time.perf_counter() - started > _COMPILING_S
+            if slow and not Loop._announced:
+                Loop._announced = True
+                _LOG.warning("loops are being compiled for this CPU, once: that takes half a minute")
+        return int(self._made.address)
+
+    def __call__(self, num_rows: int, num_elements: int, *rest: Tensor | float) -> Any:
+        """Run it.
+
+        Args:
+            num_rows: what threads claim parts of.
+            num_elements: how much there is to do, in what one of a norm is.
+            rest: what else the function asks for; of tensors it is given the addresses.
+
+        Returns:
+            The job, in whose place 3 it says how many threads claimed a seat.
+        """
+        address = self._address or self._find()
+        team = _team()
+        threads = 1 if team is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
+        part = num_rows if threads < 2 else -(-num_rows // (threads * _PARTS))
+        words = [
+            one.data_ptr() if isinstance(one, Tensor) else word(one) if isinstance(one, float) else one for one in rest
+        ]
+        job = (ctypes.c_int64 * (4 + len(rest)))(0, num_rows, part, 0, *words)
+
+        def run() -> None:
+            job[0] = job[3] = 0
+            if threads < 2:
+                self._alone(job)
+            else:
+                team(address, job, threads, 0)
+
+        if recorder.graph is not None:
+            recorder.graph.append(run, rest)
+        run()
+        return job
+
+
+def _address(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def word(number: float) -> int:
+    """The bits of a float32 as an integer."""
+    return int(np.float32(number).view(np.int32))

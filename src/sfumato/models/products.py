@@ -1,0 +1,159 @@
+"""Products that several linears share, and those of floats on a CPU."""
+
+# O outputs, I inputs, N positions
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sfumato.kernels.base import TORCH, Backend
+
+# Linears that read one input, by the names that families give them.
+_GROUPS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
+
+
+class SharedProduct(nn.Module, abc.ABC):
+    """Linears that read one input, multiplied as one matrix.
+
+    Args:
+        linears: the linears.
+        sizes: how many outputs each has.
+    """
+
+    def __init__(self, linears: Sequence[nn.Module], sizes: Sequence[int]) -> None:
+        super().__init__()
+        # Not as modules: each of them holds this one.
+        self.linears = tuple(linears)
+        self.sizes = list(sizes)
+        self.backend: Backend = TORCH
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        """The output of each linear."""
+        return self.split(self.multiply(x.flatten(0, -2)).to(x.dtype), x.shape)
+
+    def split(self, out_NO: Tensor, shape: torch.Size) -> tuple[Tensor, ...]:
+        """The parts of each linear, in the leading dimensions of an input's shape."""
+        return torch.split(out_NO.view(*shape[:-1], out_NO.shape[-1]), self.sizes, dim=-1)
+
+    @abc.abstractmethod
+    def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
+        """The product with the whole matrix [N, O], and the bias; a residual is added."""
+
+
+class FusedProduct(SharedProduct):
+    """One that takes its inputs from what stands before it in a layer; float32 on a CPU."""
+
+    @property
+    @abc.abstractmethod
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All that a product reads besides what it is given."""
+
+    @abc.abstractmethod
+    def multiply_normed(self, x_NI: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        """The same of rows that `Backend.rms_norm` goes over first."""
+
+    @abc.abstractmethod
+    def multiply_gated(self, both_NO: Tensor, activation: str, residual_NO: Tensor) -> Tensor:
+        """The same of rows whose halves `Backend.gate` makes one of."""
+
+
+class FloatProduct(FusedProduct):
+    """Of floats, whose weights are in the order in which they are multiplied.
+
+    Args:
+        linears: their weights are in float32 on a CPU.
+    """
+
+    def __init__(self, linears: Sequence[nn.Linear]) -> None:
+        # Its compiler takes a quarter of a second to import.
+        from sfumato.kernels.cpu.floats import Matrix
+
+        super().__init__([PackedLinear(linear, self) for linear in linears], [one.out_features for one in linears])
+        biases: list[Tensor] = [
+            linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias for linear in linears
+        ]
+        biased = any(linear.bias is not None for linear in linears)
+        self.matrix = Matrix(torch.cat([linear.weight for linear in linears]), torch.cat(biases) if biased else None)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return self.matrix.tensors
+
+    def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
+        return self.matrix.multiply(x_NI, residual_NO=residual_NO)
+
+    def multiply_normed(self, x_NI: Tensor, weight_I: Tensor, eps: float) -> Tensor:
+        return self.multiply(self.backend.rms_norm(x_NI, weight_I, eps))
+
+    def multiply_gated(self, both_NO: Tensor, activation: str, residual_NO: Tensor) -> Tensor:
+        gate_NI, up_NI = both_NO.chunk(2, dim=-1)
+        return self.multiply(self.backend.gate(gate_NI, up_NI, activation), residual_NO)
+
+
+class PackedLinear(nn.Linear):
+    """A linear of fixed weights, which a product of floats has: `weight` has a shape, but no values.
+
+    Args:
+        linear: of which it has the shape and the bias.
+        product: multiplies it.
+    """
+
+    def __init__(self, linear: nn.Linear, product: FloatProduct) -> None:
+        super().__init__(linear.in_features, linear.out_features, bias=False, device="meta")
+        self.weight.requires_grad_(False)
+        self.bias = linear.bias
+        self.product = product
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.product(x)[self.product.linears.index(self)]
+        return out
+
+    def unpacked(self) -> nn.Linear:
+        """An ordinary linear of the same weights."""
+        linear = nn.Linear(self.in_features, self.out_features, bias=False, device="meta")
+        product, place = self.product, self.product.linears.index(self)
+        weight_OI = torch.split(product.matrix.weight_OI, product.sizes)[place].clone()
+        linear.weight, linear.bias = nn.Parameter(weight_OI), self.bias
+        return linear
+
+
+def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
+    """What several linears make of one input: in one product, where they share one, in its order."""
+    product = getattr(linears[0], "product", None)
+    if isinstance(product, SharedProduct) and product.linears == linears:
+        outs: Sequence[Tensor] = product(x)
+        return outs
+    return [linear(x) for linear in linears]
+
+
+def pack_linears(model: nn.Module) -> None:
+    """Pack the linears of a model that is only computed from now on, in float32 on a CPU; those that read one input
+    together. Its own heads stay: they are read as matrices too."""
+    for module in list(model.modules())[1:]:
+        fitting = dict(_fitting(module))
+        groups = [group for group in _GROUPS if all(name in fitting for name in group)]
+        alone = [(name,) for name in fitting if not any(name in group for group in groups)]
+        for group in (*groups, *alone):
+            product = FloatProduct([fitting[name] for name in group])
+            for name, linear in zip(group, product.linears, strict=True):
+                setattr(module, name, linear)
+
+
+def _fitting(module: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
+    for name, linear in module.named_children():
+        if type(linear) is nn.Linear:
+            weight = linear.weight
+            if weight.dtype is torch.float32 and weight.device.type == "cpu":
+                yield name, linear
+
+
+def unpack_linears(model: nn.Module) -> None:
+    """Make ordinary linears of packed ones, to be trained or saved."""
+    for module in list(model.modules()):
+        for name, linear in module.named_children():
+            if isinstance(linear, PackedLinear):
+                setattr(module, name, linear.unpacked())

@@ -1,0 +1,112 @@
+"""Where loops come from: the library in the package, or the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.kernels.cpu import attention, floats, products, rows, running, vocabulary
+from sfumato.kernels.cpu.loops import compiling
+from sfumato.kernels.cpu.running import Loop
+
+LOOPS = [one for module in (attention, floats, products, rows, vocabulary) for one in vars(module).values()]
+LOOPS = [one for one in LOOPS if isinstance(one, Loop)]
+PROGRAM = """
+import sys
+import sfumato
+from sfumato.kernels.cpu import running
+for quantize in (None, "w8a8"):
+    answer = sfumato.load("tiny", quantize=quantize, threads=1).generate("sums: 12+35, 81/3, 40-17", seed=3)
+    print(answer.tokens)
+print(running.library() is None, "numba" in sys.modules, file=sys.stderr)
+"""
+runs = pytest.mark.skipif(
+    sys.platform != "linux" or not running.features() >= running.NEEDED, reason="the library is for other CPUs"
+)
+
+
+class Nothing(Loop):
+    """A loop that does nothing, which is compiled, and then found again."""
+
+    def function(self) -> Any:
+        return does_nothing
+
+
+def does_nothing(job: Any) -> None:
+    pass
+
+
+def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    monkeypatch.setattr(running, "library", lambda: None)
+    monkeypatch.setattr(running, "_COMPILING_S", 0.0)
+    Nothing("rows.nothing")(1, 1)
+    monkeypatch.setattr(Loop, "_announced", False)
+    caplog.clear()
+    # It is found, however long that takes.
+    Nothing("rows.nothing")(1, 1)
+    assert not caplog.records
+    made = compiling.cfunc(compiling.types.void(compiling.types.voidptr))
+    monkeypatch.setattr(compiling, "cfunc", lambda *signature, cache: made)
+    for _ in range(2):
+        Nothing("rows.nothing")(1, 1)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_the_library_is_made_of_these_sources():
+    """If not: python -m sfumato.kernels.cpu.loops.build."""
+    held = running.LIBRARY.read_bytes()
+    assert held[-32:] == running.seal(held[:-32])
+
+
+@runs
+def test_it_has_all_loops():
+    library = running.library()
+    assert isinstance(library, ctypes.CDLL)
+    assert len(LOOPS) > 10
+    assert all(hasattr(library, loop.symbol) for loop in LOOPS)
+
+
+def ask(**environment: str) -> tuple[str, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+    return done.stdout, done.stderr.split()[-2:]
+
+
+@runs
+def test_it_gives_the_text_that_compiled_loops_give():
+    shipped, how = ask()
+    assert how == ["False", "False"], "no compiler is imported"
+    compiled, how = ask(SFUMATO_COMPILE_LOOPS="1")
+    assert how == ["True", "True"]
+    assert shipped == compiled
+
+
+@pytest.mark.parametrize("damage", ["cut", "other"])
+def test_a_library_that_is_damaged_or_old_is_left_alone(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    content = running.LIBRARY.read_bytes()
+    place = tmp_path / "loops.so"
+    place.write_bytes(content[:1000] if damage == "cut" else content)
+    monkeypatch.setattr(running, "LIBRARY", place)
+    if damage == "other":
+        monkeypatch.setattr(running, "SECOND_DIGIT", 255)
+    running.library.cache_clear()
+    try:
+        assert running.library() is None
+    finally:
+        running.library.cache_clear()
+
+
+def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):
+    """Neither into the package nor into a home."""
+    program = "import numpy\nfrom sfumato.kernels.cpu.loops.compiling import order\nprint(order(numpy.float32(0.0)))\n"
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+    assert any(tmp_path.iterdir())

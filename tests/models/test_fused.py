@@ -1,0 +1,84 @@
+"""Models for computing alone: what they give, and that they can be made ordinary again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from sfumato.kernels.base import TORCH
+from sfumato.models.attention import AttentionSpec
+from sfumato.models.decoder import Decoder
+from sfumato.models.fused import FusedLayer, fuse, unfuse
+from sfumato.models.moe import MoEConfig
+from sfumato.models.products import PackedLinear, pack_linears, project, unpack_linears
+
+
+def linear(num_inputs: int, num_outputs: int, *, bias: bool = False) -> nn.Linear:
+    torch.manual_seed(0)
+    return nn.Linear(num_inputs, num_outputs, bias=bias)
+
+
+def test_linears_of_one_input_share_a_product_and_come_back():
+    one = nn.Module()
+    one.q_proj, one.k_proj, one.v_proj = (linear(8, size, bias=size == 4) for size in (16, 4, 4))
+    one.o_proj = linear(16, 8).double()
+    model = nn.Sequential(nn.Sequential(one), linear(8, 8))
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    x = torch.randn(2, 3, 8)
+    own = (one.q_proj, one.k_proj, one.v_proj)
+    expected = [each(x) for each in own]
+    pack_linears(model)
+    packed = (one.q_proj, one.k_proj, one.v_proj)
+    assert all(isinstance(each, PackedLinear) for each in packed)
+    assert type(one.o_proj) is nn.Linear, "no float32"
+    assert type(model[1]) is nn.Linear, "a head is read as a matrix too"
+    with torch.no_grad():
+        for found in (project(x, *packed), [each(x) for each in packed]):
+            for each, wanted in zip(found, expected, strict=True):
+                torch.testing.assert_close(each, wanted)
+    unpack_linears(model)
+    assert one.k_proj.weight.requires_grad
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+
+
+MOE = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"qk_norm": True, "self_conditioning": True},
+        {"attention_bias": True, "output_bias": True, "mlp_bias": True},
+        {"moe": MOE},
+    ],
+)
+def test_a_fused_model_computes_what_it_did(make_decoder: Callable[..., Decoder], changes: dict[str, object]):
+    model = make_decoder(**changes)
+    tokens = torch.randint(model.config.vocab_size, (1, 13))
+    given = (tokens, torch.arange(13).unsqueeze(0), AttentionSpec())
+    soft = torch.randn(1, 13, model.config.hidden_size) if model.self_conditions else None
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with torch.inference_mode():
+        expected = model(*given, soft_RQD=soft)
+        fuse(model)
+        fuse(model)
+        fused = [isinstance(layer, FusedLayer) for layer in model.model.layers]
+        assert fused == ["moe" not in changes] * 2
+        torch.testing.assert_close(model(*given, soft_RQD=soft), expected, atol=1e-4, rtol=1e-4)
+    unfuse(model)
+    after = model.state_dict()
+    assert after.keys() == before.keys()
+    assert all(torch.equal(after[name], before[name]) for name in before)
+    assert all(getattr(module, "backend", TORCH) is TORCH for module in model.modules())
+    assert torch.equal(model(*given, soft_RQD=soft), expected)
+    model(*given, soft_RQD=soft).sum().backward()
+
+
+def test_other_types_stay_as_they_are(make_decoder: Callable[..., Decoder]):
+    model = make_decoder().to(torch.bfloat16)
+    fuse(model)
+    assert not any(isinstance(module, (FusedLayer, PackedLinear)) for module in model.modules())
