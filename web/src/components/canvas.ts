@@ -136,6 +136,7 @@ export class CanvasElement extends LitElement {
       style=${styleMap({ "--level": level === null ? null : level.toFixed(2) })}
       data-index=${index}
       role=${this.interactive ? "option" : nothing}
+      aria-label=${this.interactive && token.text.trim() === "" ? JSON.stringify(token.text) : nothing}
       aria-selected=${this.interactive ? String(this.isChosen(index)) : nothing}
       tabindex=${this.interactive ? (index === this.focused ? 0 : -1) : nothing}
       title=${token.history.length > 1 ? historyOf(token) : nothing}

@@ -4,7 +4,7 @@ import type { Api } from "./api";
 import { applyEvent, emptyView, type CanvasView, type Token } from "./canvas";
 import { Offsets } from "./offsets";
 import type { CanvasEvent, CanvasRequest, Span } from "./protocol";
-import { newTrace, viewsOf, type Trace } from "./trace";
+import { newTrace, viewsOf, withView, type Trace } from "./trace";
 
 export interface Take {
   readonly seed: number;
@@ -53,19 +53,11 @@ export async function* goOn(
     const stop = () => void api.deleteCanvas(id).catch(() => undefined);
     signal.addEventListener("abort", stop);
     let view = emptyView(id);
+    let views: readonly CanvasView[] = [];
     for await (const event of api.follow(id, { after: 0, signal })) {
       events = [...events, event];
-      const seen = applyEvent(view, event);
-      // Steps are frames; the end is how the last one is seen.
-      const isStep = event.type === "canvas.patch" || event.type === "canvas.snapshot";
-      const frames =
-        seen.tokens.length === 0
-          ? next.frames
-          : isStep || next.frames.length === 0
-            ? [...next.frames, seen]
-            : [...next.frames.slice(0, -1), seen];
-      view = seen;
-      yield (next = shown(frames));
+      view = applyEvent(view, event);
+      yield (next = shown([...take.frames, ...(views = withView(views, view, event))]));
     }
     signal.removeEventListener("abort", stop);
     if (signal.aborted) yield shown(next.frames, { status: "stopped" });

@@ -15,16 +15,26 @@ export function newTrace(model: string, request: CanvasRequest, events: readonly
   return { format: FORMAT, model, request, events };
 }
 
-/** The canvas after each event that changed what is seen. */
+/** The canvas after each step, and as it is at the end. */
 export function viewsOf(trace: Trace): CanvasView[] {
-  const views: CanvasView[] = [];
+  let views: readonly CanvasView[] = [];
   let view = emptyView(trace.events[0]?.canvas_id ?? "");
   for (const event of trace.events) {
-    const next = applyEvent(view, event);
-    if (next !== view && (event.type === "canvas.patch" || next.tokens !== view.tokens)) views.push(next);
-    view = next;
+    view = applyEvent(view, event);
+    views = withView(views, view, event);
   }
-  return views;
+  return [...views];
+}
+
+/** The views with the one after an event: a step is one more, and what comes behind it is how that one is seen. */
+export function withView(
+  views: readonly CanvasView[],
+  view: CanvasView,
+  event: CanvasEvent,
+): readonly CanvasView[] {
+  if (view.tokens.length === 0) return views;
+  const isStep = event.type === "canvas.patch" || event.type === "canvas.snapshot";
+  return [...(isStep ? views : views.slice(0, -1)), view];
 }
 
 /** Traces out of a file's text. Throws an Error that says what is wrong with it. */

@@ -1,0 +1,142 @@
+"""The canvas page: a text that forms, is looked at step by step, changed, shared and kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright", reason="not installed")
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+DERIVED = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
+
+
+def text_of(canvas: Locator) -> str:
+    return "".join(canvas.locator(".token").all_text_contents())
+
+
+def denoise(page: Page, **filled: str) -> None:
+    for label, value in filled.items():
+        page.get_by_label(label.replace("_", " "), exact=True).fill(value)
+    page.get_by_role("button", name="Denoise", exact=True).click()
+    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+
+
+def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: Callable[[Page], None]):
+    page.goto("/canvas")
+    denoise(page)
+    canvas = page.locator("sf-canvas")
+    assert text_of(canvas) == DERIVED
+    expect(page.locator("sf-take")).to_contain_text(re.compile(r"28 tokens · \d+ steps · \d+ revisions · \d+ ms"))
+    check_accessibility(page)
+    first = canvas.locator(".token").nth(0).element_handle()
+    page.get_by_role("button", name="First step").click()
+    assert text_of(canvas) != DERIVED
+    page.get_by_role("button", name="Step on").click()
+    expect(canvas).to_contain_text("answer: 49")
+    page.get_by_role("slider", name="Step").press("End")
+    expect(canvas).to_contain_text("answer: 39")
+    # Nothing flickers: what stays is the same node.
+    assert page.evaluate("node => node.isConnected", first)
+    for colouring in ("entropy", "age", "revisions", "none"):
+        page.get_by_label("Colour by").select_option(colouring)
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_accessibility: Callable[[Page], None]):
+    page.goto("/canvas")
+    denoise(page)
+    canvas, panel = page.locator("sf-canvas"), page.get_by_role("region", name="Chosen tokens")
+    canvas.locator(".token").nth(1).click()
+    expect(panel).to_contain_text("What else could stand here:")
+    expect(panel).to_contain_text("History: 4 → 3")
+    check_accessibility(page)
+    # One that the model did not write is put right again, where nothing else may change.
+    panel.get_by_role("button", name=re.compile("^4 ")).click()
+    expect(canvas).to_contain_text("answer: 49")
+    expect(canvas.locator(".pinned")).to_have_text("4")
+    canvas.locator(".token").nth(1).click()
+    panel.get_by_role("button", name="Unpin").click()
+    panel.get_by_role("button", name="Back to noise").click()
+    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(canvas).to_contain_text("answer: 39")
+    assert text_of(canvas) == DERIVED
+    # What is written by hand and pinned stays while the rest is denoised.
+    canvas.locator(".token").nth(1).click()
+    canvas.locator(".token").nth(2).click(modifiers=["Shift"])
+    panel.get_by_label("Write instead").fill("41")
+    panel.get_by_role("button", name="Put in").click()
+    page.get_by_role("button", name="Denoise all but the pins").click()
+    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    assert text_of(canvas).startswith("answer: 41\n")
+    # By keyboard.
+    canvas.locator(".token").nth(0).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    panel.get_by_role("button", name="Denoise again from here").click()
+    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    assert text_of(canvas).startswith("answer: ")
+
+
+def test_seeds_stand_side_by_side_and_a_link_runs_them_again(page: Page):
+    page.goto("/canvas")
+    denoise(page, Side_by_side="3", Seed="5")
+    takes = page.locator("sf-take")
+    expect(takes).to_have_count(3)
+    texts = [text_of(takes.nth(i)) for i in range(3)]
+    page.get_by_role("button", name="Share").click()
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    expect(takes).to_have_count(3)
+    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    assert [text_of(takes.nth(i)) for i in range(3)] == texts
+    assert page.get_by_label("Seed", exact=True).input_value() == "5"
+
+
+def test_a_trace_is_saved_and_opened_again(page: Page, tmp_path: Path):
+    page.goto("/canvas")
+    denoise(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    saved = tmp_path / "trace.json"
+    download.value.save_as(saved)
+    steps = page.locator("sf-scrubber output").inner_text()
+    page.reload()
+    denoise(page, Prompt="sums: 12+35, 81/3, 40-17")
+    page.get_by_label("Trace to open").set_input_files(saved)
+    expect(page.locator("sf-canvas")).to_contain_text("answer: 39")
+    assert text_of(page.locator("sf-canvas")) == DERIVED
+    expect(page.locator("sf-scrubber output")).to_have_text(steps)
+    broken = tmp_path / "broken.json"
+    broken.write_text(json.dumps({"format": "other"}))
+    page.get_by_label("Trace to open").set_input_files(broken)
+    expect(page.locator(".saying")).to_contain_text('allowed: "sfumato-trace-1"')
+    expect(page.locator("sf-canvas")).to_contain_text("answer: 39")
+
+
+def test_what_is_refused_says_what_to_do(page: Page):
+    page.goto("/canvas")
+    page.get_by_text("Options").click()
+    page.get_by_label("Steps at most").fill("100000")
+    page.get_by_role("button", name="Denoise", exact=True).click()
+    expect(page.locator("sf-take .error")).to_contain_text("steps")
+
+
+def test_a_conversation_goes_on_and_stops(page: Page):
+    page.goto("/canvas")
+    denoise(page)
+    page.get_by_role("button", name="Reply").click()
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.get_by_label("Prompt")).to_have_value("")
+    expect(page.get_by_role("button", name="Denoise", exact=True)).to_be_disabled()
