@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,8 +57,8 @@ def page(browser: Browser, served: Served) -> Iterator[Page]:
     page.on("pageerror", lambda error: errors.append(str(error)))
 
     def note(message: ConsoleMessage) -> None:
-        # The browser tells of every refusal; the page is to tell what it means.
-        if message.type == "error" and "status of 4" not in message.text:
+        # The browser tells of every refusal and broken connection; the page is to tell what it means.
+        if message.type == "error" and not re.search("status of 4|ERR_FAILED", message.text):
             errors.append(message.text)
 
     page.on("console", note)

@@ -40,7 +40,7 @@ const UNKNOWN: Omit<ModelCard, "id"> = {
   },
 };
 
-const RETRY_AFTER_MS = [100, 300, 1000, 3000, 5000];
+const RETRY_AFTER_MS = [50, 100, 300, 1000, 1000, 2000, 3000, 3000];
 
 export class Api {
   /** Asks for a key; the request is sent again with what it returns. */
@@ -109,11 +109,10 @@ export class Api {
       try {
         const path = `/v1/canvas/${id}/events${after === undefined ? "" : `?after=${after}`}`;
         const response = await this.request("GET", path, undefined, options.signal);
-        if (response.body === null) return;
-        for await (const { data } of serverEvents(response.body)) {
+        for await (const { data } of serverEvents(response.body ?? new Blob().stream())) {
           const event = JSON.parse(data) as CanvasEvent;
           const isWhole = event.type === "canvas.snapshot";
-          if (!isWhole && after !== undefined && event.seq <= after) continue;
+          if (after !== undefined && (isWhole ? event.seq < after : event.seq <= after)) continue;
           // Something is missing: from where we are, once more.
           if (!isWhole && after !== undefined && event.seq > after + 1) {
             throw new ApiError(0, { message: "events are missing" });

@@ -132,7 +132,7 @@ export function pinnedIn(tokens: readonly { text: string }[], pins: readonly Spa
   const found = new Set<number>();
   let at = 0;
   tokens.forEach(({ text }, i) => {
-    if (pins.some((pin) => overlap(pin, [at, at + text.length]))) found.add(i);
+    if (text !== "" && pins.some((pin) => overlap(pin, [at, at + text.length]))) found.add(i);
     at += text.length;
   });
   return found;
