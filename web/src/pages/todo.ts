@@ -1,15 +1,306 @@
-import { html, LitElement } from "lit";
-import { customElement, property } from "lit/decorators.js";
+/** An app that is said: the first sentence makes it, each further one changes it, and what it shows works. */
+import { css, html, LitElement, nothing } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
+import "../components/talk";
+import { api } from "../core/api";
+import { remember, remembered } from "../core/preferences";
+import type { ModelCard } from "../core/protocol";
+import { announce, say, sayError } from "../core/say";
+import { current, go, noSteps, push, type Steps } from "../core/steps";
+import type { Effect } from "../ui/actions";
+import { authors, NotUnderstood, write } from "../ui/author";
+import { execute } from "../ui/edits";
+import "../ui/screen";
+import { parse, toText, type Component } from "../ui/tree";
+
+interface Step {
+  readonly page: Component;
+  /** What was said, or done by hand. */
+  readonly said: string;
+  readonly ms: number | null;
+}
+
+const FIRST = "a to-do list with ten items about moving house, four done";
+const STARTS = [
+  FIRST,
+  "a shopping list with six items",
+  "a table of books with title, author and year",
+  "a habit tracker",
+];
+const CHANGES = [
+  "sort by name",
+  "dark mode",
+  "add a priority",
+  "delete the second",
+  "tick off the first one",
+];
+const STORED = "todo.page";
 
 @customElement("sf-todo-page")
 export class TodoPage extends LitElement {
-  /** What stands behind the page's path. */
   @property() place = "";
+  @state() private cards: readonly ModelCard[] | null = null;
+  @state() private model = "";
+  @state() private steps: Steps<Step> = noSteps();
+  @state() private draft: Component | null = null;
+  @state() private isWriting = false;
+  @state() private sentence = "";
+  @query("#command") private input!: HTMLInputElement;
+  private stopping = new AbortController();
+  private asked = 0;
 
-  static override styles = [controls];
+  static override styles = [
+    controls,
+    css`
+      .page {
+        display: grid;
+        gap: 0.9rem;
+        grid-template-columns: minmax(0, 1fr);
+        max-width: 52rem;
+        margin-inline: auto;
+      }
+      form {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.5rem;
+        align-items: end;
+      }
+      form label {
+        flex: 1 1 16rem;
+      }
+      .chips {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.4rem;
+      }
+      .chips button {
+        border-radius: 999px;
+        padding: 0.2rem 0.8rem;
+        font-size: 0.875rem;
+      }
+      .screen {
+        border: 1px solid var(--line);
+        border-radius: 14px;
+        overflow: hidden;
+        min-height: 12rem;
+        background: var(--surface);
+      }
+      .empty {
+        display: grid;
+        place-items: center;
+        min-height: 12rem;
+        padding: 1rem;
+        text-align: center;
+      }
+      .bar {
+        justify-content: space-between;
+      }
+      ol {
+        margin: 0;
+        padding-left: 1.4rem;
+        font-size: 0.875rem;
+      }
+      ol button {
+        padding: 0.1rem 0.4rem;
+        text-align: left;
+      }
+      ol [aria-current] {
+        font-weight: 600;
+      }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("keydown", this.onKey);
+    this.begin().catch(sayError);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("keydown", this.onKey);
+    this.stopping.abort();
+  }
+
+  private async begin(): Promise<void> {
+    this.cards = authors(await api.models());
+    this.model = this.cards[0]?.id ?? "";
+    const stored = remembered<string>(STORED, "");
+    if (stored === "") return;
+    try {
+      this.steps = push(this.steps, { page: parse(stored), said: "as it was left", ms: null });
+    } catch {
+      remember(STORED, "");
+    }
+  }
+
+  private onKey = (event: KeyboardEvent): void => {
+    const isField = event
+      .composedPath()
+      .some((node) => node instanceof HTMLInputElement && node.type !== "checkbox");
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !isField) {
+      event.preventDefault();
+      this.move(event.shiftKey ? 1 : -1);
+    } else if (event.key === "/" && !isField) {
+      event.preventDefault();
+      this.input.focus();
+    }
+  };
+
+  private move(by: number): void {
+    const before = this.steps.at;
+    this.steps = go(this.steps, by);
+    this.keep();
+    if (this.steps.at !== before) announce(by < 0 ? "Undone." : "Done again.");
+  }
+
+  private keep(): void {
+    const step = current(this.steps);
+    remember(STORED, step === undefined ? "" : toText(step.page));
+  }
+
+  private show(page: Component, said: string, ms: number | null): void {
+    this.steps = push(this.steps, { page, said, ms });
+    this.keep();
+  }
+
+  private async command(sentence: string): Promise<void> {
+    const said = sentence.trim();
+    if (said === "" || this.isWriting || this.model === "") return;
+    this.isWriting = true;
+    this.stopping = new AbortController();
+    const page = current(this.steps)?.page ?? null;
+    try {
+      const written = await write(api, this.model, said, {
+        page,
+        seed: this.asked++,
+        signal: this.stopping.signal,
+        onDraft: (draft) => (this.draft = draft),
+      });
+      if (page !== null && toText(written.page) === toText(page)) say("It is like that already.");
+      else this.show(written.page, said, written.ms);
+      this.sentence = "";
+      announce("Changed.");
+    } catch (error) {
+      if (error instanceof NotUnderstood) say(error.message);
+      else if (!this.stopping.signal.aborted) sayError(error);
+    } finally {
+      this.isWriting = false;
+      this.draft = null;
+    }
+  }
+
+  /** What was done on the screen itself. */
+  private onEffect({ detail }: CustomEvent<Effect>): void {
+    const page = current(this.steps)?.page;
+    if (page === undefined) return;
+    if (detail.say !== undefined) say(detail.say);
+    if (detail.ask !== undefined) void this.command(detail.ask);
+    if (detail.program === undefined || detail.program === "") return;
+    try {
+      this.show(execute(page, detail.program), detail.program.split("\n").join("; "), 0);
+    } catch (error) {
+      sayError(error);
+    }
+  }
+
+  private startAgain(): void {
+    this.steps = noSteps();
+    this.keep();
+    this.sentence = "";
+    void this.updateComplete.then(() => this.input.focus());
+  }
 
   override render() {
-    return html`<h1>Todo</h1>`;
+    if (this.cards?.length === 0) {
+      return html`<div class="page">
+        <h1>To-do</h1>
+        <p class="muted">No model of this server writes screens; start it with one: sfumato serve ui</p>
+      </div>`;
+    }
+    const step = current(this.steps);
+    return html`<div class="page">
+      <h1>To-do</h1>
+      <form
+        @submit=${(event: Event) => {
+          event.preventDefault();
+          void this.command(this.sentence);
+        }}
+      >
+        <label
+          >${step === undefined ? "Say what you want" : "Say what to change"}
+          <input
+            id="command"
+            autocomplete="off"
+            placeholder=${step === undefined ? FIRST : "sort by name"}
+            .value=${this.sentence}
+            @input=${(event: Event) => (this.sentence = (event.target as HTMLInputElement).value)}
+        /></label>
+        ${
+          this.isWriting
+            ? html`<button type="button" @click=${() => this.stopping.abort()}>Stop</button>`
+            : html`<button class="primary" ?disabled=${this.sentence.trim() === ""}>Do it</button>`
+        }
+        <sf-talk
+          @sf-heard=${({ detail }: CustomEvent<string>) => {
+            this.sentence = detail;
+            void this.command(detail);
+          }}
+        ></sf-talk>
+      </form>
+      <div class="chips" aria-label="Examples" role="group">
+        ${(step === undefined ? STARTS : CHANGES).map(
+          (each) =>
+            html`<button ?disabled=${this.isWriting} @click=${() => this.command(each)}>${each}</button>`,
+        )}
+      </div>
+      <div class="screen" aria-busy=${String(this.isWriting)}>
+        ${
+          step === undefined && this.draft === null
+            ? html`<p class="empty muted">
+                Nothing here yet. The first sentence makes the app; each further one changes it, and its
+                buttons do what they say.
+              </p>`
+            : html`<sf-screen
+                .page=${this.draft ?? step?.page ?? null}
+                ?draft=${this.draft !== null}
+                @sf-effect=${(event: CustomEvent<Effect>) => this.onEffect(event)}
+              ></sf-screen>`
+        }
+      </div>
+      ${step === undefined ? nothing : this.history(step)}
+    </div>`;
+  }
+
+  private history(step: Step) {
+    const { all, at } = this.steps;
+    return html`<div class="row bar">
+        <span class="row">
+          <button ?disabled=${at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>Undo</button>
+          <button ?disabled=${at >= all.length - 1} title="Ctrl+Shift+Z" @click=${() => this.move(1)}>
+            Redo
+          </button>
+          <button class="quiet" @click=${() => this.startAgain()}>Start again</button>
+        </span>
+        <span class="figures">${step.ms === null ? "" : `${Math.round(step.ms)} ms`}</span>
+      </div>
+      <details>
+        <summary>What was said and done</summary>
+        <ol>
+          ${all.map(
+            ({ said }, i) =>
+              html`<li>
+                <button
+                  class="quiet"
+                  aria-current=${i === at ? "step" : nothing}
+                  @click=${() => this.move(i - at)}
+                >
+                  ${said}
+                </button>
+              </li>`,
+          )}
+        </ol>
+      </details>`;
   }
 }

@@ -1,0 +1,90 @@
+/** Push to talk: what is said while the button is held becomes text, on the server. */
+import { css, html, LitElement } from "lit";
+import { customElement, state } from "lit/decorators.js";
+import { api } from "../core/api";
+import { sayError } from "../core/say";
+import { controls } from "./base";
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "sf-talk": TalkElement;
+  }
+  interface HTMLElementEventMap {
+    "sf-heard": CustomEvent<string>;
+  }
+}
+
+/** Sends `sf-heard` with the text. */
+@customElement("sf-talk")
+export class TalkElement extends LitElement {
+  @state() private mode: "idle" | "recording" | "reading" = "idle";
+  private recorder: MediaRecorder | null = null;
+
+  static override styles = [
+    controls,
+    css`
+      button.recording {
+        background: var(--error);
+        color: var(--bg);
+      }
+    `,
+  ];
+
+  private async begin(): Promise<void> {
+    if (this.mode !== "idle") return;
+    this.mode = "recording";
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      const parts: Blob[] = [];
+      this.recorder = new MediaRecorder(stream);
+      this.recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+      this.recorder.addEventListener("stop", () => {
+        for (const track of stream.getTracks()) track.stop();
+        void this.read(new Blob(parts, { type: this.recorder?.mimeType ?? "" }));
+      });
+      this.recorder.start();
+      // The button was let go of while the browser asked.
+      if ((this.mode as string) === "idle") this.recorder.stop();
+    } catch {
+      this.mode = "idle";
+      sayError(new Error("the browser gives no microphone; allow it, or type"));
+    }
+  }
+
+  private end(): void {
+    if (this.mode !== "recording") return;
+    if (this.recorder?.state === "recording") this.recorder.stop();
+    else this.mode = "idle";
+  }
+
+  private async read(recording: Blob): Promise<void> {
+    this.mode = "reading";
+    const form = new FormData();
+    form.append("file", recording, "command.webm");
+    form.append("model", "speech");
+    try {
+      const { text } = await api.json<{ text: string }>("POST", "/v1/audio/transcriptions", form);
+      this.dispatchEvent(new CustomEvent("sf-heard", { detail: text.trim(), bubbles: true, composed: true }));
+    } catch (error) {
+      sayError(error);
+    } finally {
+      this.mode = "idle";
+    }
+  }
+
+  override render() {
+    const label = { idle: "Hold to talk", recording: "Listening …", reading: "Reading …" }[this.mode];
+    return html`<button
+      type="button"
+      class=${this.mode}
+      ?disabled=${this.mode === "reading"}
+      @pointerdown=${() => this.begin()}
+      @pointerup=${() => this.end()}
+      @pointerleave=${() => this.end()}
+      @keydown=${(event: KeyboardEvent) => event.key === " " && !event.repeat && void this.begin()}
+      @keyup=${(event: KeyboardEvent) => event.key === " " && this.end()}
+    >
+      ${label}
+    </button>`;
+  }
+}
