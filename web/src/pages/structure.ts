@@ -1,15 +1,295 @@
-import { html, LitElement } from "lit";
-import { customElement, property } from "lit/decorators.js";
+/** A schema on the left, the form of it on the right, which fills itself: what is pinned stays, the rest is denoised. */
+import { json } from "@codemirror/lang-json";
+import type { EditorView } from "@codemirror/view";
+import { css, html, LitElement, nothing } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
+import { codeEditor } from "../components/code";
+import "../components/form";
+import { api } from "../core/api";
+import { textOf } from "../core/canvas";
+import { certainties, spansOf, writeJson } from "../core/form-text";
+import { parsePartial } from "../core/partial-json";
+import type { CanvasRequest, ModelCard } from "../core/protocol";
+import { announce, say, sayError } from "../core/say";
+import { fieldsOf, isObject, pinnable, pointerOf, withValue, type Path, type Schema } from "../core/schema";
+import { current, go, noSteps, push, type Steps } from "../core/steps";
+import { again, goOn, latest, newTake } from "../core/take";
+import { problemsOf } from "../core/validate";
+import { examples, type Example } from "./structure-examples";
+
+interface Step {
+  readonly value: unknown;
+  readonly pins: readonly Path[];
+}
+
+const EMPTY: Step = { value: undefined, pins: [] };
 
 @customElement("sf-structure-page")
 export class StructurePage extends LitElement {
-  /** What stands behind the page's path. */
   @property() place = "";
+  @state() private cards: readonly ModelCard[] | null = null;
+  @state() private model = "";
+  @state() private text = examples[0]?.text ?? "";
+  @state() private schema: Schema | null = null;
+  @state() private schemaError = "";
+  @state() private steps: Steps<Step> = noSteps();
+  @state() private draft: { value: unknown; certainty: ReadonlyMap<string, number> } | null = null;
+  @state() private figures = "";
+  @query(".schema") private mount!: HTMLElement;
+  private editor!: EditorView;
+  private stopping = new AbortController();
+  private asked = 0;
 
-  static override styles = [controls];
+  static override styles = [
+    controls,
+    css`
+      .page {
+        display: grid;
+        gap: 0.9rem;
+        grid-template-columns: minmax(0, 1fr);
+      }
+      .sides {
+        display: grid;
+        gap: 1rem;
+        grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr));
+        align-items: start;
+      }
+      .side {
+        display: grid;
+        gap: 0.75rem;
+        min-width: 0;
+      }
+      .row {
+        align-items: end;
+      }
+      .row > label {
+        flex: 1 1 8rem;
+      }
+      textarea {
+        width: 100%;
+        resize: vertical;
+      }
+      .schema .cm-editor {
+        max-height: 28rem;
+      }
+      p {
+        margin: 0;
+      }
+    `,
+  ];
+
+  override firstUpdated(): void {
+    this.editor = codeEditor({
+      parent: this.mount,
+      root: this.renderRoot as ShadowRoot,
+      label: "JSON Schema",
+      text: "",
+      extensions: [json()],
+    });
+    this.editor.dom.addEventListener("focusout", () => this.readSchema());
+    this.take(examples[0]);
+    this.begin().catch(sayError);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stopping.abort();
+  }
+
+  private async begin(): Promise<void> {
+    const cards = await api.models();
+    this.cards = cards.filter(
+      ({ capabilities }) => capabilities.includes("canvas") && capabilities.includes("structured_output"),
+    );
+    this.model = this.cards[0]?.id ?? "";
+  }
+
+  private take(example: Example | undefined): void {
+    if (example === undefined) return;
+    this.stopping.abort();
+    this.text = example.text;
+    const written = JSON.stringify(example.schema, null, 2);
+    this.editor.dispatch({ changes: { from: 0, to: this.editor.state.doc.length, insert: written } });
+    this.steps = noSteps();
+    this.figures = "";
+    this.readSchema();
+  }
+
+  private readSchema(): boolean {
+    try {
+      const found: unknown = JSON.parse(this.editor.state.doc.toString());
+      if (!isObject(found)) throw new Error('a schema is an object, such as {"type": "object"}');
+      [this.schema, this.schemaError] = [found, ""];
+      return true;
+    } catch (error) {
+      this.schemaError = error instanceof Error ? error.message : String(error);
+      return false;
+    }
+  }
+
+  private get step(): Step {
+    return current(this.steps) ?? EMPTY;
+  }
+
+  /** What the model is asked: its own way of saying it, if it has one. */
+  private get prompt(): string {
+    const card = this.cards?.find(({ id }) => id === this.model);
+    return card?.sfumato.tasks.includes("json") ? `json: ${this.text}` : `${this.text}\n\nThe same as JSON:`;
+  }
+
+  private async fill(): Promise<void> {
+    if (!this.readSchema() || this.schema === null || this.draft !== null) return;
+    const { value, pins } = this.step;
+    this.stopping = new AbortController();
+    this.draft = { value, certainty: new Map() };
+    const seed = this.asked++;
+    let request: CanvasRequest = { model: this.model, prompt: this.prompt, schema: this.schema, seed };
+    if (value !== undefined && pins.length > 0) {
+      const text = writeJson(value);
+      request = again(request, text, spansOf(text, pins), seed);
+    }
+    try {
+      for await (const take of goOn(api, newTake(seed), request, this.stopping.signal)) {
+        const view = latest(take);
+        const written = textOf(view);
+        if (take.status === "failed") throw new Error(take.error ?? "");
+        this.draft = { value: parsePartial(written)?.value, certainty: certainties(view, written) };
+        if (take.status !== "done") continue;
+        const made: unknown = JSON.parse(written);
+        this.steps = push(this.steps, { value: made, pins });
+        const usage = view.ending.usage;
+        if (usage !== undefined)
+          this.figures = `${usage.denoising_steps} steps · ${(1000 * usage.total_s).toFixed(0)} ms`;
+        announce("Filled.");
+      }
+    } catch (error) {
+      if (!this.stopping.signal.aborted) sayError(error);
+    } finally {
+      this.draft = null;
+    }
+  }
+
+  private write({ path, value }: { path: Path; value: unknown }): void {
+    const { pins } = this.step;
+    const next = withValue(this.step.value, path, value);
+    const place = pinnable(path, next);
+    const isKnown = pins.some((pin) => pointerOf(pin) === pointerOf(place));
+    this.steps = push(this.steps, { value: next, pins: isKnown ? pins : [...pins, place] });
+    announce("It is pinned; fill again to have the rest follow.");
+  }
+
+  private pin(path: Path): void {
+    const { value, pins } = this.step;
+    const place = pinnable(path, value);
+    const others = pins.filter((pin) => pointerOf(pin) !== pointerOf(place));
+    this.steps = push(this.steps, { value, pins: others.length === pins.length ? [...pins, place] : others });
+  }
+
+  private async copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(JSON.stringify(this.step.value, null, 2));
+      say("The JSON is copied.");
+    } catch {
+      say("The browser does not let the page copy; select the text below and copy it.");
+    }
+  }
 
   override render() {
-    return html`<h1>Structure</h1>`;
+    return html`<div class="page">
+      <h1>Structure</h1>
+      ${
+        this.cards?.length === 0
+          ? html`<p class="muted">
+              No model of this server fills a schema on a canvas; start it with one: sfumato serve tiny
+            </p>`
+          : nothing
+      }
+      <div class="sides">
+        <section class="side" aria-label="What is asked">
+          <div class="row">
+            <label
+              >Examples
+              <select
+                @change=${(event: Event) => this.take(examples[(event.target as HTMLSelectElement).selectedIndex])}
+              >
+                ${examples.map(({ name }) => html`<option>${name}</option>`)}
+              </select></label
+            >
+            <label
+              >Model
+              <select @change=${(event: Event) => (this.model = (event.target as HTMLSelectElement).value)}>
+                ${(this.cards ?? []).map(
+                  ({ id }) => html`<option value=${id} ?selected=${id === this.model}>${id}</option>`,
+                )}
+              </select></label
+            >
+          </div>
+          <label
+            >Text
+            <textarea
+              rows="3"
+              .value=${this.text}
+              @input=${(event: Event) => (this.text = (event.target as HTMLTextAreaElement).value)}
+            ></textarea>
+          </label>
+          <div class="schema"></div>
+          ${this.schemaError === "" ? nothing : html`<p class="error">The schema: ${this.schemaError}</p>`}
+        </section>
+        ${this.filled()}
+      </div>
+    </div>`;
+  }
+
+  private filled() {
+    const { schema } = this;
+    const { value, pins } = this.step;
+    const shown = this.draft === null ? value : this.draft.value;
+    const { all, at } = this.steps;
+    const isEmpty = value === undefined;
+    return html`<section class="side" aria-label="The form">
+      <div class="row">
+        ${
+          this.draft === null
+            ? html`<button
+                class="primary"
+                ?disabled=${schema === null || this.model === ""}
+                @click=${() => this.fill()}
+              >
+                ${pins.length > 0 ? "Fill the rest again" : isEmpty ? "Fill" : "Fill again"}
+              </button>`
+            : html`<button @click=${() => this.stopping.abort()}>Stop</button>`
+        }
+        <button ?disabled=${at < 1} @click=${() => (this.steps = go(this.steps, -1))}>Undo</button>
+        <button ?disabled=${at >= all.length - 1} @click=${() => (this.steps = go(this.steps, 1))}>
+          Redo
+        </button>
+        <button ?disabled=${isEmpty} @click=${() => this.copy()}>Copy JSON</button>
+        <span class="figures">${this.figures}</span>
+      </div>
+      ${
+        schema === null
+          ? nothing
+          : html`<sf-form
+              class="card"
+              .field=${fieldsOf(schema, shown)}
+              .value=${shown}
+              .pinned=${new Set(pins.map(pointerOf))}
+              .certainty=${this.draft?.certainty ?? new Map<string, number>()}
+              .problems=${isEmpty || this.draft !== null ? [] : problemsOf(schema, value)}
+              ?readonly=${this.draft !== null}
+              @sf-value=${({ detail }: CustomEvent<{ path: Path; value: unknown }>) => this.write(detail)}
+              @sf-pin=${({ detail }: CustomEvent<Path>) => this.pin(detail)}
+            ></sf-form>`
+      }
+      ${
+        isEmpty
+          ? nothing
+          : html`<details>
+              <summary>JSON</summary>
+              <pre>${JSON.stringify(value, null, 2)}</pre>
+            </details>`
+      }
+    </section>`;
   }
 }

@@ -1,0 +1,114 @@
+/** The windows of the desktop, and what is kept of them. Values, never changed in place. */
+import type { Place } from "../components/window";
+import { go, noSteps, push, type Steps } from "./steps";
+import { PageError, parse, toText, type Component } from "../ui/tree";
+
+export interface App {
+  readonly name: string;
+  /** What its first screen is asked for with. */
+  readonly sentence: string;
+}
+
+export interface Win {
+  readonly id: number;
+  readonly app: App;
+  readonly place: Place;
+  readonly isMinimised: boolean;
+  readonly pages: Steps<Component>;
+  readonly draft: Component | null;
+  readonly isWriting: boolean;
+  readonly error: string;
+}
+
+export interface Desktop {
+  /** The last one is in front. */
+  readonly windows: readonly Win[];
+  readonly next: number;
+}
+
+export const APPS: readonly App[] = [
+  { name: "Moving", sentence: "a to-do list with eight items about moving house, three done" },
+  { name: "Groceries", sentence: "a shopping list with six items" },
+  { name: "Library", sentence: "a table of books with title, author and year" },
+  { name: "Settings", sentence: "a settings screen with dark mode, sound and language" },
+  { name: "Habits", sentence: "a habit tracker with five habits" },
+  { name: "Budget", sentence: "a budget with a table of expenses and a chart" },
+  { name: "Contacts", sentence: "a contact form with name, email and message" },
+  { name: "Recipes", sentence: "a list of recipes with tabs for breakfast and dinner" },
+];
+
+export function emptyDesktop(): Desktop {
+  return { windows: [], next: 1 };
+}
+
+export function opened(desktop: Desktop, app: App, width: number): Desktop {
+  const shift = 32 * (desktop.next % 7);
+  const size = Math.min(440, width - 32);
+  const place = { x: 16 + shift, y: 16 + shift, width: size, height: 440 };
+  const win: Win = {
+    id: desktop.next,
+    app,
+    place,
+    isMinimised: false,
+    pages: noSteps(),
+    draft: null,
+    isWriting: false,
+    error: "",
+  };
+  return { windows: [...desktop.windows, win], next: desktop.next + 1 };
+}
+
+export function changed(desktop: Desktop, id: number, change: Partial<Win>): Desktop {
+  return {
+    ...desktop,
+    windows: desktop.windows.map((each) => (each.id === id ? { ...each, ...change } : each)),
+  };
+}
+
+export function raised(desktop: Desktop, id: number): Desktop {
+  const found = desktop.windows.find((each) => each.id === id);
+  if (found === undefined || desktop.windows.at(-1) === found) return desktop;
+  return { ...desktop, windows: [...desktop.windows.filter((each) => each !== found), found] };
+}
+
+export function closed(desktop: Desktop, id: number): Desktop {
+  return { ...desktop, windows: desktop.windows.filter((each) => each.id !== id) };
+}
+
+export function withPage(desktop: Desktop, id: number, page: Component): Desktop {
+  const win = desktop.windows.find((each) => each.id === id);
+  return win === undefined ? desktop : changed(desktop, id, { pages: push(win.pages, page), error: "" });
+}
+
+export function moved(desktop: Desktop, id: number, by: number): Desktop {
+  const win = desktop.windows.find((each) => each.id === id);
+  return win === undefined ? desktop : changed(desktop, id, { pages: go(win.pages, by) });
+}
+
+/** What is kept of it: windows and what they show now. */
+export function stored(desktop: Desktop): unknown {
+  return desktop.windows.flatMap(({ app, place, isMinimised, pages }) => {
+    const page = pages.all[pages.at];
+    return page === undefined ? [] : [{ app, place, isMinimised, page: toText(page) }];
+  });
+}
+
+/** The desktop that was kept; what cannot be read of it is left out. */
+export function restored(kept: unknown): Desktop {
+  let desktop = emptyDesktop();
+  for (const each of Array.isArray(kept) ? (kept as unknown[]) : []) {
+    const { app, place, isMinimised, page } = (each ?? {}) as Record<string, unknown>;
+    const { name, sentence } = (app ?? {}) as Partial<App>;
+    const numbers = Object.values((place ?? {}) as Place);
+    if (typeof name !== "string" || typeof sentence !== "string" || typeof page !== "string") continue;
+    if (numbers.length !== 4 || !numbers.every(Number.isFinite)) continue;
+    try {
+      const id = desktop.next;
+      desktop = withPage(opened(desktop, { name, sentence }, 1000), id, parse(page));
+      desktop = changed(desktop, id, { place: place as Place, isMinimised: isMinimised === true });
+    } catch (error) {
+      if (!(error instanceof PageError)) throw error;
+    }
+  }
+  return desktop;
+}
