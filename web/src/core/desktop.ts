@@ -28,13 +28,16 @@ export interface Desktop {
 
 export const APPS: readonly App[] = [
   { name: "Moving", sentence: "a to-do list with eight items about moving house, three done" },
-  { name: "Groceries", sentence: "a shopping list with six items" },
-  { name: "Library", sentence: "a table of books with title, author and year" },
-  { name: "Settings", sentence: "a settings screen with dark mode, sound and language" },
-  { name: "Habits", sentence: "a habit tracker with five habits" },
-  { name: "Budget", sentence: "a budget with a table of expenses and a chart" },
-  { name: "Contacts", sentence: "a contact form with name, email and message" },
-  { name: "Recipes", sentence: "a list of recipes with tabs for breakfast and dinner" },
+  { name: "Kitchen", sentence: "a table about cooking with 6 rows, columns name, notes and amount" },
+  {
+    name: "Road trip",
+    sentence: "tasks to check off for a road trip with five items, the first 2 ticked off",
+  },
+  { name: "Savings", sentence: "a to-do list about savings with five items and an input for new ones" },
+  { name: "Podcast", sentence: "a table on a podcast with 4 rows, with the columns name, priority, date" },
+  { name: "Wedding", sentence: "a page where I can enter guest, phone and comment on a wedding" },
+  { name: "Gym", sentence: "a table about the gym with 5 entries, columns name, date and done" },
+  { name: "Music", sentence: "a numbered list about music with 5 things in dark mode" },
 ];
 
 export function emptyDesktop(): Desktop {
@@ -42,9 +45,11 @@ export function emptyDesktop(): Desktop {
 }
 
 export function opened(desktop: Desktop, app: App, width: number): Desktop {
-  const shift = 32 * (desktop.next % 7);
-  const size = Math.min(440, width - 32);
-  const place = { x: 16 + shift, y: 16 + shift, width: size, height: 440 };
+  const size = Math.min(420, width - 32);
+  // Beside each other as far as there is room, then a bit lower.
+  const across = Math.max(1, Math.floor((width - 32) / (size + 16)));
+  const [column, round] = [(desktop.next - 1) % across, Math.floor((desktop.next - 1) / across) % 5];
+  const place = { x: 16 + column * (size + 16) + 24 * round, y: 16 + 40 * round, width: size, height: 440 };
   const win: Win = {
     id: desktop.next,
     app,

@@ -68,7 +68,7 @@ export const pages: readonly Page[] = [
   },
 ];
 
-/** The page of a path such as "/todo" or "/encyclopedia/topic"; undefined for the page of all pages. */
+/** The page of a path such as "/todo" or "/editor/canvas_1"; undefined for the page of all pages. */
 export function pageOf(path: string): Page | undefined {
   return pages.find((page) => path === page.path || path.startsWith(`${page.path}/`));
 }

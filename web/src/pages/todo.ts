@@ -24,9 +24,8 @@ interface Step {
 const FIRST = "a to-do list with ten items about moving house, four done";
 const STARTS = [
   FIRST,
-  "a shopping list with six items",
-  "a table of books with title, author and year",
-  "a habit tracker",
+  "a table about books with five rows, columns name, author and year",
+  "a to-do list for football with 7 tasks and an input for new ones with a dark theme",
 ];
 const CHANGES = [
   "sort by name",
