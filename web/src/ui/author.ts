@@ -2,14 +2,17 @@
 import type { Api } from "../core/api";
 import { ApiError } from "../core/api";
 import { applyEvent, emptyView, textOf, type CanvasView } from "../core/canvas";
-import type { ModelCard, Usage } from "../core/protocol";
+import type { CanvasRequest, ModelCard, Usage } from "../core/protocol";
+import { again, outside } from "../core/take";
 import { execute, isRefusal } from "./edits";
 import { PageError, parse, parseDraft, toText, type Component } from "./tree";
 
 /** Between a page and a sentence about it. */
 const MARK = "\n> ";
-/** Answers that cannot be used are asked for again, with other seeds. */
-const ATTEMPTS = 3;
+/** Answers that cannot be used are mended, or asked for again with other seeds. */
+const ATTEMPTS = 5;
+/** Lines that may be left out of a screen where they cannot be mended. */
+const MAX_LOST = 2;
 
 export interface Written {
   readonly page: Component;
@@ -49,9 +52,10 @@ export async function write(
   const said = sentence.replace(/\s+/gu, " ").trim();
   const prompt = page === null ? `screen: ${said}` : toText(page) + MARK + said;
   const start = performance.now();
+  let request: CanvasRequest = { model, prompt, seed };
   let reason = "";
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const { text, usage } = await answer(api, { model, prompt, seed: seed + attempt }, signal, (view) => {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const { text, usage } = await answer(api, request, signal, (view) => {
       if (page !== null || onDraft === undefined) return;
       const draft = parseDraft(textOf(view));
       if (draft !== null) onDraft(draft, view);
@@ -63,14 +67,33 @@ export async function write(
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
       reason = error.message;
+      const kept = page === null && attempt > 1 ? parseDraft(text) : null;
+      if (kept !== null && toText(kept).split("\n").length >= text.split("\n").length - MAX_LOST) {
+        return { page: kept, program: null, usage, ms: performance.now() - start };
+      }
+      request =
+        page === null ? repair(request, text, reason, seed + attempt) : { ...request, seed: seed + attempt };
     }
   }
   throw new NotUnderstood(`The model wrote nothing that can be shown (${reason}); say it in other words.`);
 }
 
+/** The line that cannot be read is written again where it stands; without one, or the second time, all of it is. */
+function repair(request: CanvasRequest, text: string, reason: string, seed: number): CanvasRequest {
+  const number = Number(/^line (\d+)/.exec(reason)?.[1] ?? 0);
+  if (number === 0 || request.text !== undefined) {
+    const { model, prompt } = request as { model: string; prompt: string };
+    return { model, prompt, seed };
+  }
+  const lines = text.split("\n");
+  const from = lines.slice(0, number - 1).reduce((length, line) => length + line.length + 1, 0);
+  const to = from + (lines[number - 1]?.length ?? 0);
+  return again(request, text, outside([[from, to]], text.length), seed);
+}
+
 async function answer(
   api: Api,
-  request: { model: string; prompt: string; seed: number },
+  request: CanvasRequest,
   signal: AbortSignal | undefined,
   onView: (view: CanvasView) => void,
 ): Promise<{ text: string; usage: Usage | null }> {
