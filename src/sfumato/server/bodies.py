@@ -16,6 +16,7 @@ from sfumato.server.failures import ApiError
 MAX_VALUES = 50_000
 """Values of a body. Python reads them in one go, in which no other request has a turn."""
 _LARGE = 1 << 16
+_NAME = re.compile(rb'"([^"\\]{1,64})"\s*:')
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -51,7 +52,9 @@ def read_json(body: bytes) -> Any:
         ApiError: 400 if it is not JSON, or has what no text or number of ours can be.
     """
     if _most_values(body) > MAX_VALUES and (most := _most_values(_without_texts(body))) > MAX_VALUES:
-        raise ApiError(400, f"the body has about {most:,} values; allowed: {MAX_VALUES:,}", code="json_invalid")
+        field = _longest_field(body)
+        where = f", most of them in {field}" if field else ""
+        raise ApiError(400, f"the body has about {most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid")
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
         if _HALF_PAIR.search(body) and (place := _find_half_pair(value, "")) is not None:
@@ -75,6 +78,16 @@ def _most_values(body: bytes) -> int:
 
 def _without_texts(body: bytes) -> bytes:
     return b"".join(body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+
+
+def _longest_field(body: bytes) -> str | None:
+    """The name that is furthest from the next one."""
+    names = list(_NAME.finditer(body))
+    ends = [name.start() for name in names[1:]] + [len(body)]
+    if not names:
+        return None
+    _, longest = max(zip(ends, names, strict=True), key=lambda pair: pair[0] - pair[1].end())
+    return longest[1].decode("utf-8", "replace")
 
 
 def _refuse_constant(name: str) -> float:

@@ -77,11 +77,14 @@ export function codeEditor(options: {
   extensions: Extension;
   text?: string;
 }): EditorView {
-  return new EditorView({
+  const editor = new EditorView({
     state: codeState(options.text ?? "", options.label, options.extensions),
     parent: options.parent,
     root: options.root,
   });
+  // What scrolls can be scrolled by keys.
+  editor.scrollDOM.tabIndex = 0;
+  return editor;
 }
 
 /** The state of such an editor, with an empty history. */
