@@ -82,6 +82,8 @@ class PackingConfig:
     behind it stands on the canvas and is given."""
     ar_share: float = 1.0
     """Share of documents whose whole response also stands in the clean half, for the autoregressive loss."""
+    prompt_share: float = 0.0
+    """Share of documents whose prompt is predicted too, for the autoregressive loss: a dense signal for copying."""
 
     def __post_init__(self) -> None:
         check_range(self, "rows row_length canvas_copies", 1)
@@ -98,7 +100,7 @@ class PackingConfig:
                 f"canvas_from is {list(shares)}; allowed: for each of {len(self.canvas_lengths)} canvas_lengths a "
                 "share below 1, ascending, the first 0"
             )
-        check_range(self, "cut_share gap_share ar_share", 0, 1)
+        check_range(self, "cut_share gap_share ar_share prompt_share", 0, 1)
         if not self.canvas_lengths and self.gap_share > 0.0:
             raise ConfigError(f"gap_share is {self.gap_share} with no canvas_lengths; allowed: 0")
         if not self.canvas_lengths and self.ar_share < 1.0:
@@ -118,11 +120,12 @@ class PackingConfig:
         if layout.causal:
             return
         read = layout.setting
-        if self.ar_share > 0.0:
-            raise ConfigError(
-                f"ar_share is {self.ar_share} and {read}; allowed: 0, as text that is read in both directions predicts "
-                "nothing"
-            )
+        for name in ("ar_share", "prompt_share"):
+            if (share := getattr(self, name)) > 0.0:
+                raise ConfigError(
+                    f"{name} is {share} and {read}; allowed: 0, as text that is read in both directions predicts "
+                    "nothing"
+                )
         if layout.full:
             return
         if self.canvas_lengths != (spec.canvas_length,):
@@ -404,6 +407,8 @@ def _lay_out(
     targets = [IGNORED] * len(clean)
     if with_response:
         targets[len(prompt) - 1 : -1] = response
+    if config.prompt_share and rng.random() < config.prompt_share:
+        targets[: len(prompt) - 1] = prompt[1:]
     length_read = (len(prompt) - 1, len(response)) if layout.causal else None
     return [[_Piece(clean, targets, 0, length=length_read), *copies]]
 
