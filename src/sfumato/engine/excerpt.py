@@ -10,13 +10,10 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sfumato.engine import editing
+from sfumato.engine.editable import EditableModel
 from sfumato.errors import RequestError
-
-if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
 
 _TAB = "    "
 _UNIT = re.compile("\r\n|.", re.DOTALL)
@@ -127,7 +124,7 @@ def _num_common(text: str, other: str) -> int:
 
 
 def choose_excerpts(
-    model: TextModel,
+    model: EditableModel,
     text: str,
     spans: Sequence[editing.Span] | None,
     instruction: str | None,
@@ -149,7 +146,7 @@ def choose_excerpts(
     Raises:
         RequestError: if the model does not hold all of the text, or the lines of the spans.
     """
-    whole, max_positions = Excerpt.of(text), model.decoder.config.max_position_embeddings
+    whole, max_positions = Excerpt.of(text), model.context_length
     if instruction is None or spans == []:
         excerpt = whole if spans is None else replace(whole, window=(0, len(whole.whole)))
         return [(model.context(None, system), excerpt)]

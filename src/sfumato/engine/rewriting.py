@@ -12,19 +12,17 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
+from sfumato.engine.editable import EditableModel
 from sfumato.engine.excerpt import Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.engine.stop_strings import check_stop, scan
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
-
-if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
 
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _Show = Callable[[list[str]], None]
@@ -46,7 +44,7 @@ _HIDDEN_SHARE = 4
 _LEAST_NOISE = 1e-6
 
 
-def infill_text(model: TextModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
+def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
     """See `TextModel.infill`."""
     length, max_tokens, seed = options.get("length", "auto"), options.get("max_tokens", 32), options.get("seed", 0)
     if isinstance(length, bool) or (length != "auto" and (not isinstance(length, int) or length < 1)):
@@ -59,7 +57,7 @@ def infill_text(model: TextModel, prefix: str, suffix: str, n: int, options: Inf
     return job.infill(prefix, suffix, length=length, max_tokens=max_tokens, stop=stop)
 
 
-def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list[Result]:
+def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> list[Result]:
     """See `TextModel.edit`."""
     spans, instruction, system = options.get("spans"), options.get("instruction"), options.get("system")
     strength, budget, judge = options.get("strength"), options.get("budget", 64), options.get("judge")
@@ -108,7 +106,7 @@ class Rewriting:
 
     def __init__(
         self,
-        model: TextModel,
+        model: EditableModel,
         context: tuple[int, ...],
         seeds: Sequence[int],
         options: CanvasOptions,
@@ -267,7 +265,7 @@ class Rewriting:
             for phase in range(min(phases, places.stop - first))
         ]
         # A part is read with as much around it as the model holds: a text may be far longer.
-        around = self.model.decoder.config.max_position_embeddings
+        around = self.model.context_length
         read = self._rewrite(
             [editing.laid_out(texts[i], part, around) for i, part in parts],
             [self.seeds[0]] * len(parts),
@@ -303,7 +301,7 @@ class Rewriting:
     ) -> list[tuple[Result, list[str]]]:
         """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces. Drafts
         of the middle one are shown."""
-        most = self.model.decoder.config.max_position_embeddings - len(self.context)
+        most = self.model.context_length - len(self.context)
         template = self.model.request(self.context, max_tokens=1, **options)
         planned: list[list[editing.Job]] = []
         requests: list[Request] = []

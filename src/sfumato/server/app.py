@@ -21,7 +21,7 @@ from sfumato.server.access import Access, Key
 from sfumato.server.ag_ui import ag_ui_events
 from sfumato.server.assets import AssetRequest, Assets
 from sfumato.server.bodies import JsonRoute
-from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
+from sfumato.server.boundary import Boundary, Limits, refuse
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
@@ -42,6 +42,7 @@ from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
 from sfumato.server.speech import Speech, speech_routes
+from sfumato.server.streaming import ClientGoneError, keep_alive, run_while_connected
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
@@ -188,7 +189,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
-                [results] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
+                [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill_to(owner))
@@ -202,7 +203,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
-                [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
+                [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
         return await _streamed(
             host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
@@ -220,8 +221,10 @@ def create_app(
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
                 if body.echo:
-                    return JSONResponse(await while_there(request, echo_answer(hosted, body, asked, bill_to(owner))))
-                results = await while_there(request, completions.answers(hosted, asked, bill_to(owner)))
+                    return JSONResponse(
+                        await run_while_connected(request, echo_answer(hosted, body, asked, bill_to(owner)))
+                    )
+                results = await run_while_connected(request, completions.answers(hosted, asked, bill_to(owner)))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
@@ -235,9 +238,9 @@ def create_app(
 
     async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await while_there(request, completions.filled_in(hosted, body, bill_to(owner)))
+            results = await run_while_connected(request, completions.filled_in(hosted, body, bill_to(owner)))
         if body.stream:
-            parts = completions.kept_alive(completions.filled_in_stream(body, results))
+            parts = keep_alive(completions.filled_in_stream(body, results))
             return StreamingResponse(parts, media_type=_SSE)
         return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
 
@@ -246,16 +249,16 @@ def create_app(
         """The next edit of a file: Mercury's."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            return await while_there(request, edit_answer(hosted, body, bill_to(owner)))
+            return await run_while_connected(request, edit_answer(hosted, body, bill_to(owner)))
 
     @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
     async def apply_completions(body: ApplyCompletionRequest, request: Request, owner: Owner) -> Response:
         """Merge a snippet into a file: Mercury's."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            answer = await while_there(request, apply_answer(hosted, body, bill_to(owner)))
+            answer = await run_while_connected(request, apply_answer(hosted, body, bill_to(owner)))
         if body.stream:
-            return StreamingResponse(completions.kept_alive(apply_stream(body, answer)), media_type=_SSE)
+            return StreamingResponse(keep_alive(apply_stream(body, answer)), media_type=_SSE)
         return JSONResponse(answer)
 
     # Decisions.
@@ -265,7 +268,7 @@ def create_app(
         slots = body.to_slots()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
-            [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
+            [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])
@@ -291,7 +294,7 @@ def create_app(
             return StreamingResponse(parts, media_type=_SSE)
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
-            await while_there(request, asyncio.gather(*map(asyncio.shield, tasks)))
+            await run_while_connected(request, asyncio.gather(*map(asyncio.shield, tasks)))
         except (ClientGoneError, asyncio.CancelledError):
             for task in tasks:
                 task.cancel()
@@ -325,12 +328,12 @@ def create_app(
         if after is None and last_event_id is not None and last_event_id.isdecimal():
             after = int(last_event_id[:18])
         parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
-        return StreamingResponse(completions.kept_alive(parts, end=""), media_type=_SSE)
+        return StreamingResponse(keep_alive(parts, end=""), media_type=_SSE)
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"], **answered(documents.CanvasBody))
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
         """Change a canvas: its dirty places are written anew, all else stays."""
-        return (await while_there(request, canvases.edit(canvas_id, body, owner))).to_dict()
+        return (await run_while_connected(request, canvases.edit(canvas_id, body, owner))).to_dict()
 
     @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"], **answered(documents.CanvasBody))
     async def undo_canvas(canvas_id: str, body: UndoRequest, owner: Owner) -> _Json:
@@ -358,7 +361,7 @@ def create_app(
     @app.post("/v1/images/generations", tags=["images"], **answered(documents.ImageAnswer))
     async def image_generations(body: ImageRequest, request: Request) -> _Json:
         """Pictures. Unless the server was given something that draws, they are patterns that depict nothing."""
-        return await while_there(request, make_images(painter, body))
+        return await run_while_connected(request, make_images(painter, body))
 
     app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
@@ -400,7 +403,7 @@ async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None
 async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response:
     async def parts() -> AsyncIterator[str]:
         with await host.use(name) as hosted:
-            stream = completions.kept_alive(make(hosted), **ending)
+            stream = keep_alive(make(hosted), **ending)
             try:
                 async for part in stream:
                     yield part

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -20,8 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
+from sfumato.server.streaming import ClientGoneError
 
-Answer = TypeVar("Answer")
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Characters of the name of a field.
 _MAX_SHOWN = 200
@@ -36,35 +34,6 @@ class Limits:
     cors_origins: tuple[str, ...] = ()
     keep_s: float | None = None
     """Seconds after which canvases are forgotten; None keeps them."""
-
-
-class ClientGoneError(Exception):
-    """The client has left."""
-
-
-async def while_there(request: Request, work: Awaitable[Answer]) -> Answer:
-    """What some work comes to, which is cancelled when the client leaves.
-
-    Raises:
-        ClientGoneError: if it left.
-    """
-    working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGoneError
-        return working.result()
-    finally:
-        for task in (working, watching):
-            if not task.done():
-                task.cancel()
-        await asyncio.wait({working, watching})
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def refuse(request: Request, error: Exception) -> Response:

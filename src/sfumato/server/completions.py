@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import math
 import time
 import uuid
@@ -31,9 +30,8 @@ from sfumato.server.protocol import (
     Sampled,
     parse_call,
 )
+from sfumato.server.streaming import sse
 
-PING_S = 15.0
-"""Seconds after which a silent stream says that it is there."""
 _Json = dict[str, Any]
 
 
@@ -204,11 +202,6 @@ def _head(prefix: str, kind: str, body: Sampled) -> _Json:
 # Streams.
 
 
-def sse(data: _Json | str) -> str:
-    """A server-sent event without a name."""
-    return f"data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
-
-
 async def chat_stream(
     hosted: HostedModel, body: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
@@ -340,32 +333,6 @@ def draft_of(event: CanvasChanged, seq: int) -> _Json:
         ],
         "confidence": [round(value, 4) for value in event.confidence],
     }
-
-
-async def kept_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
-    """A stream that says so where it fails and when it ends, and is never silent for long."""
-    following: asyncio.Future[str | None] | None = None
-    try:
-        while True:
-            following = following or asyncio.ensure_future(anext(parts, None))
-            done, _ = await asyncio.wait({following}, timeout=PING_S)
-            if not done:
-                yield ": ping\n\n"
-                continue
-            part, following = following.result(), None
-            if part is None:
-                break
-            yield part
-    except Exception as error:
-        following = None
-        yield sse(ApiError.of(error).to_dict())
-    finally:
-        if following is not None:
-            following.cancel()
-            await asyncio.wait({following})
-        await parts.aclose()
-    if end:
-        yield end
 
 
 # Text completions.

@@ -14,11 +14,12 @@ from pydantic import Field
 
 from sfumato.engine.request import Result
 from sfumato.errors import RequestError
-from sfumato.server.completions import answers, check_result, make_request, sse, usage_of
+from sfumato.server.completions import answers, check_result, make_request, usage_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
 from sfumato.server.placing import MAX_PLACES, Place, blocks_of, find_places, indented
 from sfumato.server.protocol import Message, Sampled, text_of
+from sfumato.server.streaming import sse
 
 _CURSOR = "<|cursor|>"
 _FENCE = "```"

@@ -27,11 +27,11 @@ from ray.serve.handle import DeploymentHandle
 from sfumato.engine.engine import EngineConfig
 from sfumato.server.access import Access
 from sfumato.server.app import create_app
-from sfumato.server.boundary import ClientGoneError, Limits, while_there
-from sfumato.server.completions import sse
+from sfumato.server.boundary import Limits
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host, served_names
+from sfumato.server.streaming import ClientGoneError, run_while_connected, sse
 
 _TRIES = 3
 """Replicas that are asked, one after the other, as long as each is lost."""
@@ -156,8 +156,8 @@ class Ingress:
         for _ in range(_TRIES):
             messages = self._replicas.options(stream=True, session_id=session).answer.remote(scope, body)
             try:
-                start = await while_there(request, anext(messages))
-                first = await while_there(request, anext(messages))
+                start = await run_while_connected(request, anext(messages))
+                first = await run_while_connected(request, anext(messages))
             except RayActorError:
                 continue
             except BaseException:

@@ -19,9 +19,9 @@ from starlette.datastructures import UploadFile
 
 from sfumato.checkpoints.packaged import cache_directory
 from sfumato.errors import CheckpointError, ConfigError, RequestError
-from sfumato.server.boundary import while_there
 from sfumato.server.documents import Transcription, answered
 from sfumato.server.failures import ApiError
+from sfumato.server.streaming import run_while_connected
 from sfumato.storage import sha256_of, write_atomically
 
 MAX_SECONDS = 600
@@ -223,7 +223,7 @@ def speech_routes(speech: Speech | None) -> APIRouter:
             )
             raise ApiError(501, message, code="speech_not_available")
         recording, asked, shape = await _read_form(request, speech.name)
-        heard = await while_there(request, speech.hear(recording, asked))
+        heard = await run_while_connected(request, speech.hear(recording, asked))
         if shape == "text":
             return PlainTextResponse(heard["text"] + "\n")
         usage = {"type": "duration", "seconds": heard["duration"]}

@@ -17,10 +17,9 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from sfumato.errors import ConfigError, RequestError
-from sfumato.server.boundary import while_there
-from sfumato.server.completions import kept_alive
 from sfumato.server.failures import ApiError
 from sfumato.server.protocol import ChatRequest, Sampled
+from sfumato.server.streaming import keep_alive, run_while_connected
 
 _Json = dict[str, Any]
 _TIMEOUT = httpx.Timeout(600.0, connect=10.0)
@@ -94,9 +93,9 @@ class Relay:
         if body.stream:
             parts = self._stream(upstream, path, payload)
             # It has answered when this is there; before, its refusal is ours.
-            await while_there(request, anext(parts))
-            return StreamingResponse(kept_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
-        return JSONResponse(await while_there(request, self.post(upstream, path, payload)))
+            await run_while_connected(request, anext(parts))
+            return StreamingResponse(keep_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
+        return JSONResponse(await run_while_connected(request, self.post(upstream, path, payload)))
 
     async def post(self, upstream: Upstream, path: str, payload: _Json) -> _Json:
         """The JSON that comes back.
