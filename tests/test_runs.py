@@ -50,7 +50,7 @@ def test_a_file_tables_and_a_recipe_make_the_same_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "directory is not given"),
+        ({}, "directory is missing"),
         ({"directory": "run", "overrides": "train.steps=3"}, "overrides is 'train.steps=3'; allowed: a list"),
         (
             {"directory": "run", "overrides": {"train.stesp": 3}},

@@ -117,7 +117,7 @@ def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):
     before = json.loads((checkpoint / "config.json").read_text())
     done = sfumato("convert", checkpoint, checkpoint)
     assert done.exit_code == 1
-    assert "holds a checkpoint already" in done.stderr
+    assert "already holds a checkpoint" in done.stderr
     assert json.loads((checkpoint / "config.json").read_text()) == before
 
 

@@ -57,7 +57,7 @@ def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
     assert ("least_seconds_w8a8" in values["step"]) == multiplies_integers(torch.device("cpu"))
     shown = sfumato("doctor", tmp_path)
     assert shown.exit_code == 0
-    for text in ("uniform noise, canvas 16", "fits in the", "bytes a token in bfloat16", "GFLOP/s", "at least"):
+    for text in ("uniform noise, canvas 16", "fits in the", "bytes per token in bfloat16", "GFLOP/s", "at least"):
         assert text in shown.stdout
 
 

@@ -106,8 +106,8 @@ def test_show_and_where(checkpoint: Path, sfumato: Any):
     assert card["spec"]["noise"] == "uniform"
     assert sfumato("models", "show", "tyni").exit_code == 1
     shown = sfumato("models", "show", "tiny").stdout
-    assert "{" not in shown.split("prompts, by example:")[0]
-    assert "json: " in shown.split("prompts, by example:")[1]
+    assert "{" not in shown.split("example prompts:")[0]
+    assert "json: " in shown.split("example prompts:")[1]
 
 
 def test_what_is_kept_between_starts_is_listed_and_cleared(cache: Path, sfumato: Any):

@@ -38,9 +38,9 @@ def test_a_delta_runs_as_what_it_was_made_of(tmp_path: Path, sfumato: Any):
 
 def test_options_that_do_not_go_together(tmp_path: Path, sfumato: Any):
     for options, said in (
-        (["--to", "delta"], "--base says what a checkpoint was trained from"),
-        (["--base", "tiny-twin"], "--base says what a checkpoint was trained from"),
-        (["--to", "delta", "--base", "x", "--dtype", "bfloat16"], "--dtype is for weights, and a delta holds differe"),
+        (["--to", "delta"], "--base names the checkpoint a model was trained from"),
+        (["--base", "tiny-twin"], "--base names the checkpoint a model was trained from"),
+        (["--to", "delta", "--base", "x", "--dtype", "bfloat16"], "--dtype is for weights, but a delta holds differe"),
     ):
         done = sfumato("convert", "tiny", tmp_path / "out", *options)
         assert done.exit_code == 2

@@ -57,7 +57,7 @@ def test_plain_text_on_stdout_and_one_line_of_figures_on_stderr(sfumato, checkpo
     assert done.stdout == values["text"] + "\n"
     figures, *more = done.stderr.splitlines()
     usage = values["usage"]
-    unsettled = "sfumato: the answer had not settled when the steps were up, and may be noise"
+    unsettled = "sfumato: the answer had not settled when the steps ran out, and may be noise"
     assert more == [unsettled] * bool(usage["unsettled"])
     for figure in (
         f"{usage['completion_tokens']} token",
@@ -91,7 +91,9 @@ def test_a_prompt_of_no_kind_that_the_model_knows_is_refused(sfumato, checkpoint
     for arguments in (("7*6",), ("hello", "--any-prompt"), ("hello", "--raw")):
         assert sfumato("run", *arguments, "--model", model).exit_code == 0
     # Noise to a prompt that looks like one it knows: with the example that it does know.
-    assert "trained on such as\n  sum: '7*6+3^2'\n" in sfumato("run", "7*6", "--model", model, "--steps", 2).stderr
+    assert (
+        "trained on prompts such as\n  sum: '7*6+3^2'\n" in sfumato("run", "7*6", "--model", model, "--steps", 2).stderr
+    )
     assert "such as" not in sfumato("run", "hello", "--any-prompt", "--model", model, "--steps", 2).stderr
     with pytest.raises(RequestError, match="check_prompt=False"):
         library.load(model).generate("hello")
@@ -160,7 +162,7 @@ def test_the_trace_file_has_every_draft(sfumato, checkpoint, tmp_path):
 def test_a_trace_into_a_directory_that_is_not_there(sfumato, checkpoint, tmp_path):
     done = sfumato("run", PROMPT, "--model", checkpoint, "--trace", tmp_path / "none" / "drafts.jsonl")
     assert done.exit_code == 2
-    assert "none/drafts.jsonl'; allowed: a file in a directory that is there" in done.stderr
+    assert "none/drafts.jsonl'; allowed: a file in an existing directory" in done.stderr
     assert done.stdout == ""
     assert not list(tmp_path.iterdir())
 
@@ -328,7 +330,9 @@ def test_a_bug_of_ours_is_one_line_and_a_failure(sfumato, checkpoint, monkeypatc
     monkeypatch.setattr("sfumato.engine.model.TextModel.stream", lambda *args, **settings: 1 / 0)
     done = sfumato("run", PROMPT, "--model", checkpoint)
     assert done.exit_code == 1
-    assert done.stderr == "sfumato: unexpected ZeroDivisionError: division by zero; `sfumato -v ...` shows where\n"
+    assert (
+        done.stderr == "sfumato: unexpected ZeroDivisionError: division by zero; run `sfumato -v ...` for a traceback\n"
+    )
 
 
 def test_a_model_that_gives_nan_is_a_failure(sfumato, checkpoint, monkeypatch):

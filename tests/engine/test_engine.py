@@ -355,7 +355,7 @@ def test_a_full_queue_refuses_with_a_hint(make_model: Make):
     request = model.request("x", max_tokens=8, steps=2)
     for _ in range(3):
         engine.submit(request)
-    with pytest.raises(CapacityError, match=r"3 answers wait and 1 more are asked for; allowed: 3.*Try again"):
+    with pytest.raises(CapacityError, match=r"3 answers wait and 1 more are requested; allowed: 3.*Try again"):
         engine.submit(request)
     engine.step()
     engine.submit(request)

@@ -202,7 +202,7 @@ def test_directories_that_do_not_fit(model: TextModel, make_config, tmp_path: Pa
     directory = tmp_path / "data"
     first = Synthesis(model, make_config(topics=()), directory)
     first.start()
-    with pytest.raises(ConfigError, match="holds shards already: go on with --resume, or give another directory"):
+    with pytest.raises(ConfigError, match="holds shards already: continue with --resume, or give another directory"):
         first.start()
     other = Synthesis(model, make_config(seed=3, filters={"ngram": 5}), directory, about={"name": "other"})
     with pytest.raises(

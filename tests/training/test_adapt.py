@@ -129,7 +129,7 @@ def test_a_sitting_may_be_limited(path: Path, tmp_path: Path):
 
 def test_a_device_that_is_not_there(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator"):
+    with pytest.raises(ConfigError, match="device is 'cuda' but there is no accelerator"):
         Run(read(path, "train.device=cuda"), tmp_path / "run")
 
 

@@ -1,4 +1,4 @@
-"""`sfumato train --plan`: what a recipe's steps would take on 1 to 64 GPUs, as a table or JSON."""
+"""`sfumato train --plan`: estimate a recipe's memory and time on 1 to 64 GPUs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ NUMBERS_OF_GPUS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float | None, as_json: bool) -> None:
-    """Plan a run, and print it; nothing is started.
+    """Print the plan of a run, without starting it.
 
     Args:
-        subject: a recipe, one of `training.plan.SHAPES`, or a directory with the config.json of a decoder.
+        subject: a recipe, one of `training.plan.SHAPES`, or a directory with a decoder's config.json.
         overrides: of the recipe.
-        gpu: the kind that is shown in the table; JSON has all.
-        mfu: share of the peak that is reached; None takes the plan's.
+        gpu: the kind shown in the table; JSON has all.
+        mfu: share of peak arithmetic reached; None takes the plan's default.
         as_json: print one JSON object.
 
     Raises:
-        ConfigError: if the subject is none of these, or the GPU is not known.
+        ConfigError: if the subject is none of these, or the GPU is unknown.
     """
     from sfumato.errors import unknown
     from sfumato.hardware import GPUS
@@ -75,8 +75,9 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         active += f", {count.trained / 1e6:.1f} million trained"
     packing = recipe.packing
     typer.echo(
-        f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in {recipe.train.precision}; "
-        f"{packing.rows} x {packing.row_length} positions a batch; {gpu} at {mfu:.0%} of its peak; GB of each GPU"
+        f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in "
+        f"{recipe.train.precision}; {packing.rows} x {packing.row_length} positions per "
+        f"batch; {gpu} at {mfu:.0%} of its peak; GB per GPU"
     )
     print_table([_row(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS])
 
@@ -99,8 +100,7 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
         model = json.loads(json.dumps(config.to_dict()))
     else:
         raise ConfigError(
-            f"nothing to plan at {subject}; allowed: a recipe (.toml), {', '.join(SHAPES)}, or a directory with a "
-            "config.json"
+            f"cannot plan {subject}; allowed: a recipe (.toml), {', '.join(SHAPES)}, or a directory with a config.json"
         )
     table: dict[str, Any] = {
         "model": model,
@@ -122,7 +122,7 @@ def _described(one: Plan) -> dict[str, Any]:
 
 
 def _row(plain: Plan, again: Plan) -> dict[str, str | None]:
-    """A line of the table: a plan, with recomputation where it does not fit without."""
+    """One row of the table: a plan, with recomputation if it does not fit without."""
     one = plain if plain.fits else again
     return {
         "GPUs": str(one.num_gpus),

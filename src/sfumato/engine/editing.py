@@ -1,12 +1,12 @@
-"""Texts with gaps: spans of a text are written anew, and every byte outside them stays.
+"""Texts with gaps: spans are rewritten, and every byte outside them stays the same.
 
-A text is cut at the ends of its spans, and each piece is tokens of its own; so what is outside comes back as it was
-given, whatever a tokenizer would have merged across a cut. Pieces become the start of an answer: frozen outside, free
-inside. Far spans are separate jobs, each with as much of the text around it as the model holds, so that what a job
-costs depends on what is edited and not on how long the text is.
+A text is cut at the ends of its spans, and each piece is tokenized separately, so text outside comes back exactly as
+given, whatever a tokenizer would have merged across a cut. The pieces become the start of an answer: frozen outside,
+free inside. Distant spans are separate jobs, each with as much surrounding text as the model holds, so the cost depends
+on what is edited and not on the length of the text.
 
-Where a model was trained for it (`GenerationSpec.blanks`), a free piece has more slots than tokens, and may resolve
-some of them to nothing; elsewhere it keeps its number of tokens.
+If the model was trained for it (`GenerationSpec.blanks`), a free piece has more slots than tokens and may leave some of
+them empty; otherwise it keeps its number of tokens.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
 Span = tuple[int, int]
-"""Characters from the first to the one behind the last."""
+"""Characters from start to end, end exclusive."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text."""
+    """A piece of a text."""
 
     text: str
-    """As it was given."""
+    """The given text."""
     tokens: tuple[int, ...]
-    """What stands for it; of a free piece, as many as it may come to."""
+    """Its tokens; for a free piece, as many as it may need."""
     free: bool
-    """Whether it is written anew."""
+    """Whether it is rewritten."""
     frame: tuple[str, str] = ("", "")
-    """Of a free piece: the end of the text before it and the beginning of that behind it, which its tokens stand for
+    """For a free piece: the end of the text before it and the start of the text after it, which its tokens cover
     too."""
 
 
@@ -48,21 +48,21 @@ class Job:
     """Free pieces that are denoised together, and the pieces around them."""
 
     pieces: range
-    """Indices of the free pieces, and of those between them."""
+    """Indices of the free pieces and those between them."""
     before: tuple[int, ...]
-    """Tokens ahead of them."""
+    """Tokens before them."""
     start: Start
-    """Theirs, and those behind them that they see."""
+    """Their own tokens, and those after them that they attend to."""
     frame: tuple[str, str] = ("", "")
-    """Of a single free piece: what it must begin and end with."""
+    """For a single free piece: the text it must begin and end with."""
 
 
 def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[Span]:
     """The spans in order.
 
     Raises:
-        RequestError: if they are no list of pairs; if one is empty, reversed or outside the text, if two overlap, or if
-            one cuts a character in two.
+        RequestError: if they are not a list of pairs, or a span is empty, reversed, outside the text, overlaps another
+            or cuts a character in two.
     """
     ordered = sorted(as_list(name, spans, "span"))
     whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if ordered else set()
@@ -83,19 +83,19 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
 
 
 def between(text: str, spans: Sequence[Span]) -> list[Span]:
-    """What is outside of some spans of a text, in order."""
+    """The parts of a text outside some spans, in order."""
     places = [0, *itertools.chain.from_iterable(spans), len(text)]
     return [(start, end) for start, end in zip(places[::2], places[1::2], strict=True) if start < end]
 
 
 def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 0) -> list[Piece]:
-    """The pieces of a text, whose texts joined are the text.
+    """Cut a text into pieces, whose texts joined give the text.
 
     Args:
-        tokenizer: gives their tokens.
-        text: any.
-        spans: as `check_spans` gives them.
-        slack: slots of a free piece besides its tokens.
+        tokenizer: tokenizes the pieces.
+        text: any text.
+        spans: from `check_spans`.
+        slack: extra slots for each free piece.
     """
     pieces: list[Piece] = []
     place = 0
@@ -110,15 +110,15 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
 
 
 def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[list[int], list[bool], str | None]:
-    """The tokens of a draft, which of them stay, and a regex of what the draft may become.
+    """The tokens of a draft, which of them are pinned, and a regex for what the draft may become.
 
     Args:
-        tokenizer: gives the tokens.
-        text: the draft, cut into tokens as it ever is: a model does not know words that are cut where a pin ends.
-        pins: what stays, as `check_spans` gives it. Of a token that lies across an end of one, the text inside stays.
+        tokenizer: tokenizes the draft.
+        text: the draft, tokenized as a whole, because a model does not know words cut at the ends of pins.
+        pins: spans that stay, from `check_spans`. Of a token that crosses the end of a pin, only the text inside stays.
 
     Returns:
-        Tokens, whether each is inside a pin, and the regex; None where no token lies across an end.
+        Tokens, whether each is inside a pin, and the regex; None if no token crosses the end of a pin.
     """
     tokens, pinned = tokenizer.encode(text), list[int]()
     for start, end in pins:
@@ -127,7 +127,7 @@ def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[l
     for token in tokens:
         size = len(tokenizer.token_bytes[token] or b"")
         held = [byte in inside for byte in range(place, place + size)]
-        # A token that ends one pin and begins the next has text between them, or they are one.
+        # If one token ends a pin and begins the next, there is text between them, or they are one pin.
         frozen.append(all(held))
         across |= any(held) and not all(held)
         place += size
@@ -137,8 +137,8 @@ def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[l
 
 
 def laid_out(tokens: Sequence[int], free: range, around: int) -> list[Piece]:
-    """The pieces of a text of which some tokens are free, each of them or all that are next to each other; with so many
-    tokens around them, where it has more."""
+    """The pieces of a text with some tokens free, separately or joined if adjacent; long texts are cut to a number of
+    surrounding tokens."""
     place = max(0, free.start - around)
     pieces: list[Piece] = []
     for start, end in [(free.start, free.stop)] if free.step == 1 else [(one, one + 1) for one in free]:
@@ -148,16 +148,16 @@ def laid_out(tokens: Sequence[int], free: range, around: int) -> list[Piece]:
 
 
 def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
-    """Stretches of tokens: those that are doubted, with their neighbours.
+    """Ranges of tokens to rewrite: doubted tokens with their neighbours.
 
     Args:
-        doubts: how sure a model is of another token, by place.
-        around: tokens to each side that belong to a stretch.
-        length: tokens of the text.
-        budget: most tokens of all; the stretches with the surest doubts come first.
+        doubts: by index, how sure the model is of another token.
+        around: number of neighbours on each side.
+        length: number of tokens in the text.
+        budget: maximum tokens in total; ranges with the surest doubts come first.
 
     Returns:
-        The first token, and the one behind the last, of each, in order.
+        Start and end of each range, in order.
     """
     spans: list[tuple[int, int]] = []
     for place in sorted(doubts):
@@ -175,7 +175,7 @@ def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budg
 
 
 def whole_characters(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Spans widened to characters as `check_spans` wants them, in order; those that meet become one."""
+    """Widen spans to whole characters as `check_spans` requires, sort them and merge those that touch."""
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     widened: list[Span] = []
     for start, end in sorted(spans):
@@ -188,14 +188,14 @@ def whole_characters(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slack: int = 0) -> list[Piece]:
-    """The pieces of a text in which one is free: what is before it, itself, and what is behind it.
+    """Three pieces: the text before a gap, the free gap, and the text after it.
 
     Args:
-        tokenizer: gives tokens.
+        tokenizer: tokenizes the pieces.
         prefix, text, suffix: the three.
-        heal: let the free piece take the last token of the prefix and the first of the suffix with it, whose text it
-            must then begin and end with; so that words may be cut into tokens across the seams as they ever are.
-        slack: slots of the free piece besides its tokens.
+        heal: let the free piece include the last token of the prefix and the first of the suffix, with the constraint
+            that it begins and ends with their text, so words at the edges are tokenized normally.
+        slack: extra slots for the free piece.
     """
     before, behind = tokenizer.encode(prefix), tokenizer.encode(suffix)
     left = _whole(tokenizer, before[-1:]) if heal else ""
@@ -210,13 +210,13 @@ def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool
 
 
 def with_slots(pieces: Sequence[Piece], slots: int) -> list[Piece]:
-    """The pieces of a gap that has so many tokens, besides those that it takes from its neighbours."""
+    """The pieces of a gap with a given number of tokens, besides those taken from its neighbours."""
     before, free, behind = pieces
     return [before, replace(free, tokens=(0,) * (slots + sum(map(bool, free.frame)))), behind]
 
 
 def _whole(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
-    """The text of a token, if its bytes are whole characters."""
+    """A token's text, if its bytes are whole characters."""
     try:
         return b"".join(tokenizer.token_bytes[token] or b"" for token in tokens).decode()
     except UnicodeDecodeError:
@@ -232,14 +232,13 @@ def plan_jobs(
     noise_level: float,
     blanks: bool = False,
 ) -> list[Job]:
-    """What has to be denoised.
+    """Group the free pieces into jobs.
 
     Args:
         pieces: of the text.
-        end: tokens that stand behind the whole text.
-        canvas_length: how far a job sees behind its last free position, and how near free pieces have to be to share
-            one.
-        most: positions of a job, with what is ahead of it.
+        end: tokens that follow the whole text.
+        canvas_length: how far a job sees past its last free position, and how close free pieces must be to share a job.
+        most: maximum positions of a job, including the text before it.
         noise_level: see `Start`.
         blanks: see `Start`.
 
@@ -291,12 +290,12 @@ def plan_jobs(
 def put_back(
     tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], answers: Sequence[Sequence[int]]
 ) -> list[str]:
-    """The texts of the pieces after the jobs are done; a piece whose job did not come to its end keeps its own.
+    """The texts of the pieces after the jobs; the piece of an unfinished job keeps its text.
 
     Args:
-        tokenizer: reads tokens.
-        pieces: as they were.
-        jobs: theirs.
+        tokenizer: decodes tokens.
+        pieces: before the jobs.
+        jobs: over the pieces.
         answers: tokens of each job.
     """
     texts = [piece.text for piece in pieces]
@@ -315,11 +314,11 @@ def put_back(
 def follow(
     tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], first: int, tell: Callable[[list[str]], None]
 ) -> Callable[[int, Event], None]:
-    """What takes the events of requests, and tells the texts of some pieces as their drafts stand.
+    """A callback for request events that reports the current drafts of some pieces.
 
     Args:
         tokenizer, pieces, jobs: as for `put_back`.
-        first: the request of the first job.
+        first: id of the first job's request.
         tell: called after each step.
     """
     drafts: list[dict[int, Sequence[int]]] = [{} for _ in jobs]
@@ -333,7 +332,7 @@ def follow(
 
 
 def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
-    """Several jobs of one text as one result, without its text."""
+    """Merge the results of several jobs of one text, without the text."""
     by_gravity = sorted(results, key=lambda result: result.finish_reason == "steps")
     failed = next((result for result in by_gravity if result.finish_reason != "stop"), None)
     return Result(
@@ -352,12 +351,12 @@ def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
 
 
 def of_text(result: Result, text: str) -> Result:
-    """A result as one of the whole text, of which its tokens are only a part."""
+    """Turn a result over part of a text into a result over the whole text."""
     return dataclasses.replace(result, text=text, tokens=(), confidence=())
 
 
 def ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
-    """Of the tries for each answer the most certain, with what all of them cost; then the answers that differ."""
+    """Pick the most certain attempt for each answer, with the cost of all attempts, and drop duplicates."""
     answers: dict[str, Result] = {}
     for own in tries:
         best = max(own, key=lambda result: (not result.failed, result.certainty))

@@ -1,7 +1,6 @@
-"""Parts of texts written anew: gaps, spans, and what a model doubts.
+"""Rewrites parts of texts: gaps, spans, and tokens the model doubts.
 
-Everything here is requests to a model, whose answers start from a text (`editing`); what is tried side by side shares
-one batch.
+Everything here becomes model requests whose answers start from a text (`editing`); alternatives share one batch.
 """
 
 from __future__ import annotations
@@ -28,21 +27,19 @@ if TYPE_CHECKING:
 
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _Show = Callable[[list[str]], None]
-# Slots of a gap that may stay empty, and how many a span gets besides its own.
+# Slots of a gap that may stay empty, and extra slots of a span.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
-# Tokens more or less that a span may come back with, slots besides its own where some may stay empty, and how many
-# tokens it may have for that.
+# Length change tried for a span, extra slots if some may stay empty, and the maximum span length for both.
 _NEAR, _SPARE, _LONGEST_TRIED = 3, (0, 4, 10), 32
-# Tokens behind a gap that are hidden, and around it that are read again, to judge what was written in it.
+# Tokens after a gap that are hidden, and tokens around it that are read again, to judge an attempt.
 _HIDDEN, _AROUND = 8, 128
-# How sure a model has to be of another token to doubt the one that stands, and how many tokens to each side of it are
-# written anew with it.
+# Probability of another token from which a token is doubted, and neighbours on each side rewritten with it.
 _SURE, _BESIDE = 0.5, 2
-_DOUBTED_SHARE = 0.25  # of a text's tokens may be doubted beforehand: of functions with one bug, up to that many are
-# Every such token is hidden at once where a model has to be asked what is behind a mask.
+_DOUBTED_SHARE = 0.25  # Share of a text's tokens that may be doubted; functions with one bug stay below it.
+# Models of mask noise: every n-th token is hidden at once to read what stands there.
 _HIDDEN_SHARE = 4
-# Of what stands, a model of random tokens is told that none of it is noise.
+# Models of random tokens: noise level at which given text is read.
 _LEAST_NOISE = 1e-6
 
 
@@ -77,7 +74,7 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
     chosen = None if spans is None else editing.check_spans(text, spans)
     if instruction is not None:
         if not model.tokenizer.has_chat_template:
-            raise RequestError(f"{model.name} takes no instructions, as it has no chat template; leave it out")
+            raise RequestError(f"{model.name} has no chat template and takes no instructions; leave it out")
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
     for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
@@ -96,12 +93,12 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
 
 
 class Rewriting:
-    """One job, in one context.
+    """One job in one context.
 
     Args:
-        model: writes.
-        context: tokens ahead of all texts.
-        seeds: one for each answer.
+        model: the model that writes.
+        context: tokens before all texts.
+        seeds: one per answer.
         options: of its requests.
         on_draft: see `EditOptions`.
     """
@@ -148,7 +145,7 @@ class Rewriting:
         if stop:
             tried = {key: editing.of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
         ranked = editing.ranked([[tried[key] for key in tried if key[1] == own] for own in self.seeds])
-        # Of the text alone, without what it shares tokens with.
+        # Length of the text alone, without shared tokens.
         return [
             dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
         ]
@@ -159,10 +156,10 @@ class Rewriting:
         """See `TextModel.edit`.
 
         Args:
-            excerpt: what is read of a text.
-            spans: of what is read, in order.
-            noise_level: that they start from.
-            judge: try several lengths and judge them; None does for a single span.
+            excerpt: the part of the text that is read.
+            spans: within the excerpt, in order.
+            noise_level: where they start.
+            judge: try several lengths and judge them; None does so for a single span.
         """
         blanks, text = self.model.spec.blanks, excerpt.text
         reads_again = blanks and judge is not False
@@ -170,7 +167,7 @@ class Rewriting:
         start, end = spans[0] if len(spans) == 1 else (0, 0)
         size = len(self.tokenizer.encode(text[start:end]))
         if judge and noise_level == 1.0 and 0 < size <= _LONGEST_TRIED:
-            # Nothing of what stood there is kept, and so neither is its length.
+            # Nothing of the old text is kept, so its length is not either.
             lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
             if blanks:
                 lengths = [size + spare for spare in _SPARE]
@@ -200,7 +197,7 @@ class Rewriting:
         )
 
     def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> _Show | None:
-        """What shows a draft, given the texts of its pieces, of which some are free."""
+        """A callback that shows a draft, given the texts of all pieces."""
         tell = self.on_draft
         if tell is None:
             return None
@@ -215,14 +212,14 @@ class Rewriting:
         budget: int,
         judge: bool | None,
     ) -> list[Result]:
-        """See `TextModel.edit`. A text that the model mostly doubts is none that it was trained on: each token beyond a
-        share of it makes an edit a nat less certain.
+        """See `TextModel.edit`. A text that the model mostly doubts is unlike its training data: each doubted token
+        beyond a share makes an edit one nat less certain.
 
         Args:
-            excerpt: what is read of a text.
-            spans: of what is read, in order; None for the tokens that the model would rather have otherwise.
+            excerpt: the part of the text that is read.
+            spans: within the excerpt, in order; None for the tokens that the model doubts.
             noise_level, judge: see `edit`.
-            budget: most tokens that the model may choose.
+            budget: maximum tokens that the model may choose.
         """
         tokens, places = self.tokenizer.encode_with_places(excerpt.text)
         near = range(len(tokens) + 1)
@@ -245,16 +242,16 @@ class Rewriting:
         return [dataclasses.replace(one, certainty=one.certainty - unknown) for one in results]
 
     def _read(self, asked: Sequence[tuple[Sequence[int], range]]) -> list[tuple[dict[int, float], Result]]:
-        """What a model would rather have written in some texts.
+        """Find the tokens of some texts that the model doubts.
 
-        A model of random tokens reads a text as it stands, in one step, and says what it takes for noise. One of masks
-        is sure of whatever it can see: it is asked for every fourth token from those between, four times.
+        A model of random tokens reads a text as it is, in one step, and says what looks like noise. A model of masks is
+        sure of every token it sees, so it predicts every fourth token from the others, four times.
 
         Args:
-            asked: tokens of a text, and the places among them to look at; behind the last is its end.
+            asked: tokens of a text, and the indices to look at; the index after the last is its end.
 
         Returns:
-            For each, by place, the probability of another token where that is more than half; and what it cost.
+            For each, by index, the probability of another token if that is more than half; and the cost.
         """
         sees_noise = self.model.bundle.process.has_uniform
         phases = 1 if sees_noise else _HIDDEN_SHARE
@@ -266,7 +263,7 @@ class Rewriting:
             for first in range(places.start, places.stop, window)
             for phase in range(min(phases, places.stop - first))
         ]
-        # A part is read with as much around it as the model holds: a text may be far longer.
+        # A part is read with as much context as fits, because a text may be far longer than the context.
         around = self.model.decoder.config.max_position_embeddings
         read = self._rewrite(
             [editing.laid_out(texts[i], part, around) for i, part in parts],
@@ -301,8 +298,8 @@ class Rewriting:
         end: tuple[int, ...] | None = None,
         show: _Show | None = None,
     ) -> list[tuple[Result, list[str]]]:
-        """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces. Drafts
-        of the middle one are shown."""
+        """Denoise the free pieces of several texts together and return, for each, its cost and the texts of its pieces.
+        Shows drafts of the middle one."""
         most = self.model.decoder.config.max_position_embeddings - len(self.context)
         template = self.model.request(self.context, max_tokens=1, **options)
         planned: list[list[editing.Job]] = []
@@ -349,7 +346,7 @@ class Rewriting:
         blanks: bool = False,
         show: _Show | None = None,
     ) -> dict[tuple[int, int], Result]:
-        """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
+        """Fill a gap for each (length, seed); judge the results by what follows, if they are to be compared."""
         keys = [(one, seed) for seed in self.seeds for one in lengths]
         laid = {one: editing.with_slots(pieces, one) for one in lengths}
         layouts = [laid[one] for one, _ in keys]
@@ -368,7 +365,7 @@ class Rewriting:
         return dict(zip(keys, results, strict=True))
 
     def _laid(self, text: str, spans: Sequence[editing.Span], slack: int) -> list[editing.Piece]:
-        """The pieces of a text with some spans free, which may come to have more tokens."""
+        """The pieces of a text with some spans free and extra slots for them."""
         if len(spans) != 1:
             return editing.cut(self.tokenizer, text, spans, slack=slack)
         [(start, end)] = spans
@@ -378,10 +375,10 @@ class Rewriting:
         return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, slack=slack)
 
     def _judged(self, before: editing.Piece, results: Sequence[Result], behind: editing.Piece) -> list[Result]:
-        """Fillings of several lengths, held against what is around them: read again by a model that sees noise.
+        """Compare fillings of several lengths by their context: models that see noise read them again.
 
-        For another one the first tokens behind a filling are hidden and read in one step, and each that the model does
-        not find again makes the filling a nat less certain.
+        For other models, the first tokens after a filling are hidden and predicted in one step; each wrong one makes
+        the filling one nat less certain.
         """
         if self.model.bundle.process.has_uniform:
             return self._read_again(results, [[before.text, one.text, behind.text] for one in results], [1])
@@ -409,12 +406,12 @@ class Rewriting:
     def _read_again(
         self, results: Sequence[Result], texts: Sequence[Sequence[str]], free: Sequence[int]
     ) -> list[Result]:
-        """Results for which a model of random tokens reads the text again: each token in and around what was written
-        that it takes for noise makes one a nat less certain.
+        """Have a model of random tokens read the results again; each token in and around the new text that looks like
+        noise makes a result one nat less certain.
 
         Args:
             results: of one job.
-            texts: of each, the pieces of its text.
+            texts: the pieces of each result.
             free: which of them were written.
         """
         if not self.model.bundle.process.has_uniform:

@@ -73,7 +73,9 @@ class Synthesis:
             CheckpointError: if it cannot be written.
         """
         if any(self._directory.glob("*.jsonl")) or (self._directory / MANIFEST).exists():
-            raise ConfigError(f"{self._directory} holds shards already: go on with --resume, or give another directory")
+            raise ConfigError(
+                f"{self._directory} holds shards already: continue with --resume, or give another directory"
+            )
         self.manifest.save(self._directory)
 
     def resume(self) -> None:
