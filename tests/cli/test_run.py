@@ -182,7 +182,7 @@ def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
         (["--canvas", "161"], "canvas_length is 161; allowed: 1 to 160, the positions of this model"),
         (["--canvas", "0"], "canvas_length is 0; allowed: 1"),
         (["--sampler", "entrpy"], "unknown sampler 'entrpy'; did you mean 'entropy'? allowed: ancestral, certainty,"),
-        (["--sampler", "remdm"], "sampler 'remdm' puts tokens back to the mask"),
+        (["--sampler", "remdm"], "sampler 'remdm' returns tokens to the mask"),
         (["--n", "0"], "n is 0; allowed: 1 to"),
         (["--seed", "-1"], "seed is -1; allowed: 0 to"),
         (["--max-tokens", "0"], "max_tokens is 0; allowed: 1 to"),

@@ -211,10 +211,10 @@ def test_a_step_computes_the_block_it_decides_and_no_text(make_model: Make, spec
 @pytest.mark.parametrize(
     ("spec", "settings", "message"),
     [
-        (PLAIN, {"sampler": "ancestral", "reuse": "settled"}, "reuse is 'settled' and the sampler 'ancestral'"),
-        (PLAIN, {"reuse": "block"}, "reuse is 'block', which goes by what still holds the mask"),
+        (PLAIN, {"sampler": "ancestral", "reuse": "settled"}, "reuse is 'settled' but the sampler 'ancestral'"),
+        (PLAIN, {"reuse": "block"}, "reuse is 'block', which depends on the positions"),
         (PLAIN, {"reuse": "all"}, "unknown reuse 'all'"),
-        (PLAIN, {"refresh": 4}, "refresh is 4 and reuse 'none'; allowed: with reuse 'settled' or 'block'"),
+        (PLAIN, {"refresh": 4}, "refresh is 4 but reuse is 'none'; allowed: with reuse 'settled' or 'block'"),
         (PLAIN, {"reuse": "settled", "refresh": -1}, "refresh is -1; allowed: a whole number, 0 to 1000"),
     ],
 )

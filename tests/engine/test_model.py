@@ -48,7 +48,7 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
             {"sampler": "entrpy"},
             r"unknown sampler 'entrpy'; did you mean 'entropy'\? allowed: ancestral, certainty, confidence",
         ),
-        ({"sampler": "remdm"}, "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only"),
+        ({"sampler": "remdm"}, "sampler 'remdm' returns tokens to the mask; allowed: models with mask noise only"),
         ({"step": 4}, r"unknown setting 'step'; did you mean 'steps'\?"),
         ({"treshold": 0.5}, r"unknown setting 'treshold'; did you mean 'threshold'\?"),
         ({"sampler": "threshold", "threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),

@@ -72,10 +72,10 @@ def test_a_head_is_read_as_it_was_written(tmp_path: Path):
     assert again is not None
     assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in head.state_dict().items())
     save_file({"other": torch.zeros(1)}, tmp_path / STOP_HEAD)
-    with pytest.raises(CheckpointError, match="is no stop head"):
+    with pytest.raises(CheckpointError, match="is not a stop head"):
         LearnedStop.read(tmp_path)
     (tmp_path / STOP_HEAD).write_bytes(b"nothing")
-    with pytest.raises(CheckpointError, match="is no stop head"):
+    with pytest.raises(CheckpointError, match="is not a stop head"):
         LearnedStop.read(tmp_path)
 
 

@@ -1,10 +1,9 @@
-"""The inner loops of `constraint`, compiled: over positions, and at each over the arcs that strings may take there.
+"""Compiled inner loops of `constraint`, over positions and over the arcs that strings may take.
 
-They are written out as loops, since the work at one position is a few dozen additions. Compiled at the first call, they
-are kept on disk for later programs.
+Written as loops, because the work per position is a few dozen additions. Compiled at the first call and cached on disk.
 """
 
-# L positions, S states, C classes of tokens, A arcs, K sets of classes, M members of all sets, P arcs of all positions
+# L positions, S states, C token classes, A arcs, K sets of classes, M members of all sets, P arcs of all positions
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from numba import njit
 from sfumato.kernels.cpu.loops.compiling import exp
 
 Array = np.ndarray[Any, Any]
-# Stands for 0 where it is divided by.
+# Replaces 0 as a divisor.
 _TINY = 1e-250
 
 
@@ -35,16 +34,16 @@ def find(
 
     Args:
         from_A, to_A, set_A, member_KC: see `Automaton`.
-        num_states: of it.
+        num_states: of the automaton.
         state: before the first position.
-        allowed_S: bool; the states behind the last.
-        fixed_L: int64; the class of the token of each position, -1 where it is open.
+        allowed_S: bool; allowed states after the last position.
+        fixed_L: int64; class of the token at each position, -1 if open.
 
     Returns:
-        first_L: int64 [L + 1]; where the arcs of each position begin.
-        size_L: int64 [L + 1]; how many states are possible before each position, and behind the last.
-        from_P, to_P: int64; where arcs begin and end, as numbers among those states; ascending by where they begin.
-        set_P: int64; their sets.
+        first_L: int64 [L + 1]; start of each position's arcs.
+        size_L: int64 [L + 1]; number of possible states before each position, and after the last.
+        from_P, to_P: int64; source and target of each arc, numbered among those states, ascending by source.
+        set_P: int64; class set of each arc.
     """
     length = len(fixed_L)
     possible = np.zeros((length + 1, num_states), dtype=np.bool_)
@@ -101,25 +100,24 @@ def solve(
     least: float,
     weighs_behind: bool,
 ) -> tuple[Array, Array, Array]:
-    """The best string, a drawn one, and the marginals of all; see `constraint.solve`.
+    """The best string, a sampled one, and the marginals over all; see `constraint.solve`.
 
-    Each position is taken given the state that the ones before it led to: of what the model says there, the share that
-    can still go on to an end, weighed by how well that goes if `weighs_behind`.
+    Each position is chosen given the state after the earlier ones: the model's probabilities restricted to tokens that
+    can still reach an end, weighted by how well that continues if `weighs_behind`.
 
     Args:
-        first_L, size_L, from_P, to_P, set_P: as `find` gives them.
-        first_K, member_M: the classes of each set, one set after the other.
+        first_L, size_L, from_P, to_P, set_P: from `find`.
+        first_K, member_M: the classes of each set, concatenated.
         fixed_L, best_LC, sums_LC, u_2L: as for `constraint.solve`.
-        least: log-weight of what is less probable than that, next to the best that is possible at a position.
+        least: lower bound on log-weights, relative to the best possible at a position.
 
     Returns:
         best_L, drawn_L: int64; classes.
-        marginal_LC: float64; what the weight of each class is multiplied by in its marginal, up to a constant of the
-            position.
+        marginal_LC: float64; factor from each class's weight to its marginal, up to a constant per position.
     """
     length, num_classes = best_LC.shape
     num_sets, most = len(first_K) - 1, size_L.max()
-    # What classes and sets weigh, and the best of each.
+    # Weights of classes and sets, and the best of each.
     weight_LC = np.zeros((length, num_classes))
     weight_LK, score_LK = np.ones((length, num_sets)), np.zeros((length, num_sets))
     seen_K = np.full(num_sets, -1)
@@ -147,7 +145,7 @@ def solve(
                 score = max(score, best_LC[place, member] - top_best)
             weight_LK[place, one], score_LK[place, one] = weight, score
 
-    # From behind: how well strings go on from each state, if that is weighed; what they do so in all; and the best.
+    # Backward: how well strings continue from each state if that counts, in total, and at best.
     sum_LS, all_LS = np.ones((length + 1, most)), np.zeros((length, most))
     top_LS = np.full((length + 1, most), -np.inf)
     top_LS[length] = 0.0
@@ -163,7 +161,7 @@ def solve(
             if not weighs_behind:
                 score -= np.log(all_LS[place, here])
             top_LS[place, here] = max(top_LS[place, here], score)
-    # From before, and the marginals.
+    # Forward, and the marginals.
     marginal_LC = np.zeros((length, num_classes))
     sum_S, share_K = np.ones(most), np.zeros(num_sets)
     for place in range(length):
@@ -180,7 +178,7 @@ def solve(
                     marginal_LC[place, member] += share_K[one]
                 share_K[one] = 0.0
 
-    # Two strings, from the front.
+    # Two strings, from the left.
     best_L, drawn_L = np.zeros(length, np.int64), np.zeros(length, np.int64)
     best_state, drawn_state = 0, 0
     for place in range(length):
@@ -222,17 +220,17 @@ def solve(
 
 @njit(cache=True)
 def pick(weights_NV: Array, first_C: Array, class_N: Array, u_N: Array | None) -> tuple[Array, Array]:
-    """A token of a class for each position.
+    """Pick a token of a class for each position.
 
     Args:
-        weights_NV: of the tokens, class by class, 1 for the best of each.
-        first_C: int64 [C + 1]; where the tokens of each class begin.
+        weights_NV: token weights grouped by class, 1 for each class's best.
+        first_C: int64 [C + 1]; start of each class's tokens.
         class_N: int64.
-        u_N: uniforms in [0, 1) to draw with; None takes the best.
+        u_N: uniforms in [0, 1) for sampling; None takes the best.
 
     Returns:
-        place_N: int64; where among the ordered tokens it stands.
-        share_N: float64; its share of the weight of its class.
+        place_N: int64; index among the ordered tokens.
+        share_N: float64; its share of its class's weight.
     """
     place_N, share_N = np.zeros(len(class_N), np.int64), np.zeros(len(class_N))
     for n in range(len(class_N)):
@@ -256,19 +254,19 @@ def pick(weights_NV: Array, first_C: Array, class_N: Array, u_N: Array | None) -
 
 @njit(fastmath={"reassoc", "contract", "nsz"}, cache=True)
 def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, never: float) -> tuple[Array, Array, Array]:
-    """Log-weights of tokens, class by class.
+    """Log-weights of tokens, grouped by class.
 
     Args:
         scores_NV: float32.
-        order_V: int64; the tokens, class by class.
-        first_C: int64 [C + 1]; where the tokens of each class begin.
-        class_V: int64; the class of each of the ordered tokens.
+        order_V: int64; tokens ordered by class.
+        first_C: int64 [C + 1]; start of each class's tokens.
+        class_V: int64; class of each ordered token.
         never: log-weight of a class without tokens.
 
     Returns:
-        weights_NV: float32; of the ordered tokens, 1 for the best of each class.
-        best_NC: float64; log-weight of the best token of each class.
-        sums_NC: float64; that of all its tokens.
+        weights_NV: float32; of the ordered tokens, 1 for each class's best.
+        best_NC: float64; log-weight of each class's best token.
+        sums_NC: float64; log-weight of all tokens of a class.
     """
     num_rows, num_classes = len(scores_NV), len(first_C) - 1
     weights_NV = np.empty((num_rows, len(order_V)), np.float32)
@@ -299,20 +297,19 @@ def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, neve
 def share(
     marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float, weighs_behind: bool
 ) -> tuple[Array, Array]:
-    """What makes marginals of log-weights of tokens, and how probable those are that were drawn: by the marginals if
-    what is behind weighs, else without the language.
+    """The bias that turns token log-weights into marginals, and the probability of the drawn tokens: by the marginals
+    if later text counts, otherwise without the language.
 
     Args:
-        marginal_NC: as `solve` gives them.
-        sums_NC: as `weigh` gives them.
-        drawn_N: int64; the class of what was drawn.
-        weight_N: its share of the weight of its class.
-        faint: log of the share below which a class is not reckoned with: it would come to floats that are slow to
-            reckon with.
+        marginal_NC: from `solve`.
+        sums_NC: from `weigh`.
+        drawn_N: int64; class of each drawn token.
+        weight_N: its share of its class's weight.
+        faint: log-share below which a class is ignored, because its floats would be denormal and slow.
         never: stands for minus infinity.
 
     Returns:
-        bias_NC: float32; what to add to log-weights, up to a constant of the position.
+        bias_NC: float32; added to log-weights, up to a constant per position.
         confidence_N: float32.
     """
     num_rows, num_classes = sums_NC.shape
