@@ -34,8 +34,8 @@ TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        ("[" * 40_000, "nests too deep"),
-        ('{"a":' * 40_000, "nests too deep"),
+        ("[" * 40_000, "is nested too deeply"),
+        ('{"a":' * 40_000, "is nested too deeply"),
         (
             '{"messages": %s, "stop": [' + '"a",' * 60_000 + '"a"]}',
             "about 60,007 values, most of them in stop; allowed: 50,000",

@@ -127,7 +127,7 @@ def test_recordings_are_read_and_nothing_else_is(tmp_path: Path):
     playlist = f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://{tmp_path}/a.wav\n#EXT-X-ENDLIST\n"
     concat = f"ffconcat version 1.0\nfile {tmp_path}/a.wav\n"
     for other in (b"", b"RIFF", b"\x00" * 1000, recording(0.5)[:30], playlist.encode(), concat.encode()):
-        with pytest.raises(RequestError, match="file is no recording"):
+        with pytest.raises(RequestError, match="file is not a readable recording"):
             read_audio(other)
     with pytest.raises(RequestError, match="longer than"):
         read_audio(recording(MAX_SECONDS + 1, rate=1000))

@@ -1,4 +1,4 @@
-"""Mercury's next edit of a file, and its merging of a snippet into one."""
+"""Mercury's endpoints for the next edit of a file and for merging a snippet into one."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from sfumato.server.protocol import Message, Sampled, text_of
 
 _CURSOR = "<|cursor|>"
 _FENCE = "```"
-_SEEN = 3  # Lines behind all places of a block that choosing one has in view.
+_SEEN = 3  # Lines shown after the candidate locations of a block when one is chosen.
 
 
 class EditCompletionRequest(Sampled):
-    """`POST /v1/edit/completions`: one message, which holds a file and the part of it that may change."""
+    """`POST /v1/edit/completions`: one message, with a file and the region that may change."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
 class ApplyCompletionRequest(Sampled):
-    """`POST /v1/apply/completions`: one message, which holds a file and a snippet that shall be in it."""
+    """`POST /v1/apply/completions`: one message, with a file and a snippet to merge into it."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
 async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bill) -> dict[str, Any]:
-    """The region as the model would have it, in a fence; "None" if it would change nothing.
+    """The region as the model would rewrite it, in a code fence; "None" without a change.
 
     Args:
         hosted: the model.
-        body: what is asked.
-        bill: called with what it comes to, also where nobody waits for it any more.
+        body: the request body.
+        bill: called with the result, even if nobody waits for it any more.
 
     Raises:
         RequestError: if the message has no region, or the model cannot edit.
@@ -65,12 +65,11 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bi
 
 
 async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: Bill) -> dict[str, Any]:
-    """The file with a snippet in it: each of its lines is one of the file or of the snippet. Blocks stand where lines
-    that both have say; where these leave several places, the model chooses among what the file would read. The
-    arguments are those of `edit_answer`.
+    """Merge a snippet into a file, using only lines of both. Blocks are located by lines that both have; if several
+    locations fit, the model chooses among the resulting files. Arguments are those of `edit_answer`.
 
     Raises:
-        ApiError: 400 with the code "not_placed" if a block may be anywhere.
+        ApiError: 400 with the code "not_placed" if a block cannot be located.
         RequestError: if the message has no file and snippet.
     """
     if body.n not in (None, 1):
@@ -82,7 +81,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
             raise RequestError(f"{name} has {len(text):,} characters; allowed: {MAX_EDITED:,}")
     *whole, last = code.split("\n")
     pairs = [(line.removesuffix("\r"), "\r\n" if line.endswith("\r") else "\n") for line in whole]
-    # What follows the last end is a line without one.
+    # After the last line end follows an empty line without one.
     pairs += [(last, "")] if last else []
     lines, ends = [line for line, _ in pairs], [end for _, end in pairs]
     newline = max("\n", "\r\n", key=ends.count)
@@ -97,7 +96,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
         results += chosen
         told.append({"line": place.start + 1, "by": "model" if chosen else "anchors", "of": len(places)})
         moved = block.lines[0], next(line for line in place.lines if line.strip())
-        # A line that stays keeps its spaces and its end.
+        # Unchanged lines keep their spaces and line ends.
         known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(place.start, place.end)}
         new = [known.get(line.rstrip(), (line, newline)) for line in place.lines]
         lines[place.start : place.end] = [line for line, _ in new]
@@ -110,7 +109,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
 
 
 async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[str, None]:
-    """The same as chunks of a chat: nothing of it is sure before all is."""
+    """The same as chunks of a chat; nothing is certain before everything is."""
     [choice] = answer["choices"]
     head = {name: answer[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     for delta, reason in ((choice["message"], None), ({}, choice["finish_reason"])):
@@ -122,12 +121,12 @@ async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[
 async def _choose(
     hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, places: Sequence[Place]
 ) -> tuple[Place, list[Result]]:
-    """The place of a block that begins with a line; and what choosing it cost, where there is more than one."""
+    """The location of a block that begins with a line, and the cost of choosing among several."""
     if not 0 < len(places) <= MAX_PLACES:
-        where = "no line of the original code" if not places else f"lines that are at more than {MAX_PLACES} places"
+        where = "no line of the original code" if not places else f"lines that occur at more than {MAX_PLACES} places"
         message = (
-            f"update_snippet has a block with {where}: {first.strip()[:100]!r}; "
-            "allowed: unchanged lines around what is new, and '... existing code ...' between blocks"
+            f"update_snippet has a block with {where}: {first.strip()[:100]!r}; allowed: "
+            "unchanged lines around new ones, and '... existing code ...' between blocks"
         )
         raise ApiError(400, message, code="not_placed", param="update_snippet")
     if len(places) == 1:
@@ -143,7 +142,7 @@ async def _choose(
     request = await asyncio.to_thread(make_request, model, tuple(before)[-room:], asked, choices=texts, **options)
     [[result]] = await answers(hosted, [request], bill)
     if result.text not in texts:
-        message = f"a block may be at {len(places)} places, and none was chosen: {result.finish_reason}"
+        message = f"a block fits at {len(places)} places, and none was chosen: {result.finish_reason}"
         raise ApiError(400, message, code="not_placed", param="update_snippet")
     return places[texts.index(result.text)], [result]
 
@@ -160,8 +159,8 @@ def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:
 
 
 def _between(message: str, name: str) -> str:
-    """What stands between the marks of a name, wherever they are; the marks of a cursor and a file may be around."""
-    # Not by an expression: on marks without an end it would begin again at each.
+    """The text between a named pair of marks; marks of a cursor and a file may surround it."""
+    # Not by a regular expression, which would restart at every unclosed mark.
     _, opened, rest = message.partition(f"<|{name}|>")
     inside, closed, _ = rest.partition(f"<|/{name}|>")
     if not opened or not closed:
