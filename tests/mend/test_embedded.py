@@ -69,5 +69,5 @@ def test_it_writes_no_text(tmp_path: Path) -> None:
         sfumato.load(ASSETS / "mend")
     with pytest.raises(CheckpointError, match="repairs Python and cannot generate text"):
         sfumato.load("mend", quantize="w8a8")  # type: ignore[call-overload]
-    with pytest.raises(CheckpointError, match="does not read lexemes of Python; allowed: mend"):
+    with pytest.raises(CheckpointError, match="does not read Python lexemes; allowed: mend"):
         sfumato.load_mender("tiny")
