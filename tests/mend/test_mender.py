@@ -77,7 +77,7 @@ def mend_project(mender: Mender, project: Path, command: list[str] = COMMAND, **
 
 
 def test_models_of_other_texts_are_refused() -> None:
-    with pytest.raises(CheckpointError, match="does not read lexemes"):
+    with pytest.raises(CheckpointError, match="does not read Python lexemes"):
         Mender(Decoder(DecoderConfig(**SIZES)), 256)
 
 
