@@ -122,5 +122,5 @@ def test_a_run_from_a_model_keeps_its_stop_head(tmp_path):
 
 def test_the_directory_of_a_run_that_is_not_finished(tmp_path):
     (tmp_path / "state.safetensors").touch()
-    with pytest.raises(sfumato.CheckpointError, match="the state of a run that is not finished; allowed"):
+    with pytest.raises(sfumato.CheckpointError, match="the state of an unfinished run; allowed"):
         sfumato.load(tmp_path)

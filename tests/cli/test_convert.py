@@ -83,7 +83,7 @@ def test_a_dtype_may_be_chosen(sfumato, autoregressive, tmp_path):
 def test_a_model_of_ours_is_none_of_transformers(sfumato, checkpoint, tmp_path, model, what):
     done = sfumato("convert", model or checkpoint, tmp_path / "theirs", "--to", "huggingface")
     assert done.exit_code == 1
-    assert f"this model {what}, which no model of transformers does" in done.stderr
+    assert f"this model {what}, which no transformers model does" in done.stderr
     assert not (tmp_path / "theirs").exists()
 
 
@@ -96,7 +96,7 @@ def test_as_the_checkpoint_it_was_trained_from(sfumato, autoregressive, tmp_path
     assert (tmp_path / "like" / WEIGHTS).read_bytes() == (theirs / WEIGHTS).read_bytes()
     assert (tmp_path / "like" / "tokenizer.json").read_bytes() == (theirs / "tokenizer.json").read_bytes()
     for base, said in (
-        (ASSETS / "tiny", "the model is not laid out as"),
+        (ASSETS / "tiny", "the model does not have the layout of"),
         (tmp_path, "holds no config.json"),
     ):
         done = sfumato("convert", autoregressive, tmp_path / "none", "--to", "huggingface", "--base", base)

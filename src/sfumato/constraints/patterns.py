@@ -1,9 +1,9 @@
-"""The patterns of JSON schemas, rewritten for the strings of JSON texts.
+"""Rewrites JSON Schema patterns to match the JSON notation of strings.
 
-A pattern speaks of a string's value, while a text holds its notation, in which some characters are escaped. So it is
-taken apart, and each of its characters and classes becomes a regex of the ways in which JSON writes it. What comes out
-is in Python's syntax, and matches no more than the pattern does, both as Python and as ECMAScript read
-it: where these differ (`\\d`, `\\w`, `\\s`, `.`, `$`), it matches what both would.
+A pattern describes a string's value, but a JSON text holds its notation, with some characters escaped. So the pattern
+is parsed, and each character or class becomes a regex for the ways JSON writes it. The result is in Python's syntax and
+matches no more than the pattern does both in Python and in ECMAScript. Where these differ
+(`\\d`, `\\w`, `\\s`, `.`, `$`), it matches what both would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sfumato.constraints.regex import BEGINNINGS, ENDS, REFUSED, parse
 from sfumato.errors import RequestError
 
 CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\bfnrt])'
-"""A character of a JSON string, as it is written; no line below U+0020 other than those with a short escape."""
+"""A character of a JSON string as written; below U+0020 only those with a short escape."""
 
 _HOUR = "(?:[01][0-9]|2[0-3])"
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -44,7 +44,7 @@ FORMATS = {
     "hostname": (rf"{_LABEL}(?:\.{_LABEL}){{0,3}}", 1, 131),
     "email": (rf"[A-Za-z0-9_+-]{{1,30}}(?:\.[A-Za-z0-9_+-]{{1,30}})?@{_LABEL}(?:\.{_LABEL}){{1,3}}", 5, 193),
 }
-"""Of each format, a regex of some strings that have it, and the least and most characters of these."""
+"""For each format, a regex for some strings that have it, and their minimum and maximum length."""
 
 _LITERAL: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, sys.maxunicode))
 _LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
@@ -58,20 +58,20 @@ class _Piece:
     """A part of a pattern."""
 
     regex: str
-    """It can stand in a sequence as it is."""
+    """A regex that can be part of a sequence."""
     shortest: int
-    """Characters of the value that it takes at least."""
+    """Minimum characters of the value."""
     longest: int | None
-    """And at most; None without end."""
+    """Maximum characters; None if unlimited."""
 
 
 def escape(text: str) -> str:
-    """A regex that matches a text, and only that."""
+    """A regex that matches exactly a text."""
     return re.sub(r"[\\.+*?()|\[\]{}^$#&\-~]", r"\\\g<0>", text)
 
 
 def repeat(regex: str, least: int, most: int | None) -> str:
-    """A regex that matches what another one does, again and again."""
+    """A repetition of a regex."""
     if (least, most) == (1, 1):
         return regex
     count = f"{{{least},{'' if most is None else most}}}" if least != most else f"{{{least}}}"
@@ -84,20 +84,19 @@ def any_of(regexes: Sequence[str]) -> str:
 
 
 def regex_of_pattern(pattern: str, pointer: str, *, least: int = 0, most: int | None = None) -> str | None:
-    """What stands between the quotes of a JSON string whose value a pattern is found in.
+    """A regex for the inside of a JSON string whose value contains a match of a pattern.
 
     Args:
         pattern: in the syntax that Python and ECMAScript share.
-        pointer: where it is, for messages.
-        least: characters of the value.
-        most: characters of the value; None without end.
+        pointer: its location, for messages.
+        least: minimum characters of the value.
+        most: maximum characters of the value; None if unlimited.
 
     Returns:
-        A regex; None where no value has the pattern and the length.
+        A regex; None if no value has both the pattern and the length.
 
     Raises:
-        RequestError: if the pattern cannot be read, has what no regular expression has, or lengths that the one who
-            writes cannot keep to.
+        RequestError: if the pattern is invalid, not regular, or combined with lengths that cannot be guaranteed.
     """
     try:
         re.compile(pattern)
@@ -146,7 +145,7 @@ def _out_of_reach(piece: _Piece, opens_left: bool, opens_right: bool, least: int
 
 
 def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> str | None:
-    """A match and what may stand around it, together of a length; None where that cannot be made sure of."""
+    """A match and its surroundings with a total length; None if that cannot be guaranteed."""
     missing = max(0, least - piece.shortest)
     if not (opens_left or opens_right):
         return piece.regex if _is_within(piece.longest, most) and not missing else None
@@ -164,7 +163,7 @@ def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, least: int,
 
 
 def _alternatives(sequence: Sequence[Any]) -> list[list[Any]]:
-    """Sequences that together match what one does, with the anchors of its outermost groups moved to their ends."""
+    """Sequences that together match the same, with the anchors of outermost groups moved to their ends."""
     for i in dict.fromkeys((0, len(sequence) - 1)) if sequence else ():
         operator, argument = sequence[i]
         branches: Sequence[Any] = ()
@@ -201,7 +200,7 @@ def _without_anchors(sequence: list[Any]) -> tuple[list[Any], bool, bool]:
 
 
 def _without_groups(items: Iterable[Any]) -> list[Any]:
-    """A sequence without the groups that are not repeated; those with flags stay."""
+    """A sequence without groups that are not repeated; those with flags stay."""
     flat: list[Any] = []
     for operator, argument in items:
         is_plain = operator is sre.SUBPATTERN and not (argument[1] or argument[2])
@@ -210,7 +209,7 @@ def _without_groups(items: Iterable[Any]) -> list[Any]:
 
 
 def _fitted(items: list[Any], least: int, most: int | None) -> list[Any]:
-    """A sequence of which one repeated item is bounded so that all matches have a length; itself if none can be."""
+    """A sequence with one repetition bounded so that all matches have a length; unchanged if none can be."""
     whole = _sequence(items)
     if whole is None or (whole.shortest >= least and _is_within(whole.longest, most)):
         return items
@@ -249,7 +248,7 @@ def _sequence(items: Iterable[Any]) -> _Piece | None:
 
 
 def _piece(operator: Any, argument: Any) -> _Piece | None:
-    """One item of a parsed pattern; None where nothing matches it.
+    """One item of a parsed pattern; None if nothing matches it.
 
     Raises:
         ValueError: if it is refused; the message names it.
@@ -288,7 +287,7 @@ def _piece(operator: Any, argument: Any) -> _Piece | None:
 
 
 def _members(operator: Any, argument: Any) -> Ranges:
-    """The characters that a class has for certain, however it is read."""
+    """The characters certain to be in a class, in any dialect."""
     if operator is sre.LITERAL:
         return join([(argument, argument)])
     if operator is sre.NOT_LITERAL:
@@ -308,11 +307,11 @@ def _members(operator: Any, argument: Any) -> Ranges:
 
 
 def _category(name: str, *, at_most: bool) -> Ranges:
-    """The characters of a class such as `\\d`: those that it has for certain, or all that it may have."""
+    """The characters of a class such as `\\d`: the certain ones, or all possible ones."""
     letter = name.removeprefix("CATEGORY_").removeprefix("NOT_")[0].lower()
     narrow, wide = category(letter, ascii_only=True), category(letter)
     if letter == "s":
-        # What ECMAScript has besides.
+        # Additional ones in ECMAScript.
         wide = join([*wide, (0xFEFF, 0xFEFF)])
     if "NOT_" in name:
         return complement(narrow if at_most else wide)
@@ -320,14 +319,14 @@ def _category(name: str, *, at_most: bool) -> Ranges:
 
 
 def _written(ranges: Ranges) -> str | None:
-    """A regex of the ways in which JSON writes the characters of a class; None where there are none."""
+    """A regex for the ways JSON writes a class's characters; None if there are none."""
     ways = []
     literal = intersect(ranges, _LITERAL)
     if literal:
         ends = ["-".join(map(_in_class, dict.fromkeys(each))) for each in literal]
         alone = len(literal) == 1 and literal[0][0] == literal[0][1]
         ways.append(escape(chr(literal[0][0])) if alone else f"[{''.join(ends)}]")
-    # A class that reaches to the end of Unicode is what another one leaves, and not meant for rare control characters.
+    # A class that reaches to the end of Unicode is a complement, and not meant for rare control characters.
     short_only = bool(ranges) and ranges[-1][1] == sys.maxunicode
     for first, last in intersect(ranges, complement(_LITERAL)):
         escapes = (json.dumps(chr(point))[1:-1] for point in range(first, last + 1))

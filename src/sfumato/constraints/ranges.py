@@ -1,7 +1,7 @@
-"""Ranges of numbers as regular expressions over their plain decimal notation.
+"""Ranges of numbers as regular expressions over plain decimal notation.
 
-A text with a fraction is read as the nearest float, which is monotone: where the outermost texts of a range are read as
-values within the bounds, so are all between them. Zero is never written with a sign.
+A fraction is read as the nearest float. This is monotone: if the outermost texts of a range are read as values within
+the bounds, so are all between them. Zero has no sign.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from itertools import takewhile
 from sfumato.constraints.patterns import any_of
 
 DIGITS = 15
-"""Digits before the point, where no bound asks for more."""
+"""Digits before the point, unless a bound needs more."""
 PLACES = 6
-"""Digits after the point, where the bounds leave anything between them at that."""
+"""Digits after the point, if the bounds leave anything between them at that."""
 MOST_DIGITS = 40
-"""Digits before the point, whatever the bounds: a digit may take three groups within each other."""
+"""Maximum digits before the point, whatever the bounds: a digit may take three nested groups."""
 MOST_PLACES = 330
-"""Digits after the point, whatever the bounds: the least float above zero has its first digit at 324."""
+"""Maximum digits after the point, whatever the bounds: the first digit of the least positive float is the 324th."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a number has to lie between."""
+    """Bounds of a number."""
 
     lower: Fraction | None = None
-    """The least value; None without one."""
+    """Minimum; None without one."""
     upper: Fraction | None = None
-    """The greatest value; None without one."""
+    """Maximum; None without one."""
     lower_open: bool = False
-    """Whether the number may not be the least value itself."""
+    """Whether the minimum is exclusive."""
     upper_open: bool = False
-    """Whether the number may not be the greatest value itself."""
+    """Whether the maximum is exclusive."""
 
 
 def regex_of_integers(bounds: Bounds, step: int = 1) -> str | None:
     """The integers within bounds that are multiples of a step.
 
     Returns:
-        A regex without alternatives at its top; None where there are no such integers. Without bounds, integers have up
-        to `DIGITS` digits.
+        A regex without alternatives at its top level; None if there are no such integers. Without bounds, integers have
+        up to `DIGITS` digits.
     """
     least, greatest = None, None
     if bounds.lower is not None:
@@ -71,8 +71,8 @@ def regex_of_numbers(bounds: Bounds) -> str | None:
     """The plain decimals within bounds: `PLACES` digits after the point, or as many as it takes to find any.
 
     Returns:
-        A regex without alternatives at its top; None where there is nothing between the bounds. Where they leave only
-        numbers of more than `DIGITS` digits before the point, it matches only integers.
+        A regex without alternatives at its top level; None if nothing is between the bounds. If they leave only numbers
+        of more than `DIGITS` digits before the point, it matches only integers.
     """
     limit = Fraction(10**DIGITS)
     lower, upper = bounds.lower, bounds.upper
@@ -93,7 +93,7 @@ def regex_of_numbers(bounds: Bounds) -> str | None:
 
 
 def _has_float(bounds: Bounds) -> bool:
-    """Whether some float lies within bounds that are both given."""
+    """Whether some float lies within two given bounds."""
     assert bounds.lower is not None
     assert bounds.upper is not None
     near = float(max(bounds.lower, Fraction(-sys.float_info.max)))
@@ -104,7 +104,7 @@ def _has_float(bounds: Bounds) -> bool:
 
 
 def _window(least: int | None, greatest: int | None, digits: int) -> tuple[int, int]:
-    """Both ends of a range of integers, of which some may be open."""
+    """Both ends of a range of integers, if given."""
     reach = 10**digits - 1
     if least is None:
         least = -reach if greatest is None or greatest > -reach else 10 * greatest
@@ -114,7 +114,7 @@ def _window(least: int | None, greatest: int | None, digits: int) -> tuple[int, 
 
 
 def _first(bound: Fraction, is_open: bool, places: int) -> int:
-    """The least k of which k / 10^places, as a float, lies above a bound."""
+    """The least k for which k / 10^places, as a float, is above a bound."""
 
     def above(k: int) -> bool:
         value = Fraction(float(f"{k}e-{places}"))
@@ -164,14 +164,14 @@ def _decimals(least: int, greatest: int, places: int) -> str:
 
 
 def _point(low: str, high: str) -> str:
-    """A point and digits after it, or neither where that is no less than ``low``."""
+    """A point and digits after it, or neither if that is at least ``low``."""
     regex = rf"\.{_nonempty(low, high)}"
     return f"(?:{regex})?" if not low.strip("0") else regex
 
 
 def _nonempty(low: str, high: str) -> str:
-    """One or more digits that, with zeros after them, lie between two strings of as many digits as they may have."""
-    # Hundreds may be given: each further call of itself would take from what Python allows the caller.
+    """One or more digits that, padded with zeros, lie between two digit strings of maximum length."""
+    # There may be hundreds: recursion would use up Python's stack limit.
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(low.rstrip("0")[:-1], high, strict=False)))
     given, low, high = low[:shared], low[shared:], high[shared:]
     rest = len(low) - 1
@@ -203,20 +203,20 @@ def _natural(low: int, high: int) -> str:
 
 
 def _same_length(low: str, high: str) -> str:
-    """Strings of digits from low to high, all of one length."""
+    """Digit strings from low to high, all of the same length."""
     if not low:
         return ""
     return _by_first_digit(low, high, _same_length, f"[0-9]{{{len(low) - 1}}}" if len(low) > 1 else "")
 
 
 def _by_first_digit(low: str, high: str, behind: Callable[[str, str], str], anything: str) -> str:
-    """What lies between two strings of digits of one length.
+    """Texts between two digit strings of the same length.
 
     Args:
-        low: the least.
-        high: the greatest, no less than it.
-        behind: the regex of what may follow a first digit, given the ends of it.
-        anything: the regex of what follows where all may.
+        low: the lower one.
+        high: the upper one.
+        behind: regex of what may follow a first digit, given its range.
+        anything: regex of what follows if everything may.
     """
     zeros, nines = "0" * (len(low) - 1), "9" * (len(low) - 1)
     first, last = int(low[0]), int(high[0])

@@ -1,4 +1,4 @@
-"""Families of checkpoints, by the model_type of their config.json."""
+"""Checkpoint families, by the model_type of their config.json."""
 
 from sfumato.checkpoints.families import gemma, llama, masked, own
 from sfumato.checkpoints.families.family import Family
