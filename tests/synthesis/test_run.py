@@ -103,7 +103,7 @@ def test_what_was_stored_teaches_as_if_it_were_read(model: TextModel, make_confi
         assert stored["teacher_loss"] == pytest.approx(read["teacher_loss"], rel=0.2)
     for change, message in [
         ({"teacher_top": 5}, f"teacher_top is 5; allowed: up to 4, as many as {tmp_path / 'data'} has of each token"),
-        ({}, "nothing brings what one said; allowed: a directory that `sfumato data synth --top-k` wrote"),
+        ({}, "has stored predictions; allowed: a directory that `sfumato data synth --top-k` wrote"),
     ]:
         files = {str(tmp_path / "data" if change else last): 1.0}
         objective = {**values["objective"], "teacher": "stored", **change}

@@ -153,7 +153,7 @@ def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: P
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["init_from=x"], r"\[adapt\] says what the model is"),
+        (["init_from=x"], r"\[adapt\] defines the model"),
         (["adapt.layers=9"], "adapt.layers is 9; allowed: up to 6"),
         (["adapt.layers=-1"], "adapt.layers is -1"),
         ([f"adapt.base={ASSETS / 'tiny'}"], "allowed: an autoregressive checkpoint"),

@@ -1,8 +1,7 @@
-"""Conversations that an autoregressive model writes alone: what a user might ask it, and its answer.
+"""Conversations written by an autoregressive model alone: a user's message and the answer.
 
-The user's turn is what the model has come after the head of its own chat template, where in training a user's text
-stood (Xu et al. 2024, Magpie, arXiv 2406.08464); the answer is one as to any user. Conversation i depends on the
-settings and i alone: not on which others are written beside it.
+The model writes the user's message where its chat template puts one (Xu et al. 2024, Magpie, arXiv 2406.08464), and
+then answers it as usual. Conversation i depends only on the settings and i, not on other conversations.
 """
 
 from __future__ import annotations
@@ -23,43 +22,42 @@ from sfumato.engine.request import Finished, Request, Result
 from sfumato.errors import CapacityError, ConfigError, RequestError, check_range
 from sfumato.text.tokenizer import Tokenizer
 
-# Nobody waits for the next step, and on a CPU large ones are cheaper a position.
+# Latency does not matter here, and on a CPU large steps are cheaper per position.
 _STEP_POSITIONS = 512
-# A turn is tokenized anew where it stands in the whole conversation, which may come to more tokens, and the template
-# writes some after it.
+# In the whole conversation the turn is tokenized again, possibly to more tokens, and the template adds some after it.
 _SPARE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisConfig:
-    """What decides the texts and which of them are kept."""
+    """Settings that determine the texts, and which are kept."""
 
     seed: int = 0
-    """Of all conversations; 0 or more."""
+    """Random seed; 0 or more."""
     system: str = ""
-    """A system message that every conversation begins with, and that is kept in it; empty for none."""
+    """System message stored in every conversation; empty for none."""
     topics: tuple[str, ...] = ()
-    """What users ask about: conversation i takes topic i, and begins again after the last. The answer is not told."""
+    """Topics of users' messages: conversation i takes topic i, cyclically. The answer does not see it."""
     topic_prompt: str = "You are a helpful assistant. The user asks you about {topic}."
-    """What the model is told while it writes the user's turn, where there are topics; with {topic} in it."""
+    """System message while the model writes the user's message, if there are topics; contains {topic}."""
     turn_temperature: float = 1.0
-    """Of users' turns."""
+    """Sampling temperature of users' messages."""
     answer_temperature: float = 0.7
-    """Of answers."""
+    """Sampling temperature of answers."""
     top_p: float = 0.95
-    """Share of the likeliest tokens that both are drawn from, in (0, 1]."""
+    """Nucleus (top-p) for both, in (0, 1]."""
     shard_size: int = 256
-    """Conversations sampled for a shard; that many are lost at most when the program is killed."""
+    """Conversations sampled per shard; a kill loses at most this many."""
     top_k: int = 0
-    """Likeliest tokens, at each token of an answer, whose log-probabilities are stored; 0 for none."""
+    """Number of likeliest tokens, per answer token, whose log-probabilities are stored; 0 for none."""
     filters: FilterConfig = FilterConfig()
-    """What a conversation must be to be kept."""
+    """Requirements for keeping a conversation."""
 
     def __post_init__(self) -> None:
         check_range(self, "seed top_k", 0)
         check_range(self, "shard_size", 1)
         if "{topic}" not in self.topic_prompt:
-            raise ConfigError(f"topic_prompt is {self.topic_prompt!r}; allowed: a text with {{topic}} in it")
+            raise ConfigError(f"topic_prompt is {self.topic_prompt!r}; allowed: a text that contains {{topic}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,20 +65,20 @@ class Conversation:
     """One conversation, kept or not."""
 
     seed: int
-    """Of its own; an answer to its turn with twice this seed and one is its answer."""
+    """Its seed; its answer uses twice this seed plus one."""
     topic: str | None
-    """What it was to be about."""
+    """Its topic."""
     messages: tuple[dict[str, str], ...] = ()
-    """A system message if there is one, the user's and the assistant's."""
+    """A system message if there is one, then the user's and the assistant's."""
     turn_tokens: int = 0
-    """Tokens of the user's turn."""
+    """Tokens of the user's message."""
     document: Document | None = None
-    """What it is to be trained on as; None if it is dropped."""
+    """The training document; None if it is dropped."""
     dropped: str | None = None
-    """What is wrong with it; None if nothing is."""
+    """Why it was dropped; None if it is kept."""
 
     def to_dict(self) -> dict[str, Any]:
-        """A line of a shard."""
+        """Its line in a shard."""
         about = {} if self.topic is None else {"topic": self.topic}
         return {"messages": list(self.messages), "seed": self.seed, **about}
 
@@ -90,12 +88,12 @@ class Conversations:
 
     Args:
         model: an autoregressive model with a chat template.
-        config: what decides the texts.
-        rows: answers in work at once; more are faster and take more memory, and the texts are the same.
+        config: settings of the texts.
+        rows: answers computed at once; more are faster and take more memory, with the same texts.
 
     Raises:
-        RequestError: if the model denoises, its chat template cannot carry what is asked, or a setting is not allowed.
-        CapacityError: if the model's positions cannot hold a conversation.
+        RequestError: if the model is not autoregressive, its chat template does not fit, or a setting is not allowed.
+        CapacityError: if a conversation may exceed the model's positions.
     """
 
     def __init__(self, model: TextModel, config: SynthesisConfig, rows: int = 64) -> None:
@@ -104,7 +102,7 @@ class Conversations:
                 f"{model.name} denoises canvases of {model.spec.canvas_length}; allowed: an autoregressive model"
             )
         if not model.tokenizer.has_chat_template:
-            raise RequestError(f"{model.name} has no chat template, so it knows no users; give one that has")
+            raise RequestError(f"{model.name} has no chat template; give a model that has one")
         if rows < 1:
             raise ConfigError(f"rows is {rows}; allowed: 1 or more")
         self._model, self._config = model, config
@@ -134,7 +132,7 @@ class Conversations:
             self._asking = Engine(_ending_with(model.bundle, end_id), engine)
 
     def write(self, indices: range) -> list[Conversation]:
-        """Write some conversations, together."""
+        """Write some conversations together."""
         seeds = [_seed_of(self._config.seed, i) for i in indices]
         places = [i % len(self._openings) for i in indices]
         turns = self._turns(seeds, places)
@@ -175,7 +173,7 @@ class Conversations:
         return _results(self._asking, requests)
 
     def _request(self, prompt: tuple[int, ...], *, max_tokens: int, seed: int, temperature: float) -> Request:
-        # One more than is allowed, for the end token.
+        # One more than allowed, for the end token.
         return self._model.request(
             prompt, max_tokens=max_tokens + 1, seed=seed, temperature=temperature, top_p=self._config.top_p
         )
@@ -215,7 +213,7 @@ def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:
 
 
 def _ending_with(bundle: ModelBundle, end_id: int) -> ModelBundle:
-    """The same model, which may also write this special token, and ends there."""
+    """The same model, additionally ending at this special token."""
     tokenizer: Tokenizer = bundle.tokenizer.ending_with(end_id)
     banned_V = bundle.banned
     if banned_V is not None:
@@ -225,5 +223,5 @@ def _ending_with(bundle: ModelBundle, end_id: int) -> ModelBundle:
 
 
 def _seed_of(seed: int, index: int) -> int:
-    """The seed of a conversation: 52 bits, which any reader of JSON holds exactly."""
+    """The seed of a conversation: 52 bits, which every JSON reader represents exactly."""
     return int.from_bytes(hashlib.blake2b(f"{seed}/{index}".encode(), digest_size=8).digest(), "little") >> 12

@@ -1,7 +1,7 @@
-"""First sentences, and the screens that they ask for.
+"""First sentences, and the screens they ask for.
 
-What a sentence names stands on the screen as it is named. Where it gives a number alone ("ten items about moving
-house"), the first of the domain's own are taken: a domain that training never sees has all of them named.
+Names in a sentence appear on the screen unchanged. A bare number ("ten items about moving house") takes the domain's
+first items; for held-out domains, the sentence names all items.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HELD_OUT_COMBINATIONS = {
     ("todo", "sepia"), ("list", "color"), ("table", "dark"), ("form", "color"), ("tabs", "dark"), ("cards", "contrast"),
     ("mix", "sepia"),
 }  # fmt: skip
-"""Kinds of screens with what they are never trained to have besides."""
+"""Kinds of screens with the features they never have in training."""
 
 
 @dataclass(kw_only=True)
@@ -30,11 +30,11 @@ class Screen:
     sentence: str
     """With the marks of `speech.copied`."""
     lines: list[str]
-    """Of the page, without slot ids; one line that refuses, if nothing can be shown."""
+    """Text of the page, without slot ids; one refusing line if nothing can be shown."""
     combination: bool = False
-    """Whether it has something of `HELD_OUT_COMBINATIONS`."""
+    """Whether it has a held-out combination."""
     choices: tuple[str, ...] = ()
-    """What items may be that the sentence does not name; empty where it names all."""
+    """Possible items where the sentence does not name them; empty if it names all."""
 
 
 _DEFAULT_TITLES = {
@@ -46,7 +46,7 @@ _WEIGHTS = {"todo": 6, "list": 4, "table": 4, "form": 4, "tabs": 2, "cards": 3, 
 
 
 def enumerate_names(names: list[str], random: Random) -> str:
-    """Names in a row, each marked as copied: "a, b and c"."""
+    """Names in a list, each marked as copied: "a, b and c"."""
     marked = [copied(name) for name in names]
     joint = random.choice((" and ", " and ", ", "))
     return joint.join([", ".join(marked[:-1]), marked[-1]]) if len(marked) > 1 else marked[0]
@@ -58,14 +58,14 @@ def number_word(count: int, random: Random) -> str:
 
 
 def draw_domain(random: Random, *, held_out: bool) -> Domain:
-    """One of the domains that are trained on, or of those that are not."""
+    """One of the training domains, or a held-out one."""
     return random.choice(domains()[-NUM_HELD_OUT:] if held_out else domains()[:-NUM_HELD_OUT])
 
 
 def draw_screen(
     random: Random, *, unseen_wording: bool = False, unseen_domain: bool = False, domain: Domain | None = None
 ) -> Screen:
-    """A first sentence with its screen, in a wording and of a domain that training sees, or does not."""
+    """A first sentence with its screen, with seen or unseen wordings and domain."""
     domain = domain or draw_domain(random, held_out=unseen_domain)
     kind = random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
     if kind == "nonsense" and unseen_domain:
@@ -75,7 +75,7 @@ def draw_screen(
 
 
 class _Draft:
-    """One screen while it is put together."""
+    """A screen under construction."""
 
     def __init__(self, random: Random, domain: Domain, kind: str, unseen_wording: bool, unseen_domain: bool) -> None:
         self.random, self.domain, self.kind = random, domain, kind
@@ -84,7 +84,7 @@ class _Draft:
         self.title = _DEFAULT_TITLES.get(kind, "")
 
     def _sentence(self, **marked: str) -> str:
-        """A sentence that asks for a screen of this kind; slots hold marks already."""
+        """A sentence asking for a screen of this kind; its slots already contain marks."""
         template = self.random.choice(templates(texts()["screens"][self.kind], held_out=self.unseen_wording))
         for name, value in marked.items():
             template = template.replace(f"{{{name}}}", value)
@@ -128,7 +128,7 @@ class _Draft:
         return ""
 
     def _contents(self, known: tuple[str, ...], coin: Coin, low: int, high: int) -> tuple[list[str], bool]:
-        """Names to put on a screen, and whether the sentence has to say them."""
+        """Names to show on a screen, and whether the sentence must include them."""
         count = min(self.random.randint(low, high), len(known))
         if self.title == capitalize(self.domain.topic) and not self.unseen_domain and self.random.random() < 0.5:
             self.choices = tuple(map(capitalize, known))
@@ -271,6 +271,6 @@ class _Draft:
 
 
 def input_type(label: str) -> str:
-    """The word of an input's type, by its label, with the space before it."""
+    """The type word of an input, from its label, with a leading space."""
     words = plain(label).lower().split()
     return next((f" {name}" for name, hints in texts()["types"].items() if any(hint in words for hint in hints)), "")
