@@ -126,28 +126,28 @@ def load(
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    place = opened(find_model(name))
+    source = opened(find_model(name))
     # Refuse what cannot run before anything large is read.
-    described = describe(place)
+    described = describe(source)
     if described.reads_lexemes:
         if name == "mend" and (dtype, quantize, device, threads, check) == ("float32", None, "cpu", None, None):
             return load_mender(name)
         raise CheckpointError(
             f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
         )
-    tokenizer = Tokenizer.of(place)
+    tokenizer = Tokenizer.of(source)
     languages: Languages | None = None
     if check is not None:
         empty = TextModel(str(name), described, tokenizer)
         check(empty)
         languages = empty.languages
-    checkpoint = _load(place, tokenizer, DTYPES[of_weights], quantization, device)
+    checkpoint = _load(source, tokenizer, DTYPES[of_weights], quantization, device)
     fuse(checkpoint.model)
     if isinstance(threads, int):
         torch.set_num_threads(threads)
     elif threads == "auto" and device == "cpu":
         choose_threads(checkpoint.model)
-    stop_head = LearnedStop.read(place) if isinstance(place, Path) else None
+    stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
     text_model = TextModel(
         str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device)
     )
@@ -162,13 +162,13 @@ def outline(name: str | Path) -> TextModel:
     Raises:
         CheckpointError: like `load`.
     """
-    place = opened(find_model(name))
-    described = describe(place)
+    source = opened(find_model(name))
+    described = describe(source)
     if described.reads_lexemes:
         raise CheckpointError(
             f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
         )
-    return TextModel(str(name), described, Tokenizer.of(place))
+    return TextModel(str(name), described, Tokenizer.of(source))
 
 
 def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
@@ -177,18 +177,18 @@ def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple
     Raises:
         CheckpointError: if a file is invalid.
     """
-    place = opened(path)
-    build(place)
-    tokenizer = Tokenizer.of(place)
-    return _load(place, tokenizer, torch.float32, quantization, "cpu"), tokenizer
+    source = opened(path)
+    build(source)
+    tokenizer = Tokenizer.of(source)
+    return _load(source, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
 def _load(
-    place: Path | GGUFFile, tokenizer: Tokenizer, dtype: torch.dtype, quantization: Quantization | None, device: str
+    source: Path | GGUFFile, tokenizer: Tokenizer, dtype: torch.dtype, quantization: Quantization | None, device: str
 ) -> Checkpoint:
     if quantization is not None and quantization.arithmetic == "int8":
         quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
-    return load_checkpoint(place, dtype=dtype, quantization=quantization, device=device)
+    return load_checkpoint(source, dtype=dtype, quantization=quantization, device=device)
 
 
 def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:
@@ -196,11 +196,11 @@ def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:
     tokens: list[int] = []
     for part in (ASSETS / "sample.txt").read_text(encoding="utf-8").split("\n\n"):
         turns = re.fullmatch("User: (.*?)\nAssistant: (.*)", part, re.DOTALL)
-        own = None
+        encoded = None
         if turns and tokenizer.has_chat_template:
             messages = [{"role": "user", "content": turns[1]}, {"role": "assistant", "content": turns[2]}]
             # A template that refuses this conversation is not an error here.
             with contextlib.suppress(RequestError, CheckpointError):
-                own = tokenizer.encode_chat(messages, add_generation_prompt=False)
-        tokens += tokenizer.encode(part + "\n\n") if own is None else own
+                encoded = tokenizer.encode_chat(messages, add_generation_prompt=False)
+        tokens += tokenizer.encode(part + "\n\n") if encoded is None else encoded
     return tuple(tokens)

@@ -141,10 +141,10 @@ class GGUFFile:
             yield name, values.astype(numpy.float32, copy=False).reshape(tensor.shape)
 
 
-def opened(place: Path | GGUFFile) -> Path | GGUFFile:
+def opened(path: Path | GGUFFile) -> Path | GGUFFile:
     """Open a GGUF path, so that everything that needs the file reads it once; return anything else unchanged.
 
     Raises:
         CheckpointError: if the GGUF file cannot be read.
     """
-    return GGUFFile(place) if isinstance(place, Path) and place.suffix == SUFFIX else place
+    return GGUFFile(path) if isinstance(path, Path) and path.suffix == SUFFIX else path

@@ -71,8 +71,8 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
             base = base if base.is_dir() else root / "sys/fs/cgroup" / controller
         else:
             continue
-        own = base / path.lstrip("/")
-        yield from (folder for folder in (own, *own.parents) if folder.is_relative_to(base) and folder.is_dir())
+        group = base / path.lstrip("/")
+        yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(base) and folder.is_dir())
 
 
 def _cores_of(group: Path) -> float | None:

@@ -97,7 +97,7 @@ def test_a_budget_is_kept(project: Path) -> None:
     ("arguments", "message"),
     [
         (["nowhere"], "no such file or directory: nowhere"),
-        (["a.txt"], "a.txt is no Python source"),
+        (["a.txt"], "a.txt is not Python source"),
         (["--function", "f", "a.py"], "--function needs --test"),
         (["--budget", "many", "a.py"], "budget is 'many'; allowed: a number of runs"),
         (["--budget", "0", "a.py"], "budget is '0'; allowed: a number of runs"),

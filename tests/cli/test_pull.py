@@ -125,5 +125,5 @@ def test_an_installation_reads_what_is_pulled():
 def test_what_needs_nothing(sfumato: Any):
     done = sfumato("pull", "tiny")
     assert done.exit_code == 1
-    assert "tiny needs nothing" in done.output
+    assert "tiny needs no download" in done.output
     assert "unknown model" in sfumato("pull", "tyni").output

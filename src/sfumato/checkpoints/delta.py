@@ -42,11 +42,11 @@ def resolve_base(name: str) -> Path:
     Raises:
         CheckpointError: see `find_model`; also if the base is itself a delta.
     """
-    place = find_model(name)
-    if (place / DELTA).exists():
-        base = base_of(place)["base"]
-        raise CheckpointError(f"{place} is itself a delta, of {base}; allowed: a checkpoint with all of its weights")
-    return place
+    path = find_model(name)
+    if (path / DELTA).exists():
+        base = base_of(path)["base"]
+        raise CheckpointError(f"{path} is itself a delta, of {base}; allowed: a checkpoint with all of its weights")
+    return path
 
 
 def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bits: Bits = 8) -> None:
@@ -62,22 +62,22 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
     Raises:
         CheckpointError: if the base cannot be read, or a file cannot be written.
     """
-    place = resolve_base(base)
-    source, new = tensors_of(place), dict(weights)
+    path = resolve_base(base)
+    source, new = tensors_of(path), dict(weights)
     stored: dict[str, Tensor] = {}
     taken = []
     for name, tensor in source:
         if name not in new or new[name].shape != tensor.shape:
             continue
-        own = new.pop(name).detach().cpu().float()
+        weight = new.pop(name).detach().cpu().float()
         taken.append(name)
-        if not torch.equal(own, tensor.float()):
+        if not torch.equal(weight, tensor.float()):
             # Tensors that cannot be quantized are stored whole, not as a difference.
-            difference = round_tensor(name, own - tensor.float(), bits)
-            stored |= {name: own.contiguous()} if name in difference else difference
+            difference = round_tensor(name, weight - tensor.float(), bits)
+            stored |= {name: weight.contiguous()} if name in difference else difference
     for name, tensor in new.items():
         stored |= round_tensor(name, tensor.detach().cpu().float(), bits)
-    told = {"base": base, "sha256": _sha256(place), "taken": sorted(taken)}
+    told = {"base": base, "sha256": _sha256(path), "taken": sorted(taken)}
     write_atomically(directory / DELTA, save(stored, metadata={"format": "pt"}))
     write_atomically(directory / BASE, (json.dumps(told, indent=1) + "\n").encode())
 
@@ -107,17 +107,17 @@ class DeltaSource:
 
     def __init__(self, directory: Path) -> None:
         told = base_of(directory)
-        place = resolve_base(told["base"])
+        path = resolve_base(told["base"])
         self.where = str(directory)
         self._path = directory / DELTA
-        self._base = tensors_of(place)
+        self._base = tensors_of(path)
         self._taken = frozenset(map(str, told["taken"]))
         # Packaged checkpoints are verified when they are found.
-        if told["base"] not in PACKAGED and (found := _sha256(place)) != told["sha256"]:
-            raise CheckpointError(f"{place} has sha256 {found}; allowed: {told['sha256']}, the base of {directory}")
+        if told["base"] not in PACKAGED and (found := _sha256(path)) != told["sha256"]:
+            raise CheckpointError(f"{path} has sha256 {found}; allowed: {told['sha256']}, the base of {directory}")
         missing = self._taken - self._base.shapes().keys()
         if missing:
-            raise CheckpointError(f"{place} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")
+            raise CheckpointError(f"{path} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")
         with opened_tensors(self._path) as file:
             stored = stored_shapes(file)
         self._changed = stored.keys() & self._taken
@@ -131,25 +131,25 @@ class DeltaSource:
         with opened_tensors(self._path) as file:
             for name, tensor in self._base:
                 if name in self._changed:
-                    own = read_tensor(file, name)
-                    tensor = tensor.float() + own if is_rounded(file, name) else own
+                    difference = read_tensor(file, name)
+                    tensor = tensor.float() + difference if is_rounded(file, name) else difference
                 if name in self._taken:
                     yield name, tensor
             for name in self._new:
                 yield name, read_tensor(file, name)
 
 
-def tensors_of(place: Path | GGUFFile) -> TensorSource:
+def tensors_of(path: Path | GGUFFile) -> TensorSource:
     """The tensors of a checkpoint in any format.
 
     Raises:
         CheckpointError: see the sources.
     """
-    place = opened(place)
-    if isinstance(place, GGUFFile):
-        return GGUFSource(place)
-    return DeltaSource(place) if (place / DELTA).exists() else SafetensorsSource(place)
+    path = opened(path)
+    if isinstance(path, GGUFFile):
+        return GGUFSource(path)
+    return DeltaSource(path) if (path / DELTA).exists() else SafetensorsSource(path)
 
 
-def _sha256(place: Path) -> str:
-    return sha256_of(sorted(SafetensorsSource(place).files) if place.is_dir() else [place])
+def _sha256(path: Path) -> str:
+    return sha256_of(sorted(SafetensorsSource(path).files) if path.is_dir() else [path])

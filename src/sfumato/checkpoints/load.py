@@ -91,8 +91,8 @@ def save_checkpoint(
     if base is None:
         stored: dict[str, Tensor] = {}
         for name, tensor in weights.items():
-            own = tensor.detach().to("cpu", dtype)
-            stored |= {name: own.contiguous()} if bits is None else round_tensor(name, own, bits)
+            weight = tensor.detach().to("cpu", dtype)
+            stored |= {name: weight.contiguous()} if bits is None else round_tensor(name, weight, bits)
         write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
         # It would be mistaken for the weights.
         (directory / DELTA).unlink(missing_ok=True)
@@ -147,10 +147,10 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
     if not (base / "config.json").is_file():
         raise CheckpointError(f"{base} holds no config.json; allowed: the directory of a checkpoint")
     model, spec, kind = build(base)
-    own, theirs = (
+    ours, theirs = (
         {name: tuple(tensor.shape) for name, tensor in one.state_dict().items()} for one in (checkpoint.model, model)
     )
-    problems = _misfits(own, theirs, own.keys() - theirs.keys())
+    problems = _misfits(ours, theirs, ours.keys() - theirs.keys())
     if problems:
         raise CheckpointError(f"the model does not have the layout of {base}: {'; '.join(problems)}")
     for field in spec.read_fields:
@@ -170,13 +170,13 @@ def _stored(
     """The tensors to store for a model, converted to one type or to one each; None keeps the type."""
     weights, stored = model.state_dict(), {}
     for name, parts in family.layout(model).items():
-        own = dtype.get(name) if isinstance(dtype, Mapping) else dtype
-        stored[name] = torch.cat([weights[part.name][part.put] for part in parts]).to("cpu", own).contiguous()
+        target = dtype.get(name) if isinstance(dtype, Mapping) else dtype
+        stored[name] = torch.cat([weights[part.name][part.put] for part in parts]).to("cpu", target).contiguous()
     return stored
 
 
 def load_checkpoint(
-    place: Path | GGUFFile,
+    source: Path | GGUFFile,
     *,
     dtype: torch.dtype = torch.float32,
     quantization: Quantization | None = None,
@@ -185,7 +185,7 @@ def load_checkpoint(
     """Load a checkpoint of any family.
 
     Args:
-        place: a directory with config.json and the weights, whole or as a delta, or a GGUF file.
+        source: a directory with config.json and the weights, whole or as a delta, or a GGUF file.
         dtype: of the loaded weights.
         quantization: of linears and experts; None leaves them floats.
         device: where tensors go, each as it is read.
@@ -194,48 +194,48 @@ def load_checkpoint(
         CheckpointError: if a file is missing or damaged, the model type or config is not supported, or tensors do not
             match.
     """
-    place = opened(place)
-    model, spec, kind = build(place)
+    source = opened(source)
+    model, spec, kind = build(source)
     quantization = None if quantization is None else quantization.suited_to(spec)
-    kept = kept_model(place, model, dtype, quantization, device)
+    kept = kept_model(source, model, dtype, quantization, device)
     if kept is None or quantization is None or not restore(kept, model, dtype, quantization):
-        fill(model, FAMILIES[kind], tensors_of(place), dtype, quantization, device)
+        fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
         if kept is not None:
             save_kept(kept, model)
-    return Checkpoint(model.eval(), spec, read_generation(place, kind))
+    return Checkpoint(model.eval(), spec, read_generation(source, kind))
 
 
-def describe(place: Path | GGUFFile) -> Checkpoint:
+def describe(source: Path | GGUFFile) -> Checkpoint:
     """Load a checkpoint without weights, on the meta device.
 
     Raises:
         CheckpointError: see `build`.
     """
-    model, spec, kind = build(place)
-    return Checkpoint(model, spec, read_generation(place, kind))
+    model, spec, kind = build(source)
+    return Checkpoint(model, spec, read_generation(source, kind))
 
 
-def read_generation(place: Path | GGUFFile, kind: str) -> dict[str, Any]:
+def read_generation(source: Path | GGUFFile, kind: str) -> dict[str, Any]:
     """A checkpoint's sampling defaults under our names.
 
     Raises:
         CheckpointError: if they are invalid.
     """
-    file = None if isinstance(place, GGUFFile) else place / "generation_config.json"
+    file = None if isinstance(source, GGUFFile) else source / "generation_config.json"
     return FAMILIES[kind].generation(read_json(file) if file is not None and file.exists() else {})
 
 
-def build(place: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
+def build(source: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
     """Build a checkpoint's model on the meta device from its config, with its spec and model type.
 
     Raises:
         CheckpointError: if there is no config, or its model type or settings are not supported.
     """
-    place = opened(place)
-    if isinstance(place, GGUFFile):
-        config, where = GGUFSource(place).config(), str(place.path)
+    source = opened(source)
+    if isinstance(source, GGUFFile):
+        config, where = GGUFSource(source).config(), str(source.path)
     else:
-        config, where = read_json(place / "config.json"), str(place / "config.json")
+        config, where = read_json(source / "config.json"), str(source / "config.json")
     kind = str(config.get("model_type"))
     if kind not in FAMILIES:
         own_code = "; the code it names (auto_map) is never run" if "auto_map" in config else ""

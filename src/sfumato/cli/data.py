@@ -56,10 +56,10 @@ def synth(
     from sfumato.synthesis.run import Synthesis
 
     table = parse_settings(settings or ())
-    own = table.pop("filters", {})
-    if not isinstance(own, dict):
-        raise ConfigError(f"filters is {own!r}; allowed: a table, e.g. filters.min_distinct=0.6")
-    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **own}
+    given = table.pop("filters", {})
+    if not isinstance(given, dict):
+        raise ConfigError(f"filters is {given!r}; allowed: a table, e.g. filters.min_distinct=0.6")
+    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **given}
     table = {"seed": seed, "system": system, "topics": _topics(topic or ()), "top_k": top_k, **table}
     config = from_table(SynthesisConfig, table | {"filters": filters})
     if n < 1:
@@ -108,8 +108,8 @@ def _topics(files: Sequence[Path]) -> list[str]:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read topics from {path}: {error}") from None
-        own = [line.strip() for line in lines if line.strip()]
-        if not own:
+        found = [line.strip() for line in lines if line.strip()]
+        if not found:
             raise ConfigError(f"{path} holds no topics; write one per line")
-        topics += own
+        topics += found
     return topics

@@ -128,10 +128,10 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     products, reads = (report["machine"][name] / 1e9 for name in ("operations_per_s", "bytes_per_s"))
     rows.append(("machine", f"{products:.0f} GFLOP/s, {reads:.1f} GB/s (measured now)"))
     cost = f"{step['operations'] / 1e9:.2f} GFLOP, {step['bytes_float32'] / 1e6:.0f} MB"
-    least = f"{1e3 * step['least_seconds_float32']:.1f} ms in float32"
+    lower_bound = f"{1e3 * step['least_seconds_float32']:.1f} ms in float32"
     if "least_seconds_w8a8" in step:
-        least += f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8"
-    rows.append(("one step", f"canvas {step['canvas']} after {step['prefix']} tokens: {cost}: at least {least}"))
+        lower_bound += f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8"
+    rows.append(("one step", f"canvas {step['canvas']} after {step['prefix']} tokens: {cost}: at least {lower_bound}"))
     return rows
 
 
@@ -181,7 +181,9 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     for device in report["devices"][1:]:
         memory = f", {device['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in device else ""
         rows.append(("device", f"{device['device']}: {device.get('name', '')}{memory}"))
-    rows += [(name, "there" if there else "not installed (optional)") for name, there in report["extras"].items()]
+    rows += [
+        (name, "installed" if installed else "not installed (optional)") for name, installed in report["extras"].items()
+    ]
     rows += [
         (f"model {model['name']}", model["problem"] or f"there, {format_size(model['size_bytes'])}")
         for model in report["models"]

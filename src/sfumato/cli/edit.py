@@ -203,10 +203,10 @@ def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str
     if not 1 <= line < max(2, len(starts)):
         raise RequestError(f"at is {at!r}; allowed: LINE or LINE:COLUMN, lines from 1 to {max(1, len(starts) - 1)}")
     start, end = starts[line - 1], starts[min(line, len(starts) - 1)]
-    own = text[start:end].rstrip("\r\n")
-    column = len(own) + 1 if match is None or match[2] is None else int(match[2])
-    if not 1 <= column <= len(own) + 1:
-        raise ConfigError(f"at is {at!r}; allowed: columns 1 to {len(own) + 1} of line {line}")
+    line_text = text[start:end].rstrip("\r\n")
+    column = len(line_text) + 1 if match is None or match[2] is None else int(match[2])
+    if not 1 <= column <= len(line_text) + 1:
+        raise ConfigError(f"at is {at!r}; allowed: columns 1 to {len(line_text) + 1} of line {line}")
     return text[: start + column - 1], text[start + column - 1 :]
 
 

@@ -156,13 +156,13 @@ def _print_each(
     caps: Sequence[int | None],
     n: int,
     as_json: bool,
-    what: str = "",
+    kind: str = "",
 ) -> None:
     """Score each task under each step limit, set in `options`, and print the results."""
     scores: list[Score] = []
     for task in tasks:
         for cap in caps:
-            title = ", ".join(part for part in (task, what, "" if cap is None else f"{cap} steps") if part)
+            title = ", ".join(part for part in (task, kind, "" if cap is None else f"{cap} steps") if part)
             with progress(title, n) as tell:
                 options["steps"] = cap
                 scores.append(measure(task, tell))

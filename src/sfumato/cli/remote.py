@@ -68,9 +68,9 @@ def _sent(options: GenerateOptions, model: str) -> ClientOptions:
     """Options in the client's form, with the sampler's settings separate."""
     given = {name: value for name, value in options.items() if value is not None}
     known = ClientOptions.__optional_keys__
-    own = {name: value for name, value in given.items() if name in known}
+    client_options = {name: value for name, value in given.items() if name in known}
     settings = {name: value for name, value in given.items() if name not in known}
-    return cast("ClientOptions", own | {"model": model, "settings": settings or None})
+    return cast("ClientOptions", client_options | {"model": model, "settings": settings or None})
 
 
 def _events(drafts: Iterator[Draft]) -> Iterator[Event]:

@@ -88,14 +88,14 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     tasks = {name: find_task(name) for name in recipe.rollout.tasks}
 
     def collect(step: int) -> list[list[Rollout]]:
-        asked = [_ask(tasks, recipe, step, place) for place in range(recipe.rl.prompts)]
+        asked = [_ask(tasks, recipe, step, index) for index in range(recipe.rl.prompts)]
         answers = recipe.rl.answers
         requests = [
             dataclasses.replace(
                 model.request(item.prompt, n=answers, **settings),
-                seed=_number(recipe.train.seed, step, place, "answers"),
+                seed=_number(recipe.train.seed, step, index, "answers"),
             )
-            for place, (_, item) in enumerate(asked)
+            for index, (_, item) in enumerate(asked)
         ]
         return _answered(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
 
@@ -104,9 +104,9 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
         now = TextModel(directory.name, Checkpoint(weights, model.spec, dict(model.generation)), model.tokenizer)
         numbers: dict[str, float] = {}
         wanted = recipe.evaluation
-        own: GenerateOptions = {**settings, "record": False, "steps": wanted.steps or settings.get("steps")}
+        options: GenerateOptions = {**settings, "record": False, "steps": wanted.steps or settings.get("steps")}
         for name in wanted.tasks:
-            score = evaluate_task(now, name, n=wanted.n, **own)
+            score = evaluate_task(now, name, n=wanted.n, **options)
             numbers |= {f"score/{name}": score.score, f"mean_steps/{name}": score.mean_steps}
         return numbers
 
@@ -137,13 +137,13 @@ def _settings(recipe: RLRecipe) -> GenerateOptions:
     return settings
 
 
-def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tuple[Task, Item]:
+def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, index: int) -> tuple[Task, Item]:
     """The item at an index of an update; the same seed gives the same item."""
     from sfumato.data.tasks import draw
 
     names, weights = zip(*recipe.rollout.tasks.items(), strict=True)
-    chosen = random.Random(_number(recipe.train.seed, step, place, "task")).choices(names, weights)[0]
-    return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, place, "item"))
+    chosen = random.Random(_number(recipe.train.seed, step, index, "task")).choices(names, weights)[0]
+    return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, index, "item"))
 
 
 def _answered(

@@ -155,23 +155,23 @@ def _answering(model: str, weights: Weights, ray: int | None) -> Callable[[list[
     return lambda jobs: answer_on_ray(jobs, model, weights.settings(), ray)
 
 
-def _read_stdin(what: str) -> str:
+def _read_stdin(name: str) -> str:
     try:
         return sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise RequestError(f"the {what} on stdin is not {error.encoding}: {error.reason}") from None
+        raise RequestError(f"the {name} on stdin is not {error.encoding}: {error.reason}") from None
 
 
-def _read_file(what: str, path: str) -> str:
+def _read_file(name: str, path: str) -> str:
     """The contents of a file, or of stdin for "-"."""
     if path == "-":
-        return _read_stdin(what)
+        return _read_stdin(name)
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise RequestError(f"cannot read the {what} {path}: {error.strerror}") from None
+        raise RequestError(f"cannot read the {name} {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise RequestError(f"the {what} {path} is not {error.encoding}: {error.reason}") from None
+        raise RequestError(f"the {name} {path} is not {error.encoding}: {error.reason}") from None
 
 
 def _read_schema(path: str) -> Schema:

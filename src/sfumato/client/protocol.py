@@ -222,8 +222,8 @@ def _without_none(values: Mapping[str, object]) -> Json:
 
 def _nested(given: Json) -> Json:
     """Options as completions take them: OpenAI's at the top, others in an object."""
-    own = {name: value for name, value in given.items() if name in _OF_COMPLETIONS}
-    return own | {"diffusion": {name: value for name, value in given.items() if name not in own}}
+    openai = {name: value for name, value in given.items() if name in _OF_COMPLETIONS}
+    return openai | {"diffusion": {name: value for name, value in given.items() if name not in openai}}
 
 
 def _flat(given: Json) -> Json:

@@ -130,12 +130,12 @@ class Language:
         numbers = {(DEAD, DEAD): DEAD, (self.start, other.start): 1}
         pairs, rows, finals = deque([(self.start, other.start)]), [np.zeros(256, dtype=np.int32)], [False]
         while pairs:
-            one, two = pairs.popleft()
-            finals.append(bool(self.final_S[one] & other.final_S[two]))
-            ones, twos = self.next_SB[one], other.next_SB[two]
-            dead = (ones == DEAD) | (twos == DEAD)
+            left, right = pairs.popleft()
+            finals.append(bool(self.final_S[left] & other.final_S[right]))
+            left_moves, right_moves = self.next_SB[left], other.next_SB[right]
+            dead = (left_moves == DEAD) | (right_moves == DEAD)
             codes, place_B = np.unique(
-                np.where(dead, 0, ones.astype(np.int64) * len(other.final_S) + twos), return_inverse=True
+                np.where(dead, 0, left_moves.astype(np.int64) * len(other.final_S) + right_moves), return_inverse=True
             )
             targets = []
             for pair in zip(*(each.tolist() for each in np.divmod(codes, len(other.final_S))), strict=True):
@@ -298,14 +298,14 @@ def framed(left: bytes, right: bytes, _: Budget | None = None) -> Language:
     # One state per byte of the left, then one per length of a suffix that begins the right.
     first = 1 + len(left)
     next_SB = np.zeros((first + len(right) + 1, 256), dtype=np.int32)
-    for place, byte in enumerate(left):
-        next_SB[1 + place, byte] = 2 + place
+    for offset, byte in enumerate(left):
+        next_SB[1 + offset, byte] = 2 + offset
     next_SB[first:] = first
-    for place in range(len(right) + 1):
+    for offset in range(len(right) + 1):
         for byte in set(right):
-            ended = right[:place] + bytes([byte])
+            ended = right[:offset] + bytes([byte])
             kept = next(size for size in range(min(len(ended), len(right)), -1, -1) if ended.endswith(right[:size]))
-            next_SB[first + place, byte] = first + kept
+            next_SB[first + offset, byte] = first + kept
     final_S = np.zeros(len(next_SB), dtype=bool)
     final_S[-1] = True
     return Language(next_SB, final_S, 1)

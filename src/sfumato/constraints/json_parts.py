@@ -129,15 +129,15 @@ def item_parts(parts: Iterable[Part], i: int) -> list[Part]:
 
 def count_range(parts: Iterable[Part], lower: str, upper: str, pointer: str) -> tuple[int, int | None]:
     """The minimum and maximum count that parts allow."""
-    least = max((int(part.schema[lower]) for part in parts if lower in part.schema), default=0)
-    most = min((int(part.schema[upper]) for part in parts if upper in part.schema), default=None)
-    if most is not None and least > most:
-        raise nothing(pointer, f"{lower} {least} is above {upper} {most}")
-    return least, most
+    minimum = max((int(part.schema[lower]) for part in parts if lower in part.schema), default=0)
+    maximum = min((int(part.schema[upper]) for part in parts if upper in part.schema), default=None)
+    if maximum is not None and minimum > maximum:
+        raise nothing(pointer, f"{lower} {minimum} is above {upper} {maximum}")
+    return minimum, maximum
 
 
-def smaller(one: int | None, other: int) -> int:
-    return other if one is None else min(one, other)
+def smaller(first: int | None, other: int) -> int:
+    return other if first is None else min(first, other)
 
 
 def search_pattern(pattern: str, name: str, part: Part) -> bool:

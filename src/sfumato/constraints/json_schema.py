@@ -299,35 +299,37 @@ class _Compiler:
         return self.array(parts, pointer) if kind == "array" else self.object(parts, pointer)
 
     def array(self, parts: Sequence[Part], pointer: str) -> str:
-        least, most = count_range(parts, "minItems", "maxItems", pointer)
+        minimum, maximum = count_range(parts, "minItems", "maxItems", pointer)
         num_first = max(len(part.schema.get("prefixItems", ())) for part in parts)
         if num_first and not any("items" in part.schema for part in parts):
-            most = smaller(most, max(num_first, least))
+            maximum = smaller(maximum, max(num_first, minimum))
         for part in parts:
             if "contains" in part.schema:
                 raise refusal(part, "contains")
             if part.schema.get("unevaluatedItems", True) not in (True, {}) and "items" not in part.schema:
-                most = smaller(most, len(part.schema.get("prefixItems", ())))
-                if most < least:
+                maximum = smaller(maximum, len(part.schema.get("prefixItems", ())))
+                if maximum < minimum:
                     raise refusal(part, "unevaluatedItems", "of items that no 'prefixItems' beside it names")
         items: list[str] = []
-        while len(items) <= num_first and (most is None or len(items) < most):
+        while len(items) <= num_first and (maximum is None or len(items) < maximum):
             try:
                 items.append(self.compile(item_parts(parts, len(items)), pointer))
             except NothingError as error:
-                most = len(items)
-                if most < least:
-                    raise nothing(pointer, f"it has {least} items or more, and {error}") from error
+                maximum = len(items)
+                if maximum < minimum:
+                    raise nothing(pointer, f"it has {minimum} items or more, and {error}") from error
         for part in parts:
-            if part.schema.get("uniqueItems") and (most is None or most > 1):
+            if part.schema.get("uniqueItems") and (maximum is None or maximum > 1):
                 raise refusal(part, "uniqueItems", "of more than one item")
         text = ""
         if len(items) > num_first:
             num_first = max(1, num_first)
-            text = repeat(f", {items[-1]}", max(0, least - num_first), None if most is None else most - num_first)
+            text = repeat(
+                f", {items[-1]}", max(0, minimum - num_first), None if maximum is None else maximum - num_first
+            )
         for i in reversed(range(min(len(items), num_first))):
             text = f"{', ' if i else ''}{items[i]}{text}"
-            text = text if i < least else f"(?:{text})?"
+            text = text if i < minimum else f"(?:{text})?"
         return rf"\[{text}\]"
 
     def member(self, parts: Iterable[Part], name: str) -> list[Part]:
@@ -359,19 +361,19 @@ class _Compiler:
                     raise nothing(pointer, f"it requires {name!r}, and {error}") from error
                 continue
             texts[name] = f"{literal(name, pointer)}: {value}"
-        least, most = count_range(parts, "minProperties", "maxProperties", pointer)
+        minimum, maximum = count_range(parts, "minProperties", "maxProperties", pointer)
         always = set(required)
-        if most is not None and most < len(required):
-            raise nothing(pointer, f"it requires {len(required)} properties, and has at most {most}")
-        if most == len(required):
+        if maximum is not None and maximum < len(required):
+            raise nothing(pointer, f"it requires {len(required)} properties, and has at most {maximum}")
+        if maximum == len(required):
             texts = {name: text for name, text in texts.items() if name in always}
-        elif most is not None and most < len(texts):
+        elif maximum is not None and maximum < len(texts):
             raise refusal_of_any(parts, "maxProperties", f"between {len(required)} required and {len(texts)} in all")
-        if least > len(texts) and any(is_closed(part) for part in parts):
-            raise nothing(pointer, f"it has {least} properties or more, of which {len(texts)} can be")
-        if least == len(texts):
+        if minimum > len(texts) and any(is_closed(part) for part in parts):
+            raise nothing(pointer, f"it has {minimum} properties or more, of which {len(texts)} can be")
+        if minimum == len(texts):
             always = set(texts)
-        elif least > len(always):
+        elif minimum > len(always):
             raise refusal_of_any(parts, "minProperties", f"beside {len(required)} required and {len(texts)} in all")
         for part in parts:
             self.check_names(part, texts, always)

@@ -54,7 +54,7 @@ def other_than(words: Iterable[tuple[str, ...]]) -> str:
 
 
 def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
-    least, most = count_range(parts, "minLength", "maxLength", pointer)
+    minimum, maximum = count_range(parts, "minLength", "maxLength", pointer)
     formats = {part.schema["format"]: part for part in parts if "format" in part.schema}
     patterns = {part.schema["pattern"]: part for part in parts if "pattern" in part.schema}
     for (name, part), (other, _) in itertools.pairwise([*formats.items(), *patterns.items()]):
@@ -64,17 +64,17 @@ def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
         if name not in FORMATS:
             raise refusal(part, "format", f"other than {', '.join(FORMATS)}")
         regex, shortest, longest = FORMATS[name]
-        if longest < least or (most is not None and most < shortest):
-            raise nothing(pointer, f"no {name!r} has {least} to {most} characters")
-        if least > shortest or (most is not None and most < longest):
+        if longest < minimum or (maximum is not None and maximum < shortest):
+            raise nothing(pointer, f"no {name!r} has {minimum} to {maximum} characters")
+        if minimum > shortest or (maximum is not None and maximum < longest):
             raise refusal(part, "format", f"with a length of less than {shortest} to {longest} characters")
         return f'"{regex}"'
     for pattern, part in patterns.items():
-        found = regex_of_pattern(pattern, part.at("pattern"), least=least, most=most)
+        found = regex_of_pattern(pattern, part.at("pattern"), minimum=minimum, maximum=maximum)
         if found is None:
-            raise nothing(pointer, f"no string of {least} to {most} characters matches the pattern {pattern!r}")
+            raise nothing(pointer, f"no string of {minimum} to {maximum} characters matches the pattern {pattern!r}")
         return f'"{found}"'
-    return f'"{repeat(CHARACTER, least, most)}"'
+    return f'"{repeat(CHARACTER, minimum, maximum)}"'
 
 
 def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:

@@ -70,12 +70,12 @@ def escape(text: str) -> str:
     return re.sub(r"[\\.+*?()|\[\]{}^$#&\-~]", r"\\\g<0>", text)
 
 
-def repeat(regex: str, least: int, most: int | None) -> str:
+def repeat(regex: str, minimum: int, maximum: int | None) -> str:
     """A repetition of a regex."""
-    if (least, most) == (1, 1):
+    if (minimum, maximum) == (1, 1):
         return regex
-    count = f"{{{least},{'' if most is None else most}}}" if least != most else f"{{{least}}}"
-    return f"(?:{regex}){ {(0, 1): '?', (0, None): '*', (1, None): '+'}.get((least, most), count) }"
+    count = f"{{{minimum},{'' if maximum is None else maximum}}}" if minimum != maximum else f"{{{minimum}}}"
+    return f"(?:{regex}){ {(0, 1): '?', (0, None): '*', (1, None): '+'}.get((minimum, maximum), count) }"
 
 
 def any_of(regexes: Sequence[str]) -> str:
@@ -83,14 +83,14 @@ def any_of(regexes: Sequence[str]) -> str:
     return regexes[0] if len(regexes) == 1 else f"(?:{'|'.join(regexes)})"
 
 
-def regex_of_pattern(pattern: str, pointer: str, *, least: int = 0, most: int | None = None) -> str | None:
+def regex_of_pattern(pattern: str, pointer: str, *, minimum: int = 0, maximum: int | None = None) -> str | None:
     """A regex for the inside of a JSON string whose value contains a match of a pattern.
 
     Args:
         pattern: in the syntax that Python and ECMAScript share.
         pointer: its location, for messages.
-        least: minimum characters of the value.
-        most: maximum characters of the value; None if unlimited.
+        minimum: minimum characters of the value.
+        maximum: maximum characters of the value; None if unlimited.
 
     Returns:
         A regex; None if no value has both the pattern and the length.
@@ -110,17 +110,17 @@ def regex_of_pattern(pattern: str, pointer: str, *, least: int = 0, most: int | 
         for sequence in _alternatives(list(parsed)):
             items, opens_left, opens_right = _without_anchors(sequence)
             if not (opens_left or opens_right):
-                items = _fitted(_without_groups(items), least, most)
+                items = _fitted(_without_groups(items), minimum, maximum)
             piece = _sequence(items)
             if piece is not None:
                 alternatives.append((piece, opens_left, opens_right))
     except ValueError as error:
         raise _refusal(pattern, pointer, str(error)) from error
-    within = [each for each in alternatives if not _out_of_reach(*each, least, most)]
-    regexes = [_with_length(*each, least, most) for each in within]
+    within = [each for each in alternatives if not _out_of_reach(*each, minimum, maximum)]
+    regexes = [_with_length(*each, minimum, maximum) for each in within]
     for (piece, _, _), regex in zip(within, regexes, strict=True):
         if regex is None:
-            given = f"minLength {least}" + ("" if most is None else f" and maxLength {most}")
+            given = f"minLength {minimum}" + ("" if maximum is None else f" and maxLength {maximum}")
             width = f"{piece.shortest} to {'any number of' if piece.longest is None else piece.longest} characters"
             raise RequestError(
                 f"the schema uses 'pattern' ({pattern!r}) with {given} at {pointer}, which cannot be guaranteed: a "
@@ -137,23 +137,23 @@ def _refusal(pattern: str, pointer: str, what: str) -> RequestError:
     )
 
 
-def _out_of_reach(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> bool:
+def _out_of_reach(piece: _Piece, opens_left: bool, opens_right: bool, minimum: int, maximum: int | None) -> bool:
     """Whether no match of an alternative can have the length."""
-    too_long = most is not None and piece.shortest > most
-    too_short = not (opens_left or opens_right) and piece.longest is not None and piece.longest < least
+    too_long = maximum is not None and piece.shortest > maximum
+    too_short = not (opens_left or opens_right) and piece.longest is not None and piece.longest < minimum
     return too_long or too_short
 
 
-def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> str | None:
+def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, minimum: int, maximum: int | None) -> str | None:
     """A match and its surroundings with a total length; None if that cannot be guaranteed."""
-    missing = max(0, least - piece.shortest)
+    missing = max(0, minimum - piece.shortest)
     if not (opens_left or opens_right):
-        return piece.regex if _is_within(piece.longest, most) and not missing else None
+        return piece.regex if _is_within(piece.longest, maximum) and not missing else None
     spare = None
-    if most is not None:
-        if piece.longest is None or piece.longest + missing > most:
+    if maximum is not None:
+        if piece.longest is None or piece.longest + missing > maximum:
             return None
-        spare = most - piece.longest
+        spare = maximum - piece.longest
     if opens_left and opens_right:
         before = None if spare is None else min(spare // 2, spare - missing)
         after = None if spare is None or before is None else spare - before
@@ -208,10 +208,10 @@ def _without_groups(items: Iterable[Any]) -> list[Any]:
     return flat
 
 
-def _fitted(items: list[Any], least: int, most: int | None) -> list[Any]:
+def _fitted(items: list[Any], minimum: int, maximum: int | None) -> list[Any]:
     """A sequence with one repetition bounded so that all matches have a length; unchanged if none can be."""
     whole = _sequence(items)
-    if whole is None or (whole.shortest >= least and _is_within(whole.longest, most)):
+    if whole is None or (whole.shortest >= minimum and _is_within(whole.longest, maximum)):
         return items
     for i, (operator, argument) in enumerate(items):
         if operator not in (sre.MAX_REPEAT, sre.MIN_REPEAT):
@@ -220,16 +220,16 @@ def _fitted(items: list[Any], least: int, most: int | None) -> list[Any]:
         one, others = _sequence(inner), _sequence([*items[:i], *items[i + 1 :]])
         if one is None or others is None or not one.shortest or one.shortest != one.longest:
             continue
-        fewest = max(fewest, -((others.shortest - least) // one.shortest))
-        if most is not None and others.longest is not None:
-            highest = min(highest, (most - others.longest) // one.shortest)
-        if fewest <= highest and (most is None or others.longest is not None):
+        fewest = max(fewest, -((others.shortest - minimum) // one.shortest))
+        if maximum is not None and others.longest is not None:
+            highest = min(highest, (maximum - others.longest) // one.shortest)
+        if fewest <= highest and (maximum is None or others.longest is not None):
             return [*items[:i], (operator, (fewest, highest, inner)), *items[i + 1 :]]
     return items
 
 
-def _is_within(longest: int | None, most: int | None) -> bool:
-    return most is None or (longest is not None and longest <= most)
+def _is_within(longest: int | None, maximum: int | None) -> bool:
+    return maximum is None or (longest is not None and longest <= maximum)
 
 
 def _sequence(items: Iterable[Any]) -> _Piece | None:
@@ -272,15 +272,15 @@ def _piece(operator: Any, argument: Any) -> _Piece | None:
             None if None in longest else max(each for each in longest if each is not None),
         )
     if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
-        least, most, inner = argument
-        most = None if most == sre.MAXREPEAT else most
+        minimum, maximum, inner = argument
+        maximum = None if maximum == sre.MAXREPEAT else maximum
         piece = _sequence(inner)
-        if piece is None or most == 0:
-            return None if piece is None and least else _Piece("", 0, 0)
+        if piece is None or maximum == 0:
+            return None if piece is None and minimum else _Piece("", 0, 0)
         longest_of_all = 0 if piece.longest == 0 else None
-        if most is not None and piece.longest is not None:
-            longest_of_all = piece.longest * most
-        return _Piece(repeat(piece.regex, least, most), piece.shortest * least, longest_of_all)
+        if maximum is not None and piece.longest is not None:
+            longest_of_all = piece.longest * maximum
+        return _Piece(repeat(piece.regex, minimum, maximum), piece.shortest * minimum, longest_of_all)
     if operator is sre.AT:
         raise ValueError("^ or $ inside it" if argument in (*BEGINNINGS, *ENDS) else "a word boundary")
     raise ValueError(REFUSED[operator][0])

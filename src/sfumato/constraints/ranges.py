@@ -46,24 +46,24 @@ def regex_of_integers(bounds: Bounds, step: int = 1) -> str | None:
         A regex without alternatives at its top level; None if there are no such integers. Without bounds, integers have
         up to `DIGITS` digits.
     """
-    least, greatest = None, None
+    lowest, highest = None, None
     if bounds.lower is not None:
-        least = math.floor(bounds.lower) + 1 if bounds.lower_open else math.ceil(bounds.lower)
+        lowest = math.floor(bounds.lower) + 1 if bounds.lower_open else math.ceil(bounds.lower)
     if bounds.upper is not None:
-        greatest = math.ceil(bounds.upper) - 1 if bounds.upper_open else math.floor(bounds.upper)
-    least, greatest = _window(least, greatest, DIGITS)
+        highest = math.ceil(bounds.upper) - 1 if bounds.upper_open else math.floor(bounds.upper)
+    lowest, highest = _window(lowest, highest, DIGITS)
     limit = 10**MOST_DIGITS
-    least, greatest = -(-max(least, -limit) // step), min(greatest, limit) // step
+    lowest, highest = -(-max(lowest, -limit) // step), min(highest, limit) // step
     zeros = str(step)[1:]
-    if least > greatest:
+    if lowest > highest:
         return None
     signed = []
-    if greatest >= 1:
-        signed.append(_natural(max(least, 1), greatest) + zeros)
-    if least <= 0 <= greatest:
+    if highest >= 1:
+        signed.append(_natural(max(lowest, 1), highest) + zeros)
+    if lowest <= 0 <= highest:
         signed.append("0")
-    if least <= -1:
-        signed.append("-" + _natural(max(-greatest, 1), -least) + zeros)
+    if lowest <= -1:
+        signed.append("-" + _natural(max(-highest, 1), -lowest) + zeros)
     return any_of(signed)
 
 
@@ -82,13 +82,13 @@ def regex_of_numbers(bounds: Bounds) -> str | None:
         return None
     for places in range(PLACES, MOST_PLACES + 1):
         unit = 10**places
-        least, greatest = 1 - 10**DIGITS * unit, 10**DIGITS * unit - 1
+        lowest, highest = 1 - 10**DIGITS * unit, 10**DIGITS * unit - 1
         if lower is not None and lower > -limit:
-            least = _first(lower, bounds.lower_open, places)
+            lowest = _first(lower, bounds.lower_open, places)
         if upper is not None and upper < limit:
-            greatest = -_first(-upper, bounds.upper_open, places)
-        if least <= greatest:
-            return _signed_decimals(least, greatest, places)
+            highest = -_first(-upper, bounds.upper_open, places)
+        if lowest <= highest:
+            return _signed_decimals(lowest, highest, places)
     return regex_of_integers(bounds)
 
 
@@ -103,14 +103,14 @@ def _has_float(bounds: Bounds) -> bool:
     return False
 
 
-def _window(least: int | None, greatest: int | None, digits: int) -> tuple[int, int]:
+def _window(lowest: int | None, highest: int | None, digits: int) -> tuple[int, int]:
     """Both ends of a range of integers, if given."""
     reach = 10**digits - 1
-    if least is None:
-        least = -reach if greatest is None or greatest > -reach else 10 * greatest
-    if greatest is None:
-        greatest = reach if least < reach else 10 * least
-    return least, greatest
+    if lowest is None:
+        lowest = -reach if highest is None or highest > -reach else 10 * highest
+    if highest is None:
+        highest = reach if lowest < reach else 10 * lowest
+    return lowest, highest
 
 
 def _first(bound: Fraction, is_open: bool, places: int) -> int:
@@ -134,19 +134,19 @@ def _first(bound: Fraction, is_open: bool, places: int) -> int:
     return high
 
 
-def _signed_decimals(least: int, greatest: int, places: int) -> str:
+def _signed_decimals(lowest: int, highest: int, places: int) -> str:
     signed = []
-    if greatest >= 0:
-        signed.append(_decimals(max(least, 0), greatest, places))
-    if least <= -1:
-        signed.append("-" + _decimals(max(-greatest, 1), -least, places))
+    if highest >= 0:
+        signed.append(_decimals(max(lowest, 0), highest, places))
+    if lowest <= -1:
+        signed.append("-" + _decimals(max(-highest, 1), -lowest, places))
     return any_of(signed)
 
 
-def _decimals(least: int, greatest: int, places: int) -> str:
+def _decimals(lowest: int, highest: int, places: int) -> str:
     """Decimals from least to greatest, both >= 0 and in units of the last place."""
     unit = 10**places
-    (low, low_rest), (high, high_rest) = divmod(least, unit), divmod(greatest, unit)
+    (low, low_rest), (high, high_rest) = divmod(lowest, unit), divmod(highest, unit)
     zeros, nines = "0" * places, "9" * places
     first, last = (f"{rest:0{places}d}" for rest in (low_rest, high_rest))
     if low == high:
@@ -188,8 +188,8 @@ def _nonempty(low: str, high: str) -> str:
 def _natural(low: int, high: int) -> str:
     """Integers from low to high, both >= 0."""
     parts = []
-    least = max(low, 1)
-    full = [digits for digits in range(len(str(least)), len(str(high)) + 1) if least <= 10 ** (digits - 1)]
+    lowest = max(low, 1)
+    full = [digits for digits in range(len(str(lowest)), len(str(high)) + 1) if lowest <= 10 ** (digits - 1)]
     if full and high < 10 ** full[-1] - 1:
         last = full.pop()
         if high >= 10 ** (last - 1):
@@ -197,8 +197,8 @@ def _natural(low: int, high: int) -> str:
     if full:
         count = f"{{{full[0] - 1},{full[-1] - 1}}}" if full[0] < full[-1] else f"{{{full[0] - 1}}}"
         parts.append("[1-9]" + (f"[0-9]{count}" if full[-1] > 1 else ""))
-    if least > 10 ** (len(str(least)) - 1):
-        parts.append(_same_length(str(least), str(min(high, 10 ** len(str(least)) - 1))))
+    if lowest > 10 ** (len(str(lowest)) - 1):
+        parts.append(_same_length(str(lowest), str(min(high, 10 ** len(str(lowest)) - 1))))
     return any_of([*parts, "0"] if low == 0 else parts)
 
 

@@ -52,33 +52,34 @@ class FilterConfig:
     """Words per shingle."""
 
     def __post_init__(self) -> None:
-        for least, most in (("min_turn_tokens", "max_turn_tokens"), ("min_answer_tokens", "max_answer_tokens")):
-            if not 1 <= getattr(self, least) <= getattr(self, most):
+        for min_name, max_name in (("min_turn_tokens", "max_turn_tokens"), ("min_answer_tokens", "max_answer_tokens")):
+            if not 1 <= getattr(self, min_name) <= getattr(self, max_name):
                 raise ConfigError(
-                    f"{least} is {getattr(self, least)} and {most} {getattr(self, most)}; allowed: 1 or more, in order"
+                    f"{min_name} is {getattr(self, min_name)} and {max_name} {getattr(self, max_name)}; "
+                    "allowed: 1 or more, in order"
                 )
         check_range(self, "ngram shingle_words", 1)
         check_range(self, "min_distinct min_letters min_printable", 0, 1)
         check_range(self, "near_duplicate", 0, 1, above=True)
         letters_share("", self.scripts)
 
-    def reason(self, text: str, tokens: Sequence[int], *, ended: bool, least: int, most: int) -> str | None:
+    def reason(self, text: str, tokens: Sequence[int], *, ended: bool, min_tokens: int, max_tokens: int) -> str | None:
         """Why a text should be dropped, in one word: long, unended, short, unprintable, language or repetitive.
 
         Args:
             text: generated text, without its end token.
             tokens: its token ids, without the end token.
             ended: whether the model ended it.
-            least, most: minimum and maximum number of tokens.
+            min_tokens, max_tokens: minimum and maximum number of tokens.
 
         Returns:
             The first reason in this order; None if the text may stay.
         """
-        if len(tokens) > most:
+        if len(tokens) > max_tokens:
             return "long"
         if not ended:
             return "unended"
-        if len(tokens) < least or not text.strip():
+        if len(tokens) < min_tokens or not text.strip():
             return "short"
         if printable_share(text) < self.min_printable:
             return "unprintable"
@@ -113,12 +114,12 @@ def letters_share(text: str, scripts: Sequence[str]) -> float:
         if not script.replace("_", "").isalpha():
             raise ConfigError(f"unknown script {script!r}; allowed: Unicode's names, as latin, greek, cyrillic or han")
         try:
-            own = regex.compile(rf"[\p{{L}}&&\p{{Script={script}}}]", regex.VERSION1)
+            pattern = regex.compile(rf"[\p{{L}}&&\p{{Script={script}}}]", regex.VERSION1)
         except regex.error:
             raise ConfigError(
                 f"unknown script {script!r}; allowed: Unicode's names, as latin, greek, cyrillic or han"
             ) from None
-        num_own += len(own.findall(text))
+        num_own += len(pattern.findall(text))
     return num_own / num_letters if num_letters else 1.0
 
 
@@ -212,11 +213,11 @@ class Repeated:
         if any(digest in known for digest, known in zip(digests, self._exact, strict=True)):
             return "exact_duplicate"
         signatures = [index.signature(text) for index, text in zip(self._near, texts, strict=True)]
-        if any(index.find(own) is not None for index, own in zip(self._near, signatures, strict=True)):
+        if any(index.find(signature) is not None for index, signature in zip(self._near, signatures, strict=True)):
             return "near_duplicate"
-        for known, digest, index, own in zip(self._exact, digests, self._near, signatures, strict=True):
+        for known, digest, index, signature in zip(self._exact, digests, self._near, signatures, strict=True):
             known.add(digest)
-            index.add(own)
+            index.add(signature)
         return None
 
 

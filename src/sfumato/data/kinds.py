@@ -72,8 +72,8 @@ def read_kinds(generation: Mapping[str, Any]) -> tuple[PromptKind, ...]:
 
 def with_kinds(generation: Mapping[str, Any], kinds: Sequence[PromptKind]) -> dict[str, Any]:
     """Sampling defaults with exactly these kinds."""
-    rest = {key: value for key, value in generation.items() if key != FIELD}
-    return rest | ({FIELD: [kind.to_dict() for kind in kinds]} if kinds else {})
+    others = {key: value for key, value in generation.items() if key != FIELD}
+    return others | ({FIELD: [kind.to_dict() for kind in kinds]} if kinds else {})
 
 
 def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: str) -> None:

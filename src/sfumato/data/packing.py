@@ -366,9 +366,9 @@ def _lay_out(
     prompt, response = list(document.prompt), list(document.response)
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
-    head, tail, first, own = 0, 0, len(prompt), len(response)
+    head, tail, first, num_known = 0, 0, len(prompt), len(response)
     if config.gap_share and rng.random() < config.gap_share:
-        before, own, canvas, tail = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
+        before, num_known, canvas, tail = _with_gap(response, rng, end_id, max_canvas=max(config.canvas_lengths))
         canvases, first = [canvas], first + before
     elif config.canvas_lengths:
         head = len(prompt) - layout.num_whole(len(prompt))
@@ -385,15 +385,15 @@ def _lay_out(
     text = (prompt + response)[:first] + [token for canvas in canvases for token in canvas]
     copies: list[_Piece] = []
     for _ in range(config.canvas_copies):
-        place = first
+        offset = first
         for canvas in canvases:
             # Given tokens of the first canvas.
-            known = head if place == first else 0
+            known = head if offset == first else 0
             wanted = [IGNORED] * known + canvas[known : len(canvas) - tail] + [IGNORED] * tail
-            ahead = place - len(prompt)
-            answers = [i if 0 <= i < own else -1 for i in range(ahead, ahead + len(canvas))]
-            copies.append(_Piece(canvas, wanted, place, canvas=True, given=(known, tail), answers=answers))
-            place += len(canvas)
+            ahead = offset - len(prompt)
+            answers = [i if 0 <= i < num_known else -1 for i in range(ahead, ahead + len(canvas))]
+            copies.append(_Piece(canvas, wanted, offset, canvas=True, given=(known, tail), answers=answers))
+            offset += len(canvas)
     if layout.full:
         return [[_Piece(text[: copy.first], [IGNORED] * copy.first, 0), copy] for copy in copies]
     clean = text[: copies[-1].first] if copies else []
@@ -407,7 +407,7 @@ def _lay_out(
 
 
 def _with_gap(
-    response: Sequence[int], rng: random.Random, end_id: int, *, most: int
+    response: Sequence[int], rng: random.Random, end_id: int, *, max_canvas: int
 ) -> tuple[int, int, list[int], int]:
     """A canvas of some interval of the response, which may be empty, with blanks after it, and the text that follows.
 
@@ -415,10 +415,10 @@ def _with_gap(
         The interval's start and end in the response, the canvas, and how many of its last tokens are given.
     """
     start, end = sorted(rng.choices(range(len(response)), k=2))
-    end = min(end, start + most - 1)
+    end = min(end, start + max_canvas - 1)
     # Few blanks more often than many.
     blanks = max(int((GAP_BLANKS + 1) * rng.random() ** 2), int(start == end))
-    slots = min(end - start + blanks, most - 1)
+    slots = min(end - start + blanks, max_canvas - 1)
     gap = [*response[start:end], *[end_id] * blanks][:slots]
-    behind = list(response[end:])[: most - slots]
+    behind = list(response[end:])[: max_canvas - slots]
     return start, end, gap + behind, len(behind)

@@ -208,16 +208,17 @@ def read_targets(directory: Path) -> list[Targets]:
         try:
             arrays = load_file(path)
             columns = [arrays[name] for name in ("tokens", "ids", "log_probs")]
-            own = [
+            answers = [
                 Targets(*(column[start:end] for column in columns))
                 for start, end in pairwise(arrays["offsets"].tolist())
             ]
             lengths = {len(column) for column in columns} | {int(arrays["offsets"][-1])}
         except (OSError, KeyError, IndexError, safetensors.SafetensorError) as error:
             raise CheckpointError(f"{path} holds no log-probabilities of a teacher: {error}") from error
-        if len(own) != shard.kept or len(lengths) != 1:
+        if len(answers) != shard.kept or len(lengths) != 1:
             raise CheckpointError(
-                f"{path} is about {len(own)} answers of {sorted(lengths)} tokens; the shard has {shard.kept} answers"
+                f"{path} is about {len(answers)} answers of {sorted(lengths)} tokens; "
+                f"the shard has {shard.kept} answers"
             )
-        found += own
+        found += answers
     return found

@@ -111,9 +111,9 @@ class AsyncEngine:
         """
         results: dict[int, Result] = {}
 
-        def left(rest: list[Result]) -> None:
+        def left(remaining: list[Result]) -> None:
             if on_left is not None:
-                on_left([*results.values(), *rest])
+                on_left([*results.values(), *remaining])
 
         async for event in self.stream(request, drafts=False, on_left=left):
             if isinstance(event, Finished):

@@ -104,7 +104,7 @@ class ModelBundle:
             CapacityError: if the request needs more positions than the model has.
         """
         request.sampler.check(self.process)
-        vocab_size, most = self.model.config.vocab_size, self.model.config.max_position_embeddings
+        vocab_size, max_positions = self.model.config.vocab_size, self.model.config.max_position_embeddings
         start = () if request.start is None else request.start.tokens
         given = {"the prompt": request.prompt, "the start": start, "logit_bias": tuple(dict(request.logit_bias))}
         for name, tokens in given.items():
@@ -120,10 +120,10 @@ class ModelBundle:
             )
         if request.revisit and self.spec.autoregressive:
             raise RequestError(f"revisit is {request.revisit}; allowed: 0, because {self.name} is autoregressive")
-        if len(request.prompt) + request.max_tokens > most:
+        if len(request.prompt) + request.max_tokens > max_positions:
             raise CapacityError(
                 f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "
-                f"this model holds {most} positions: shorten the prompt or ask for fewer tokens"
+                f"this model holds {max_positions} positions: shorten the prompt or ask for fewer tokens"
             )
 
     @staticmethod

@@ -69,11 +69,11 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
     for start, end in ordered:
         if not 0 <= start < end <= len(text):
             raise RequestError(f"{name} has ({start}, {end}); allowed: 0 <= start < end <= {len(text)}")
-        for place in (start, end):
-            if place not in whole:
-                before, behind = text[place - 1], text[place]
+        for offset in (start, end):
+            if offset not in whole:
+                before, behind = text[offset - 1], text[offset]
                 raise RequestError(
-                    f"{name} has ({start}, {end}), which cuts a character at {place}, between U+{ord(before):04X} and "
+                    f"{name} has ({start}, {end}), which cuts a character at {offset}, between U+{ord(before):04X} and "
                     f"U+{ord(behind):04X}"
                 )
     for (start, end), (other_start, other_end) in itertools.pairwise(ordered):
@@ -84,8 +84,8 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
 
 def between(text: str, spans: Sequence[Span]) -> list[Span]:
     """The parts of a text outside some spans, in order."""
-    places = [0, *itertools.chain.from_iterable(spans), len(text)]
-    return [(start, end) for start, end in zip(places[::2], places[1::2], strict=True) if start < end]
+    bounds = [0, *itertools.chain.from_iterable(spans), len(text)]
+    return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if start < end]
 
 
 def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 0) -> list[Piece]:
@@ -98,14 +98,14 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
         slack: extra slots for each free piece.
     """
     pieces: list[Piece] = []
-    place = 0
+    offset = 0
     for start, end in [*spans, (len(text), len(text))]:
-        for first, last, free in ((place, start, False), (start, end, True)):
+        for first, last, free in ((offset, start, False), (start, end, True)):
             if last > first:
                 part = text[first:last]
                 spare = tokenizer.eos_ids[:1] * (slack * free)
                 pieces.append(Piece(part, (*tokenizer.encode(part), *spare), free))
-        place = end
+        offset = end
     return pieces
 
 
@@ -123,14 +123,14 @@ def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[l
     tokens, pinned = tokenizer.encode(text), list[int]()
     for start, end in pins:
         pinned += range(len(text[:start].encode()), len(text[:end].encode()))
-    inside, place, frozen, across = set(pinned), 0, list[bool](), False
+    inside, offset, frozen, across = set(pinned), 0, list[bool](), False
     for token in tokens:
         size = len(tokenizer.token_bytes[token] or b"")
-        held = [byte in inside for byte in range(place, place + size)]
+        held = [byte in inside for byte in range(offset, offset + size)]
         # If one token ends a pin and begins the next, there is text between them, or they are one pin.
         frozen.append(all(held))
         across |= any(held) and not all(held)
-        place += size
+        offset += size
     ends = "(?s:.*)" if not pins or pins[0][0] else "", "(?s:.*)" if not pins or pins[-1][1] < len(text) else ""
     kept = "(?s:.*)".join(escape(text[start:end]) for start, end in pins)
     return tokens, frozen, f"{ends[0]}{kept}{ends[1]}" if across else None
@@ -139,12 +139,12 @@ def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[l
 def laid_out(tokens: Sequence[int], free: range, around: int) -> list[Piece]:
     """The pieces of a text with some tokens free, separately or joined if adjacent; long texts are cut to a number of
     surrounding tokens."""
-    place = max(0, free.start - around)
+    offset = max(0, free.start - around)
     pieces: list[Piece] = []
     for start, end in [(free.start, free.stop)] if free.step == 1 else [(one, one + 1) for one in free]:
-        pieces += [Piece("", tuple(tokens[place:start]), False), Piece("", tuple(tokens[start:end]), True)]
-        place = end
-    return [*pieces, Piece("", tuple(tokens[place : place + around]), False)]
+        pieces += [Piece("", tuple(tokens[offset:start]), False), Piece("", tuple(tokens[start:end]), True)]
+        offset = end
+    return [*pieces, Piece("", tuple(tokens[offset : offset + around]), False)]
 
 
 def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
@@ -160,14 +160,14 @@ def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budg
         Start and end of each range, in order.
     """
     spans: list[tuple[int, int]] = []
-    for place in sorted(doubts):
-        start, end = max(0, place - around), min(length, place + 1 + around)
+    for index in sorted(doubts):
+        start, end = max(0, index - around), min(length, index + 1 + around)
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
     chosen: list[tuple[int, int]] = []
-    for start, end in sorted(spans, key=lambda span: -max(doubts.get(place, 0.0) for place in range(*span))):
+    for start, end in sorted(spans, key=lambda span: -max(doubts.get(index, 0.0) for index in range(*span))):
         if end - start <= budget:
             chosen.append((start, end))
             budget -= end - start
@@ -228,7 +228,7 @@ def plan_jobs(
     *,
     end: Sequence[int],
     canvas_length: int,
-    most: int,
+    max_positions: int,
     noise_level: float,
     blanks: bool = False,
 ) -> list[Job]:
@@ -238,7 +238,7 @@ def plan_jobs(
         pieces: of the text.
         end: tokens that follow the whole text.
         canvas_length: how far a job sees past its last free position, and how close free pieces must be to share a job.
-        most: maximum positions of a job, including the text before it.
+        max_positions: maximum positions of a job, including the text before it.
         noise_level: see `Start`.
         blanks: see `Start`.
 
@@ -254,21 +254,23 @@ def plan_jobs(
         if not piece.free or not piece.tokens:
             continue
         near = groups and offsets[i] - offsets[groups[-1][-1] + 1] < canvas_length
-        if near and offsets[i + 1] - offsets[groups[-1][0]] <= most // 2:
+        if near and offsets[i + 1] - offsets[groups[-1][0]] <= max_positions // 2:
             groups[-1].append(i)
         else:
             groups.append([i])
     jobs = []
     for group in groups:
         first, last = offsets[group[0]], offsets[group[-1] + 1]
-        if last - first > most - 2:
-            raise RequestError(f"a span has {last - first} tokens; allowed: {most - 2}, make several spans of it")
-        seen = min(last + canvas_length, len(behind), first + most - 1)
-        ahead = max(0, seen - most)
+        if last - first > max_positions - 2:
+            raise RequestError(
+                f"a span has {last - first} tokens; allowed: {max_positions - 2}, make several spans of it"
+            )
+        seen = min(last + canvas_length, len(behind), first + max_positions - 1)
+        ahead = max(0, seen - max_positions)
         frozen = [True] * (seen - first)
         for i in group:
-            for place in range(offsets[i], offsets[i + 1]):
-                frozen[place - first] = False
+            for offset in range(offsets[i], offsets[i + 1]):
+                frozen[offset - first] = False
         start = Start(
             tokens=behind[first:seen],
             frozen=tuple(frozen),
@@ -300,14 +302,14 @@ def put_back(
     """
     texts = [piece.text for piece in pieces]
     for job, tokens in zip(jobs, answers, strict=True):
-        place = 0
+        offset = 0
         for i in job.pieces:
             size = len(pieces[i].tokens)
-            if pieces[i].free and place + size <= len(tokens):
+            if pieces[i].free and offset + size <= len(tokens):
                 left, right = pieces[i].frame
-                found = tokenizer.decode(tokens[place : place + size])
+                found = tokenizer.decode(tokens[offset : offset + size])
                 texts[i] = found.removeprefix(left).removesuffix(right)
-            place += size
+            offset += size
     return texts
 
 
@@ -358,9 +360,9 @@ def of_text(result: Result, text: str) -> Result:
 def ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
     """Pick the most certain attempt for each answer, with the cost of all attempts, and drop duplicates."""
     answers: dict[str, Result] = {}
-    for own in tries:
-        best = max(own, key=lambda result: (not result.failed, result.certainty))
-        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in own]))
+    for attempts in tries:
+        best = max(attempts, key=lambda result: (not result.failed, result.certainty))
+        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in attempts]))
         if best.text not in answers or best.certainty > answers[best.text].certainty:
             answers[best.text] = best
     return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

@@ -60,7 +60,7 @@ class Excerpt:
     def cover(self, spans: Sequence[editing.Span]) -> list[editing.Span]:
         """Map spans of the original to the excerpt, dropping those outside it."""
         first = self.window[0]
-        found = [tuple(bisect.bisect_left(self.starts, place) - first for place in span) for span in spans]
+        found = [tuple(bisect.bisect_left(self.starts, offset) - first for offset in span) for span in spans]
         return [(start, end) for start, end in found if start < end]
 
     def locate(self, spans: Sequence[editing.Span]) -> list[editing.Span]:
@@ -112,9 +112,9 @@ class Excerpt:
             done = self.starts[end]
         return "".join(parts) + self.original[done:]
 
-    def _written(self, place: int, text: str) -> str:
+    def _written(self, offset: int, text: str) -> str:
         """A text with the original's indentation and line ends."""
-        line, given = self.whole[:place].rpartition("\n")[2], self.original[self.starts[0] :]
+        line, given = self.whole[:offset].rpartition("\n")[2], self.original[self.starts[0] :]
         if len(re.findall("(?m)^\t", given)) > len(re.findall("(?m)^ ", given)):
             indent = "(?m)^ +" if not line.strip(" ") else "(?<=\n) +"
             text = re.sub(indent, lambda spaces: spaces[0].replace(_TAB, "\t"), text)

@@ -185,8 +185,8 @@ class KVCache:
     def _key(self, serials: Sequence[int], tokens: Sequence[int]) -> Key | None:
         """The key of the page after some full pages, if the text's tokens fill it."""
         start = len(serials) * self.page_size
-        own = tuple(tokens[start : start + self.page_size])
-        return (serials[-1] if serials else 0, own) if len(own) == self.page_size else None
+        page_tokens = tuple(tokens[start : start + self.page_size])
+        return (serials[-1] if serials else 0, page_tokens) if len(page_tokens) == self.page_size else None
 
     def _match(self, tokens: Sequence[int]) -> tuple[list[int], list[int], Key | None]:
         """The cached pages a text begins with, their serial numbers, and the first missing key."""

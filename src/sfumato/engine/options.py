@@ -161,17 +161,17 @@ class EditOptions(CanvasOptions, total=False):
     """Called after each step with the whole text as it reads now; if several lengths are tried, with one of them."""
 
 
-def canvas_options(options: InfillOptions | EditOptions, own: frozenset[str]) -> CanvasOptions:
+def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]) -> CanvasOptions:
     """The options of each request behind a gap or an edit.
 
     Args:
         options: as given.
-        own: names used by the call itself.
+        allowed: names used by the call itself.
 
     Raises:
         RequestError: if an option belongs to `generate`.
     """
-    if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - own):
+    if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - allowed):
         raise RequestError(f"{foreign[0]} is not for gaps and edits; allowed: with generate")
-    taken = own - CanvasOptions.__optional_keys__
+    taken = allowed - CanvasOptions.__optional_keys__
     return cast(CanvasOptions, {name: value for name, value in options.items() if name not in taken})

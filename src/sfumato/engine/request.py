@@ -119,10 +119,10 @@ class Request:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RequestError(f"{name} is {value!r}; allowed: a whole number")
-        for name, most in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
+        for name, maximum in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
             value = getattr(self, name)
-            if not 1 <= value <= most:
-                raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
+            if not 1 <= value <= maximum:
+                raise RequestError(f"{name} is {value}; allowed: 1 to {maximum}")
         if self.automaton is not None and self.sampler.reuse != "none":
             raise RequestError(f"reuse is {self.sampler.reuse!r}; allowed with a constraint on the answer: 'none'")
         if self.start is not None and len(self.start.tokens) != self.max_tokens:

@@ -134,17 +134,17 @@ class Rewriting:
             coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
             fill(coarse)
             near: set[int] = set()
-            for own in self.seeds:
-                for best in sorted(coarse, key=lambda one: -tried[one, own].certainty)[:2]:
-                    place = coarse.index(best)
-                    low = coarse[place - 1] if place else 0
-                    high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
+            for given_seed in self.seeds:
+                for best in sorted(coarse, key=lambda one: -tried[one, given_seed].certainty)[:2]:
+                    index = coarse.index(best)
+                    low = coarse[index - 1] if index else 0
+                    high = coarse[index + 1] if index + 1 < len(coarse) else max_tokens + 1
                     near |= set(range(low + 1, high)) - set(coarse)
             if near:
                 fill(sorted(near))
         if stop:
             tried = {key: editing.of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
-        ranked = editing.ranked([[tried[key] for key in tried if key[1] == own] for own in self.seeds])
+        ranked = editing.ranked([[tried[key] for key in tried if key[1] == given_seed] for given_seed in self.seeds])
         # Length of the text alone, without shared tokens.
         return [
             dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
@@ -176,7 +176,7 @@ class Rewriting:
             whole_texts = {
                 key: editing.of_text(result, excerpt.replaced(spans, [result.text])) for key, result in tried.items()
             }
-            return editing.ranked([[whole_texts[one, own] for one in lengths] for own in self.seeds])
+            return editing.ranked([[whole_texts[one, given_seed] for one in lengths] for given_seed in self.seeds])
         slack = _SLACK if blanks else 0
         keys = [(spare, seed) for seed in self.seeds for spare in sorted({0 if judge else slack, slack})]
         laid = {spare: self._laid(text, spans, spare) for spare, _ in keys}
@@ -193,7 +193,10 @@ class Rewriting:
         if reads_again:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
         return editing.ranked(
-            [[one for one, (_, seed) in zip(whole, keys, strict=True) if seed == own] for own in self.seeds]
+            [
+                [one for one, (_, seed) in zip(whole, keys, strict=True) if seed == given_seed]
+                for given_seed in self.seeds
+            ]
         )
 
     def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> _Show | None:
@@ -221,10 +224,10 @@ class Rewriting:
             noise_level, judge: see `edit`.
             budget: maximum tokens that the model may choose.
         """
-        tokens, places = self.tokenizer.encode_with_places(excerpt.text)
+        tokens, offsets = self.tokenizer.encode_with_offsets(excerpt.text)
         near = range(len(tokens) + 1)
         if spans:
-            first, last = (bisect.bisect_left(places, (place, 0)) for place in (spans[0][0], spans[-1][1]))
+            first, last = (bisect.bisect_left(offsets, (offset, 0)) for offset in (spans[0][0], spans[-1][1]))
             near = range(max(0, first - _AROUND), min(last + _AROUND, len(tokens)) + 1)
         [(doubts, read)] = self._read([(tokens, near)])
         unknown = max(0.0, len(doubts) - _DOUBTED_SHARE * (len(near) - 1))
@@ -233,7 +236,9 @@ class Rewriting:
             doubts[len(tokens) - 1] = max(doubts.pop(len(tokens)), doubts.get(len(tokens) - 1, 0.0))
         if spans is None:
             stretches = editing.doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
-            spans = excerpt.cover(excerpt.locate([(places[start][0], places[end - 1][1]) for start, end in stretches]))
+            spans = excerpt.cover(
+                excerpt.locate([(offsets[start][0], offsets[end - 1][1]) for start, end in stretches])
+            )
             judge = judge is not False
         results = [editing.of_text(read, excerpt.original)]
         if spans:
@@ -258,10 +263,10 @@ class Rewriting:
         window = max(phases, self.model.request(self.context, max_tokens=1, **self.options).canvas_length // 2)
         texts = [(*tokens, *self.tokenizer.eos_ids[:1]) for tokens, _ in asked]
         parts = [
-            (i, range(first + phase, min(first + window, places.stop), phases))
-            for i, (_, places) in enumerate(asked)
-            for first in range(places.start, places.stop, window)
-            for phase in range(min(phases, places.stop - first))
+            (i, range(first + phase, min(first + window, indices.stop), phases))
+            for i, (_, indices) in enumerate(asked)
+            for first in range(indices.start, indices.stop, window)
+            for phase in range(min(phases, indices.stop - first))
         ]
         # A part is read with as much context as fits, because a text may be far longer than the context.
         around = self.model.decoder.config.max_position_embeddings
@@ -277,14 +282,14 @@ class Rewriting:
         for (i, part), (result, _) in zip(parts, read, strict=True):
             doubts, results = found[i]
             results.append(result)
-            for place in part:
-                own = place - part.start
+            for index in part:
+                offset = index - part.start
                 if (
-                    own < len(result.tokens)
-                    and result.tokens[own] != texts[i][place]
-                    and result.confidence[own] > _SURE
+                    offset < len(result.tokens)
+                    and result.tokens[offset] != texts[i][index]
+                    and result.confidence[offset] > _SURE
                 ):
-                    doubts[place] = result.confidence[own]
+                    doubts[index] = result.confidence[offset]
         return [(doubts, editing.as_one(results, self.seeds[0], self.model.name)) for doubts, results in found]
 
     def _rewrite(
@@ -300,7 +305,7 @@ class Rewriting:
     ) -> list[tuple[Result, list[str]]]:
         """Denoise the free pieces of several texts together and return, for each, its cost and the texts of its pieces.
         Shows drafts of the middle one."""
-        most = self.model.decoder.config.max_position_embeddings - len(self.context)
+        max_positions = self.model.decoder.config.max_position_embeddings - len(self.context)
         template = self.model.request(self.context, max_tokens=1, **options)
         planned: list[list[editing.Job]] = []
         requests: list[Request] = []
@@ -309,7 +314,7 @@ class Rewriting:
                 pieces,
                 end=self.tokenizer.eos_ids[:1] if end is None else end,
                 canvas_length=template.canvas_length,
-                most=most,
+                max_positions=max_positions,
                 noise_level=noise_level,
                 blanks=blanks,
             )
@@ -332,9 +337,9 @@ class Rewriting:
         answers = iter([results[0] for results in self.model.results(requests, on_event=watch)])
         done: list[tuple[Result, list[str]]] = []
         for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
-            own = [next(answers) for _ in jobs]
-            texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in own])
-            done.append((editing.as_one(own, seed, self.model.name), texts))
+            results = [next(answers) for _ in jobs]
+            texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in results])
+            done.append((editing.as_one(results, seed, self.model.name), texts))
         return done
 
     def _fill(
@@ -384,7 +389,7 @@ class Rewriting:
             return self._read_again(results, [[before.text, one.text, behind.text] for one in results], [1])
         tokens = (*behind.tokens, *self.tokenizer.eos_ids[:1])
         hidden, rest = tokens[:_HIDDEN], tokens[_HIDDEN:]
-        own = [tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids) for result in results]
+        fillings = [tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids) for result in results]
         layouts = [
             [
                 before,
@@ -392,7 +397,7 @@ class Rewriting:
                 editing.Piece("", hidden, True),
                 editing.Piece("", rest, False),
             ]
-            for result, filling in zip(results, own, strict=True)
+            for result, filling in zip(results, fillings, strict=True)
         ]
         once: CanvasOptions = {**self.options, "steps": 1, "temperature": 0.0}
         found = self._rewrite(layouts, [0] * len(layouts), once, blanks=True, end=())
@@ -419,8 +424,8 @@ class Rewriting:
         asked: list[tuple[Sequence[int], range]] = []
         owners: list[int] = []
         for i, parts in enumerate(texts):
-            tokens, places = self.tokenizer.encode_with_places("".join(parts))
-            ends = [end for _, end in places]
+            tokens, token_spans = self.tokenizer.encode_with_offsets("".join(parts))
+            ends = [end for _, end in token_spans]
             offsets = [0, *itertools.accumulate(map(len, parts))]
             read = -1
             for piece in free:

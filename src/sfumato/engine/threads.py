@@ -38,38 +38,38 @@ def choose_threads(model: Model) -> int:
     Returns:
         The number of threads.
     """
-    most = torch.get_num_threads()
+    max_threads = torch.get_num_threads()
     if "OMP_NUM_THREADS" in os.environ:
-        return most
-    most = min(most, usable_cores())
-    torch.set_num_threads(most)
-    if most == 1:
+        return max_threads
+    max_threads = min(max_threads, usable_cores())
+    torch.set_num_threads(max_threads)
+    if max_threads == 1:
         return 1
     size = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
     path = kept_path(
-        f"threads {most} {cpu_name()} {torch.__version__} {model.config} {model.embedding_VD.dtype} {size}"
+        f"threads {max_threads} {cpu_name()} {torch.__version__} {model.config} {model.embedding_VD.dtype} {size}"
     )
     kept = read_kept(path) or {}
     threads, forward_s = kept.get("threads"), kept.get("forward_s")
-    if isinstance(threads, int) and 1 <= threads <= most and isinstance(forward_s, float):
+    if isinstance(threads, int) and 1 <= threads <= max_threads and isinstance(forward_s, float):
         torch.set_num_threads(threads)
         # The first one may have weights to fetch.
         if min(_forward_s(model), _forward_s(model)) <= _SLOWER * forward_s:
             return threads
     started, preemptions = time.perf_counter(), num_preemptions()
-    threads, forward_s = _fastest(model, most, started + _LIMIT_S)
+    threads, forward_s = _fastest(model, max_threads, started + _LIMIT_S)
     torch.set_num_threads(threads)
     if num_preemptions() - preemptions <= _PREEMPTIONS * (time.perf_counter() - started):
         keep(path, json.dumps({"threads": threads, "forward_s": forward_s}).encode())
     return threads
 
 
-def _fastest(model: Model, most: int, until: float) -> tuple[int, float]:
+def _fastest(model: Model, max_threads: int, until: float) -> tuple[int, float]:
     """The fastest number of threads and the seconds of a forward; stops measuring at a time limit."""
-    best, best_s = most, math.inf
-    torch.set_num_threads(most // 2)
+    best, best_s = max_threads, math.inf
+    torch.set_num_threads(max_threads // 2)
     _forward_s(model)
-    while best > 1 and (best == most or time.perf_counter() < until):
+    while best > 1 and (best == max_threads or time.perf_counter() < until):
         fewer = best // 2
         seconds: dict[int, list[float]] = {fewer: [], best: []}
         for _ in range(_REPEATS):

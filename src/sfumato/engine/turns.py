@@ -18,12 +18,12 @@ class TurnLock:
         self._depth = 0
 
     def __enter__(self) -> None:
-        own = threading.get_ident()
-        if self._owner != own:
+        thread_id = threading.get_ident()
+        if self._owner != thread_id:
             # Held by the next thread in line, so that the current holder cannot be next as well.
             with self._next:
                 self._lock.acquire()
-            self._owner = own
+            self._owner = thread_id
         self._depth += 1
 
     def __exit__(self, *exception: object) -> None:

@@ -69,8 +69,8 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         super().__init__()
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
             raise RequestError(f"samples is {samples!r}; allowed: a whole number, 1 or more")
-        place = "cpu" if device == "cpu" else "auto"
-        self.model = load(pretrained, dtype=dtype, quantize=quantize, device=place, threads=threads)
+        torch_device = "cpu" if device == "cpu" else "auto"
+        self.model = load(pretrained, dtype=dtype, quantize=quantize, device=torch_device, threads=threads)
         self.samples, self.seed, self.greedy = samples, seed, greedy
         self.max_gen_toks = max_gen_toks or self.model.max_tokens
         self.estimator: str | None = None
@@ -117,8 +117,11 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         """Tokenize a text and split it at the end of the context; a token across the boundary belongs to the
         continuation."""
-        whole, own = self.tok_encode(context + continuation), self.tok_encode(context)
-        same = next((i for i, pair in enumerate(zip(whole, own, strict=False)) if pair[0] != pair[1]), len(own))
+        whole, prefix_tokens = self.tok_encode(context + continuation), self.tok_encode(context)
+        same = next(
+            (i for i, pair in enumerate(zip(whole, prefix_tokens, strict=False)) if pair[0] != pair[1]),
+            len(prefix_tokens),
+        )
         return whole[:same] or [self.prefix_token_id], whole[same:]
 
     def _loglikelihood_tokens(

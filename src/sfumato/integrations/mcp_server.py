@@ -226,12 +226,12 @@ def _spans(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     Raises:
         RequestError: if they are not lines of the text, or empty.
     """
-    own = re.findall(r"[^\n]*\n|[^\n]+", text)
-    starts = [0, *itertools.accumulate(map(len, own))]
+    all_lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    starts = [0, *itertools.accumulate(map(len, all_lines))]
     spans = []
     for first, last in lines:
-        if not 1 <= first <= last <= len(own):
-            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(own)}")
+        if not 1 <= first <= last <= len(all_lines):
+            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(all_lines)}")
         written = text[starts[first - 1] : starts[last]].rstrip("\r\n")
         if not written:
             raise RequestError(f"lines has {[first, last]}, which is empty; infill writes into an empty line")

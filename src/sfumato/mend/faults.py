@@ -253,8 +253,8 @@ def _call_faults(node: ast.Call, bindings: Bindings) -> Iterator[str]:
             yield f"call {callee.id}"
         return
     starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-    fewest, most = _ARITY.get(callee.id, (0, len(node.args)))
-    if not starred and not fewest <= len(node.args) <= most and not node.keywords:
+    fewest, maximum = _ARITY.get(callee.id, (0, len(node.args)))
+    if not starred and not fewest <= len(node.args) <= maximum and not node.keywords:
         yield f"arguments {ast.dump(node)}"
     if not node.args:
         return

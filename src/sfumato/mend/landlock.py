@@ -47,9 +47,9 @@ def write_only_below(*paths: Path) -> bool:
     if descriptor < 0:
         return False
     for path in paths:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
         allowed = rights if path.is_dir() else rights & (_WRITE_FILE | _TRUNCATE)
-        libc.syscall(_ADD_RULE, descriptor, _PATH_BENEATH, ctypes.byref(_Below(allowed, place)), 0)
-        os.close(place)
+        libc.syscall(_ADD_RULE, descriptor, _PATH_BENEATH, ctypes.byref(_Below(allowed, target)), 0)
+        os.close(target)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     return int(libc.syscall(_RESTRICT_SELF, descriptor, 0)) == 0

@@ -97,6 +97,6 @@ def _edit(document: TextDocument, before: str, after: str) -> types.TextEdit:
     return types.TextEdit(range=types.Range(*positions), new_text=after[start : len(after) - tail])
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, other: str) -> int:
     """Length of the common prefix of two texts."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False)))

@@ -126,19 +126,19 @@ class Mender:
             RequestError: if the tests are flaky, or cannot be run.
         """
         limits, root = limits or Limits(), project.resolve()
-        own = {
+        editable = {
             file.path.resolve().relative_to(root): file for file in files if file.path.resolve().is_relative_to(root)
         }
-        if not own:
+        if not editable:
             raise RequestError(f"none of the files is in {project}, where the tests run; allowed: files below it")
-        parsed = {path: self.mend(file.text) for path, file in own.items() if error_line(file.text) is not None}
-        texts = {path: parsed[path].text if path in parsed else file.text for path, file in own.items()}
-        repaired = {path: own[path].encode(texts[path]) for path, mended in parsed.items() if mended.verified_by}
+        parsed = {path: self.mend(file.text) for path, file in editable.items() if error_line(file.text) is not None}
+        texts = {path: parsed[path].text if path in parsed else file.text for path, file in editable.items()}
+        repaired = {path: editable[path].encode(texts[path]) for path, mended in parsed.items() if mended.verified_by}
         with Sandbox(project, limits) as sandbox:
             evidence = gather(sandbox, command, repaired)
             outcome = evidence.outcome
             if outcome.passed:
-                return [(own[path], parsed[path]) for path in repaired]
+                return [(editable[path], parsed[path]) for path in repaired]
             if outcome.status in (126, 127) or (outcome.status in (4, 5) and "pytest" in " ".join(command)):
                 raise RequestError(f"the tests cannot be run (exit {outcome.status}): {_last_line(outcome.output)}")
             if sandbox.run(command, repaired).passed:
@@ -152,22 +152,22 @@ class Mender:
 
             def passes(target: Target, text: str) -> bool:
                 path = Path(target.name)
-                changes = repaired | {path: own[path].encode(text)}
+                changes = repaired | {path: editable[path].encode(text)}
                 # Twice, because flaky tests may pass by chance.
                 return sandbox.run(command, changes).passed and sandbox.run(command, changes).passed
 
             search = Search(self.proposer, passes, config or SearchConfig(), on_run=on_run)
             repair = search.run(targets)
-        results = {path: (own[path], mended) for path, mended in parsed.items()}
+        results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
             reason = _gave_up(targets, search, function)
             return [
                 (file, Mended(file.text, num_runs=search.num_runs, reason=reason))
-                for file in (own[Path(target.name)] for target in targets)
-            ] or [(file, Mended(file.text, reason=reason)) for file in own.values()]
+                for file in (editable[Path(target.name)] for target in targets)
+            ] or [(file, Mended(file.text, reason=reason)) for file in editable.values()]
         path = Path(repair.name)
         edits = repair.num_edits + (parsed[path].num_edits if path in parsed else 0)
-        results[path] = (own[path], Mended(repair.source, "tests", edits, repair.num_runs, repair.score))
+        results[path] = (editable[path], Mended(repair.source, "tests", edits, repair.num_runs, repair.score))
         return list(results.values())
 
 

@@ -122,14 +122,14 @@ class Sandbox:
         self._restore()
         for path, content in (changes or {}).items():
             (self.root / path).write_bytes(content)
-        own = [folder for folder in (self.root / "src", self.root) if folder.is_dir()]
+        package_dirs = [folder for folder in (self.root / "src", self.root) if folder.is_dir()]
         project = str(self._project.resolve())
         given = [
             str(self.root) + entry.removeprefix(project) if entry.startswith(project) else entry
             for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
             if entry
         ]
-        search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, own), *given]))
+        search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, package_dirs), *given]))
         return run_limited(
             command, self.root, self._home, self.limits, {"PYTHONPATH": search_path, **(variables or {})}
         )

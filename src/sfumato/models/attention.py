@@ -210,12 +210,12 @@ class PackedAttention:
         num_padding = num_positions - sum(segment.count for segment in segments)
         assert num_padding >= 0
         padding = np.zeros(num_padding, dtype=np.int64)
-        places = [
+        ranges = [
             np.arange(segment.start, segment.end) if segment.place_Q is None else segment.place_Q
             for segment in segments
         ]
-        slots = [segment.slot_S[place] for segment, place in zip(segments, places, strict=True)]
-        both_2N = torch.from_numpy(np.stack([np.concatenate([*places, padding]), np.concatenate([*slots, padding])]))
+        slots = [segment.slot_S[span] for segment, span in zip(segments, ranges, strict=True)]
+        both_2N = torch.from_numpy(np.stack([np.concatenate([*ranges, padding]), np.concatenate([*slots, padding])]))
         places_N, self._slot_N = both_2N.to(pool.device, non_blocking=True)
         self.positions_1N = places_N.unsqueeze(0)
         """int64; each position's index in its text."""

@@ -56,8 +56,8 @@ def add_lora(model: Decoder, rank: int, alpha: float, *, seed: int) -> None:
     for layer in model.model.layers:
         for path, module in list(layer.named_modules()):
             if isinstance(module, nn.Linear):
-                parent, _, own = path.rpartition(".")
-                setattr(layer.get_submodule(parent), own, LoRALinear(module, rank, alpha, generator))
+                parent, _, child = path.rpartition(".")
+                setattr(layer.get_submodule(parent), child, LoRALinear(module, rank, alpha, generator))
 
 
 def merged(model: Decoder, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -115,8 +115,8 @@ class PackedLinear(nn.Linear):
     def unpacked(self) -> nn.Linear:
         """The equivalent ordinary linear."""
         linear = nn.Linear(self.in_features, self.out_features, bias=False, device="meta")
-        product, place = self.product, self.product.linears.index(self)
-        weight_OI = torch.split(product.matrix.weight_OI, product.sizes)[place].clone()
+        product, index = self.product, self.product.linears.index(self)
+        weight_OI = torch.split(product.matrix.weight_OI, product.sizes)[index].clone()
         linear.weight, linear.bias = nn.Parameter(weight_OI), self.bias
         return linear
 

@@ -99,19 +99,23 @@ class SamplerConfig:
             RequestError: naming a setting that is unknown, or that the sampler does not have.
         """
         base = base or cls()
-        own: dict[str, Any] = dict(settings)
+        sampler_settings: dict[str, Any] = dict(settings)
         common: dict[str, Any] = {}
-        name = own.pop("name", base.sampler.name)
+        name = sampler_settings.pop("name", base.sampler.name)
         kind = type(base.sampler) if name == base.sampler.name else find_sampler(str(name))
-        for key in _COMMON & own.keys():
-            common[key] = own.pop(key)
+        for key in _COMMON & sampler_settings.keys():
+            common[key] = sampler_settings.pop(key)
         fields = [field.name for field in dataclasses.fields(kind)]
-        for key in own:
+        for key in sampler_settings:
             if key not in fields:
                 check_settings([key], kind)
                 has = f"its settings are {', '.join(fields)}" if fields else "it has no settings"
                 raise RequestError(f"sampler {kind.name!r} has no {key}; {has}, and those that all samplers share")
-        sampler = dataclasses.replace(base.sampler, **own) if kind is type(base.sampler) else kind(**own)
+        sampler = (
+            dataclasses.replace(base.sampler, **sampler_settings)
+            if kind is type(base.sampler)
+            else kind(**sampler_settings)
+        )
         return dataclasses.replace(base, sampler=sampler, **common)
 
     @property

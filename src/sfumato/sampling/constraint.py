@@ -94,9 +94,9 @@ class Constraint:
         Args:
             fixed_L: int64; class of the token at each position, -1 if open.
         """
-        key, own = fixed_L.tobytes(), self.automaton
+        key, automaton = fixed_L.tobytes(), self.automaton
         if self._ways is None or self._ways[0] != key:
-            arcs = (own.from_A, own.to_A, own.set_A, own.member_KC, own.num_states)
+            arcs = (automaton.from_A, automaton.to_A, automaton.set_A, automaton.member_KC, automaton.num_states)
             self._ways = key, Ways(*_loops().find(*arcs, self.state, self.allowed_S, fixed_L))
         return self._ways[1]
 
@@ -125,11 +125,11 @@ def backward(automaton: Automaton, fixed: Sequence[int], *, may_end: bool = Fals
     possible = np.zeros((len(fixed) + 1, automaton.num_states), dtype=bool)
     possible[-1] = automaton.final_S
     possible[-1, automaton.end_state] = may_end
-    for place in range(len(fixed) - 1, -1, -1):
-        goes_A = possible[place + 1, automaton.to_A]
-        if fixed[place] >= 0:
-            goes_A &= automaton.member_KC[automaton.set_A, fixed[place]]
-        possible[place, automaton.from_A[goes_A]] = True
+    for position in range(len(fixed) - 1, -1, -1):
+        goes_A = possible[position + 1, automaton.to_A]
+        if fixed[position] >= 0:
+            goes_A &= automaton.member_KC[automaton.set_A, fixed[position]]
+        possible[position, automaton.from_A[goes_A]] = True
     return possible
 
 
@@ -186,14 +186,14 @@ def constrain(
     on_canvas = constraint.ahead + is_open.nonzero()[0]
     if not len(on_canvas):
         return None
-    place = np.searchsorted(index_N.cpu().numpy(), on_canvas + row * len(tokens_L))
-    near = place[-1] - place[0] + 1 == len(place)
-    scores_NV = logits_NV[place[0] : place[-1] + 1] if near else logits_NV[torch.from_numpy(place).to(device)]
+    indices = np.searchsorted(index_N.cpu().numpy(), on_canvas + row * len(tokens_L))
+    near = indices[-1] - indices[0] + 1 == len(indices)
+    scores_NV = logits_NV[indices[0] : indices[-1] + 1] if near else logits_NV[torch.from_numpy(indices).to(device)]
     scores_NV = scores_NV.float()
     if COLD <= temperature != 1.0:
         scores_NV = scores_NV / temperature
     if cut != (1.0, 0):
-        top_p_N, top_k_N = (torch.full((len(place),), value, device=device) for value in cut)
+        top_p_N, top_k_N = (torch.full((len(indices),), value, device=device) for value in cut)
         scores_NV = scores_NV - _LEFT_OUT * (nucleus(scores_NV.softmax(-1), top_p_N, top_k_N) == 0.0)
     scores = scores_NV.cpu().numpy()
     if not np.isfinite(scores.sum()):
@@ -213,8 +213,8 @@ def constrain(
     )
     return ConstrainedRow(
         row=row,
-        place_N=torch.from_numpy(place).to(device),
-        host_place=place.tolist(),
+        place_N=torch.from_numpy(indices).to(device),
+        host_place=indices.tolist(),
         on_canvas_N=torch.from_numpy(on_canvas).to(device),
         class_V=torch.from_numpy(automaton.class_V).to(device),
         bias_NC=torch.from_numpy(bias_NC).to(device),

@@ -210,8 +210,8 @@ class LogitsReader:
         totals: list[Tensor] = []
         for start in range(part.start, part.stop, tile):
             here = slice(start, min(start + tile, part.stop))
-            size, place = here.stop - start, start - part.start if weigh else 0
-            scores, weights = scores_NV[:size], weights_NV[place : place + size]
+            size, offset = here.stop - start, start - part.start if weigh else 0
+            scores, weights = scores_NV[:size], weights_NV[offset : offset + size]
             self._temper(logits_NV[here], row_N[here], scores)
             self._add_bias(scores[:, :vocab_size], here)
             statistics, total_N = self._statistics(scores, weights, row_N[here], u_N[here])

@@ -108,15 +108,15 @@ class Access:
             # Started answers are finished: the last one may exceed the budget.
             self._limiter.hit(item, key.name, "positions", cost=min(positions, left))
 
-    def _check(self, item: RateLimitItem, key: Key, what: str) -> None:
+    def _check(self, item: RateLimitItem, key: Key, budget: str) -> None:
         if not self._limiter.test(item, key.name, "positions"):
-            raise self._spent(item, key, what)
+            raise self._spent(item, key, budget)
 
-    def _spent(self, item: RateLimitItem, key: Key, what: str) -> ApiError:
-        counted = "positions" if what == "positions_per_day" else "requests"
+    def _spent(self, item: RateLimitItem, key: Key, budget: str) -> ApiError:
+        counted = "positions" if budget == "positions_per_day" else "requests"
         reset = self._limiter.get_window_stats(item, key.name, counted).reset_time
         wait = max(1, round(reset - time.time()))
-        message = f"{what} of key {key.name!r} is {item.amount} and used up; try again in {wait} s"
+        message = f"{budget} of key {key.name!r} is {item.amount} and used up; try again in {wait} s"
         return ApiError(429, message, code="budget_spent", headers={"Retry-After": str(wait)})
 
 

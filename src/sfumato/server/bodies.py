@@ -51,15 +51,17 @@ def read_json(body: bytes) -> Any:
     Raises:
         ApiError: 400 if it is not JSON, or contains text or numbers that cannot be used.
     """
-    if _most_values(body) > MAX_VALUES and (most := _most_values(_without_texts(body))) > MAX_VALUES:
+    if _most_values(body) > MAX_VALUES and (at_most := _most_values(_without_texts(body))) > MAX_VALUES:
         field = _longest_field(body)
         where = f", most of them in {field}" if field else ""
-        raise ApiError(400, f"the body has about {most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid")
+        raise ApiError(
+            400, f"the body has about {at_most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid"
+        )
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
-        if _HALF_PAIR.search(body) and (place := _find_half_pair(value, "")) is not None:
-            what = f"{place or 'the body'} has half a surrogate pair; allowed: Unicode characters"
-            raise ApiError(400, what, code="json_invalid", param=place or None)
+        if _HALF_PAIR.search(body) and (path := _find_half_pair(value, "")) is not None:
+            what = f"{path or 'the body'} has half a surrogate pair; allowed: Unicode characters"
+            raise ApiError(400, what, code="json_invalid", param=path or None)
     except RecursionError:
         raise ApiError(
             400, "the body is nested too deeply; allowed: a few hundred levels", code="json_invalid"
@@ -96,14 +98,14 @@ def _refuse_constant(name: str) -> float:
     raise ApiError(400, f"the body has {name}; allowed: JSON with finite numbers", code="json_invalid")
 
 
-def _find_half_pair(value: Any, place: str) -> str | None:
+def _find_half_pair(value: Any, path: str) -> str | None:
     """Path to a lone surrogate, such as "messages.0.content"."""
     if isinstance(value, str):
-        return place if any("\ud800" <= character <= "\udfff" for character in value) else None
+        return path if any("\ud800" <= character <= "\udfff" for character in value) else None
     if isinstance(value, dict):
         for name in value:
-            if _find_half_pair(name, place) is not None:
-                return f"a name in {place}" if place else "a name"
+            if _find_half_pair(name, path) is not None:
+                return f"a name in {path}" if path else "a name"
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = (_find_half_pair(each, f"{place}.{name}" if place else str(name)) for name, each in items)
+    found = (_find_half_pair(each, f"{path}.{name}" if path else str(name)) for name, each in items)
     return next((each for each in found if each is not None), None)

@@ -72,10 +72,10 @@ async def refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         param = _place(first["loc"], error.body)
-        what = first["msg"][:1].lower() + first["msg"][1:]
+        problem = first["msg"][:1].lower() + first["msg"][1:]
         if first["type"] == "extra_forbidden":
-            what = "unknown field; it would be ignored"
-        refusal = ApiError(400, f"{param or 'the body'}: {what}", param=param, code=first["type"])
+            problem = "unknown field; it would be ignored"
+        refusal = ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=first["type"])
     elif isinstance(error, HTTPException) and request.state.refused is not None:
         # The body reader reports any failure as an invalid body.
         refusal = request.state.refused
@@ -174,10 +174,10 @@ class Boundary:
                 if not self._app.state.ready:
                     raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
                 self._access.admit(key)
-        most = self._limits.max_body_bytes
-        too_large = ApiError(413, f"the body is too large; allowed: {most} bytes", code="body_too_large")
+        limit = self._limits.max_body_bytes
+        too_large = ApiError(413, f"the body is too large; allowed: {limit} bytes", code="body_too_large")
         declared = request.headers.get("content-length", "0")
-        if declared.isdecimal() and int(declared) > most:
+        if declared.isdecimal() and int(declared) > limit:
             raise too_large
         size = 0
 
@@ -185,7 +185,7 @@ class Boundary:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > most:
+            if size > limit:
                 request.state.refused = too_large
                 raise too_large
             return message

@@ -199,8 +199,8 @@ class LiveCanvas:
         self._tell_patch(changes(known, event.pieces, len(self.text)))
 
     def _tell_patch(self, changed: list[_Json]) -> None:
-        place = {"block": self.block, "step": self.step, "steps": self.steps}
-        self.tell("canvas.patch", **place, changes=changed, **self.positions, usage=self.usage)
+        progress = {"block": self.block, "step": self.step, "steps": self.steps}
+        self.tell("canvas.patch", **progress, changes=changed, **self.positions, usage=self.usage)
 
     def finish(self, text: str) -> None:
         """A new revision is final."""
@@ -261,8 +261,8 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
 
 
 def _change(starts: list[int], start: int, end: int, pieces: tuple[str, ...]) -> _Json:
-    place = {"tokens": [start, end], "chars": [starts[start], starts[end]]}
-    return place | {"text": "".join(pieces), "pieces": list(pieces)}
+    location = {"tokens": [start, end], "chars": [starts[start], starts[end]]}
+    return location | {"text": "".join(pieces), "pieces": list(pieces)}
 
 
 def _num_common(text: str, other: str) -> int:

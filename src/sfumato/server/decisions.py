@@ -112,11 +112,11 @@ def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot]
         turns = [*turns[:-1], turns[-1] | {"content": f"{turns[-1]['content']}\n\n{question}"}]
     else:
         turns = [*turns, {"role": "user", "content": question}]
-    draft, places = _draft(slots)
+    draft, positions = _draft(slots)
     options: _Json = {"max_tokens": len(model.tokenizer.encode(draft)) + 4}
     if not model.spec.autoregressive:
-        starts = [0, *(place + 1 for place in places)]
-        pins = [pair for pair in zip(starts, [*places, len(draft)], strict=True) if pair[0] < pair[1]]
+        starts = [0, *(position + 1 for position in positions)]
+        pins = [pair for pair in zip(starts, [*positions, len(draft)], strict=True) if pair[0] < pair[1]]
         options = {"seed_text": draft, "pin": pins, "strength": 1.0}
     return model.request(
         turns,
@@ -134,12 +134,12 @@ def decided(model: TextModel, slots: Sequence[Slot], result: Result) -> list[Dec
     """Read the slots' probabilities from a result."""
     pieces = [model.tokenizer.decode([token]) for token in result.tokens]
     found, start, at = [], 0, 0
-    for slot, place in zip(slots, _draft(slots)[1], strict=True):
-        while start + len(pieces[at]) <= place:
+    for slot, position in zip(slots, _draft(slots)[1], strict=True):
+        while start + len(pieces[at]) <= position:
             start, at = start + len(pieces[at]), at + 1
         shares = dict.fromkeys(slot.letters, 0.0)
         for token, log in result.top_logprobs[at]:
-            letter = model.tokenizer.decode([token])[place - start :][:1]
+            letter = model.tokenizer.decode([token])[position - start :][:1]
             if letter in shares:
                 shares[letter] += math.exp(log)
         total = sum(shares.values())

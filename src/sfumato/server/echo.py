@@ -41,10 +41,10 @@ class _Scores:
     def read(self, model: TextModel, tokens: Sequence[int], start: int, end: int, num_top: int) -> None:
         """Tokens the model would have preferred, in a range."""
         found = token_logprobs(model, tokens[:start], tokens[start:end], num_top=num_top)
-        for place, (own, best) in enumerate(zip(found.own, found.top, strict=True), start):
-            self.top[place] = {_text(model, token): logprob for token, logprob in best}
+        for index, (chosen, best) in enumerate(zip(found.own, found.top, strict=True), start):
+            self.top[index] = {_text(model, token): logprob for token, logprob in best}
             if model.spec.autoregressive:
-                self.logprobs[place] = own
+                self.logprobs[index] = chosen
         self.num_positions += found.num_positions
 
     def bound(self, model: TextModel, tokens: Sequence[int], start: int, end: int, seed: int) -> float:
@@ -78,14 +78,14 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
     results = await answers(hosted, requests, bill)
     answer = text_answer(hosted.model, body, results)
     choices = iter(answer["choices"])
-    for index, (request, own) in enumerate(zip(requests, results, strict=True)):
+    for index, (request, prompt_results) in enumerate(zip(requests, results, strict=True)):
         scores = None
         if body.logprobs is not None:
             scores = await _scored(hosted, request, body, bill)
             answer["sfumato"]["estimator"] = scores.estimator
             answer["usage"]["positions_computed"] += scores.num_positions
         text = _prompt_text(hosted.model, body, index, request)
-        for choice, result in zip(itertools.islice(choices, len(own)), own, strict=True):
+        for choice, result in zip(itertools.islice(choices, len(prompt_results)), prompt_results, strict=True):
             choice["text"] = text + choice["text"]
             if scores is not None:
                 choice["logprobs"] = _joined(hosted.model, request.prompt, scores, choice["logprobs"], result)

@@ -27,24 +27,28 @@ class Metrics:
     def __init__(self, host: Host) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Engines(host))
-        own = self._registry
-        self._requests = Counter("sfumato_requests", "HTTP requests.", ["method", "route", "status"], registry=own)
+        registry = self._registry
+        self._requests = Counter("sfumato_requests", "HTTP requests.", ["method", "route", "status"], registry=registry)
         self._seconds = Histogram(
-            "sfumato_request_seconds", "Duration of requests in seconds.", ["route"], buckets=_SECONDS, registry=own
+            "sfumato_request_seconds",
+            "Duration of requests in seconds.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
         )
         self._first = Histogram(
             "sfumato_first_commit_seconds",
             "Seconds to the first committed canvas.",
             ["model"],
             buckets=_SECONDS,
-            registry=own,
+            registry=registry,
         )
         self._steps = Histogram(
             "sfumato_steps_per_canvas", "Mean denoising steps per canvas of an answer.", ["model"],
-            buckets=_STEPS, registry=own,
+            buckets=_STEPS, registry=registry,
         )  # fmt: skip
         self._counters = {
-            name: Counter(f"sfumato_{name}", text, ["model"], registry=own)
+            name: Counter(f"sfumato_{name}", text, ["model"], registry=registry)
             for name, text in {
                 "completion_tokens": "Answer tokens.",
                 "prompt_tokens": "Prompt tokens.",
@@ -55,7 +59,7 @@ class Metrics:
                 "revisions": "Accepted positions that changed again.",
             }.items()
         }
-        self._answers = Counter("sfumato_answers", "Answers.", ["model", "finish_reason"], registry=own)
+        self._answers = Counter("sfumato_answers", "Answers.", ["model", "finish_reason"], registry=registry)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""

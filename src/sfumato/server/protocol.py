@@ -217,19 +217,19 @@ class Sampled(Body):
             RequestError: if two fields set the same option.
         """
         options: GenerateOptions = self.diffusion.to_options() if self.diffusion else {}
-        own: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: value
             for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
             if (value := getattr(self, name)) is not None
         }
         if self.top_k == -1:
             # Others use this value for no cutoff.
-            own["top_k"] = 0
+            values["top_k"] = 0
         if self.logit_bias:
-            own["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
+            values["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
         if self.stop:
-            own["stop"] = [self.stop] if isinstance(self.stop, str) else self.stop
-        return merged(options, own)
+            values["stop"] = [self.stop] if isinstance(self.stop, str) else self.stop
+        return merged(options, values)
 
 
 class CompletionRequest(Sampled):
@@ -378,13 +378,13 @@ def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> 
 def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
     calls: list[dict[str, object]] = []
     for number, function in enumerate(functions):
-        place = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
+        pointer = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
         # Each is a schema of its own, with its own draft and references.
-        own = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
+        parameters = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
         calls.append(
             {
                 "type": "object",
-                "properties": {"name": {"const": function.name}, "arguments": _moved(own, place)},
+                "properties": {"name": {"const": function.name}, "arguments": _moved(parameters, pointer)},
                 "required": ["name", "arguments"],
                 "additionalProperties": False,
             }
@@ -392,15 +392,15 @@ def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
-def _moved(schema: JsonValue, place: str) -> JsonValue:
+def _moved(schema: JsonValue, pointer: str) -> JsonValue:
     """A schema moved to a path within another one."""
     if isinstance(schema, list):
-        return [_moved(each, place) for each in schema]
+        return [_moved(each, pointer) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    moved = {key: _moved(value, place) for key, value in schema.items()}
+    moved = {key: _moved(value, pointer) for key, value in schema.items()}
     if isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
-        moved["$ref"] = f"#{place}{ref[1:]}"
+        moved["$ref"] = f"#{pointer}{ref[1:]}"
     return moved
 
 

@@ -287,7 +287,7 @@ async def response_stream(
 ) -> AsyncGenerator[str, None]:
     """Events of a response. Drafts are sent in extra events that add no text."""
     event, item_id, response = _Events(), f"msg_{uuid.uuid4().hex}", _response(body)
-    place = {"item_id": item_id, "output_index": 0, "content_index": 0}
+    location = {"item_id": item_id, "output_index": 0, "content_index": 0}
     # A possible call is another kind of item, so none is opened before this is known.
     held = bool(chat.tools) and chat.tool_choice != "none"
 
@@ -295,11 +295,11 @@ async def response_stream(
         item = _message(item_id, "in_progress")
         return [
             event("response.output_item.added", output_index=0, item=item),
-            event("response.content_part.added", **place, part=_part("", [])),
+            event("response.content_part.added", **location, part=_part("", [])),
         ]
 
     def delta(text: str, **more: Any) -> str:
-        return event("response.output_text.delta", **place, delta=text, logprobs=[], **more)
+        return event("response.output_text.delta", **location, delta=text, logprobs=[], **more)
 
     def told(result: Result, _: int, rest: str) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
@@ -318,8 +318,8 @@ async def response_stream(
             parts += opened() if held else []
             parts += [delta(rest)] if rest else []
             parts += [
-                event("response.output_text.done", **place, text=part["text"], logprobs=part["logprobs"]),
-                event("response.content_part.done", **place, part=part),
+                event("response.output_text.done", **location, text=part["text"], logprobs=part["logprobs"]),
+                event("response.content_part.done", **location, part=part),
             ]
         parts.append(event("response.output_item.done", output_index=0, item=item))
         kind = "response.completed" if end["status"] == "completed" else "response.incomplete"

@@ -163,8 +163,8 @@ def read_audio(recording: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
                 if size > MAX_SECONDS * _RATE:
                     break
     except (av.FFmpegError, IndexError) as error:
-        what = "wav, mp3, m4a, ogg, webm or flac"
-        raise RequestError(f"file is not a readable recording ({type(error).__name__}); allowed: {what}") from None
+        formats = "wav, mp3, m4a, ogg, webm or flac"
+        raise RequestError(f"file is not a readable recording ({type(error).__name__}); allowed: {formats}") from None
     if size > MAX_SECONDS * _RATE:
         raise RequestError(f"file is longer than {MAX_SECONDS} s; allowed: up to that")
     samples: np.ndarray[Any, np.dtype[np.int16]] = np.concatenate([np.zeros(0, np.int16), *parts])

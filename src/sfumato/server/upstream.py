@@ -60,8 +60,8 @@ def read_upstream(given: str) -> Upstream:
         ConfigError: if the form is wrong, or the variable is not set.
     """
     name, _, rest = given.partition("=")
-    place, _, variable = rest.partition(",key=")
-    url, _, model = place.partition("#")
+    address, _, variable = rest.partition(",key=")
+    url, _, model = address.partition("#")
     parts = urlsplit(url)
     if not name or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
         raise ConfigError(f"upstream is {given!r}; allowed: NAME=URL#MODEL,key=VARIABLE, such as gpt=https://host/v1")

@@ -116,12 +116,12 @@ class Conversations:
                 f"the chat template of {model.name} puts nothing before a user's turn; give another model"
             )
         longest = max(map(len, self._openings)) + filters.max_turn_tokens + filters.max_answer_tokens + _SPARE
-        most = model.decoder.config.max_position_embeddings
-        if longest > most:
+        max_positions = model.decoder.config.max_position_embeddings
+        if longest > max_positions:
             raise CapacityError(
                 f"a conversation may have {longest} tokens: {max(map(len, self._openings))} of the template, "
                 f"{filters.max_turn_tokens} of the turn, {filters.max_answer_tokens} of the answer and {_SPARE} to "
-                f"spare; this model holds {most} positions: ask for fewer"
+                f"spare; this model holds {max_positions} positions: ask for fewer"
             )
         self._longest = longest
         engine = EngineConfig(max_rows=rows, max_positions=_STEP_POSITIONS, cache_positions=(rows + 1) * longest)
@@ -134,22 +134,24 @@ class Conversations:
     def write(self, indices: range) -> list[Conversation]:
         """Write some conversations together."""
         seeds = [_seed_of(self._config.seed, i) for i in indices]
-        places = [i % len(self._openings) for i in indices]
-        turns = self._turns(seeds, places)
-        conversations = [self._begun(*parts) for parts in zip(seeds, places, turns, strict=True)]
-        most = self._config.filters.max_answer_tokens
+        topic_indices = [i % len(self._openings) for i in indices]
+        turns = self._turns(seeds, topic_indices)
+        conversations = [self._begun(*parts) for parts in zip(seeds, topic_indices, turns, strict=True)]
+        max_tokens = self._config.filters.max_answer_tokens
         asked: list[int] = []
         requests: list[Request] = []
         for i, conversation in enumerate(conversations):
             if conversation.dropped is not None:
                 continue
             prompt = tuple(self._model.tokenizer.encode_chat(conversation.messages))
-            if len(prompt) + most >= self._longest:
+            if len(prompt) + max_tokens >= self._longest:
                 conversations[i] = dataclasses.replace(conversation, dropped="turn_long")
                 continue
             asked.append(i)
             temperature = self._config.answer_temperature
-            requests.append(self._request(prompt, max_tokens=most, seed=2 * seeds[i] + 1, temperature=temperature))
+            requests.append(
+                self._request(prompt, max_tokens=max_tokens, seed=2 * seeds[i] + 1, temperature=temperature)
+            )
         for i, result in zip(asked, _results(self._answering, requests), strict=True):
             conversations[i] = self._ended(conversations[i], result)
         return conversations
@@ -160,15 +162,15 @@ class Conversations:
             told.append(self._config.topic_prompt.replace("{topic}", topic))
         return [{"role": "system", "content": "\n".join(told)}] if told else []
 
-    def _turns(self, seeds: Sequence[int], places: Sequence[int]) -> list[Result]:
+    def _turns(self, seeds: Sequence[int], topic_indices: Sequence[int]) -> list[Result]:
         requests = [
             self._request(
-                self._openings[place],
+                self._openings[topic_index],
                 max_tokens=self._config.filters.max_turn_tokens,
                 seed=2 * seed,
                 temperature=self._config.turn_temperature,
             )
-            for seed, place in zip(seeds, places, strict=True)
+            for seed, topic_index in zip(seeds, topic_indices, strict=True)
         ]
         return _results(self._asking, requests)
 
@@ -178,12 +180,12 @@ class Conversations:
             prompt, max_tokens=max_tokens + 1, seed=seed, temperature=temperature, top_p=self._config.top_p
         )
 
-    def _begun(self, seed: int, place: int, turn: Result) -> Conversation:
+    def _begun(self, seed: int, topic_index: int, turn: Result) -> Conversation:
         filters, topics = self._config.filters, self._config.topics
-        reason = _reason(filters, turn, least=filters.min_turn_tokens, most=filters.max_turn_tokens)
+        reason = _reason(filters, turn, min_tokens=filters.min_turn_tokens, max_tokens=filters.max_turn_tokens)
         return Conversation(
             seed=seed,
-            topic=topics[place] if topics else None,
+            topic=topics[topic_index] if topics else None,
             messages=(*self._system, {"role": "user", "content": turn.text.strip()}),
             turn_tokens=len(turn.tokens),
             dropped=reason and f"turn_{reason}",
@@ -191,7 +193,7 @@ class Conversations:
 
     def _ended(self, conversation: Conversation, answer: Result) -> Conversation:
         filters, text = self._config.filters, answer.text.strip()
-        reason = _reason(filters, answer, least=filters.min_answer_tokens, most=filters.max_answer_tokens)
+        reason = _reason(filters, answer, min_tokens=filters.min_answer_tokens, max_tokens=filters.max_answer_tokens)
         if reason is not None:
             return dataclasses.replace(conversation, dropped=f"answer_{reason}")
         document = chat_document(conversation.messages, text, self._model.tokenizer)
@@ -201,10 +203,12 @@ class Conversations:
         return dataclasses.replace(conversation, messages=messages, document=document)
 
 
-def _reason(filters: FilterConfig, result: Result, *, least: int, most: int) -> str | None:
+def _reason(filters: FilterConfig, result: Result, *, min_tokens: int, max_tokens: int) -> str | None:
     if result.failed:
         return "failed"
-    return filters.reason(result.text, result.tokens, ended=result.finish_reason == "stop", least=least, most=most)
+    return filters.reason(
+        result.text, result.tokens, ended=result.finish_reason == "stop", min_tokens=min_tokens, max_tokens=max_tokens
+    )
 
 
 def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:

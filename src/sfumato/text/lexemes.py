@@ -181,10 +181,10 @@ def line_numbers(source: str, lexemes: Sequence[Lexeme]) -> list[int]:
 def relative(lexemes: Sequence[str]) -> list[str]:
     """Renumber line heads so that the least indented line is level 0."""
     levels = [_LEVEL[text] for text in lexemes if text in _LEVEL]
-    least = min(levels, default=0)
-    if not least:
+    lowest = min(levels, default=0)
+    if not lowest:
         return list(lexemes)
-    return [LEVELS[_LEVEL[text] - least] if text in _LEVEL else text for text in lexemes]
+    return [LEVELS[_LEVEL[text] - lowest] if text in _LEVEL else text for text in lexemes]
 
 
 _LEVEL = {text: level for level, text in enumerate(LEVELS)}

@@ -118,13 +118,13 @@ class Tokenizer:
         return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids or [])
 
     @classmethod
-    def of(cls, place: Path | GGUFFile) -> Tokenizer:
+    def of(cls, source: Path | GGUFFile) -> Tokenizer:
         """Read the tokenizer of a checkpoint directory or GGUF file.
 
         Raises:
             CheckpointError: see `load` and `from_gguf`.
         """
-        return cls.from_gguf(place) if isinstance(place, GGUFFile) else cls.load(place)
+        return cls.from_gguf(source) if isinstance(source, GGUFFile) else cls.load(source)
 
     @classmethod
     def from_gguf(cls, file: GGUFFile) -> Tokenizer:
@@ -245,7 +245,7 @@ class Tokenizer:
         check_characters(text)
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
-    def encode_with_places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Token ids of a text with the (start, end) characters of each."""
         check_characters(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)

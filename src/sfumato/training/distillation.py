@@ -103,17 +103,17 @@ def clean_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device)
     """Teacher inputs of clean halves; a canvas token's prediction is one position before it."""
     clean_BT = (batch.canvases_BT == 0) & (batch.documents_BT >= 0)
     num_rows, row_length = clean_BT.shape
-    most = max(1, int(clean_BT.sum(1).max()))
-    index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :most]
+    width = max(1, int(clean_BT.sum(1).max()))
+    index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :width]
     _, positions_BT, reads = batch.inputs(batch.tokens_BT)
     # Index of each document position whose next token is known.
     size = int(batch.documents_BT.max()) + 1, int(batch.positions_BT.max()) + 2
     table = torch.full((num_rows, *size), -1)
-    places = torch.arange(most)[None].expand(num_rows, -1)
+    columns = torch.arange(width)[None].expand(num_rows, -1)
     documents_BS, own_BS = batch.documents_BT.gather(1, index_BS), batch.positions_BT.gather(1, index_BS)
     known_BS = clean_BT.gather(1, index_BS) & (batch.targets_BT.gather(1, index_BS) != IGNORED)
-    rows_BS = torch.arange(num_rows)[:, None].expand(-1, most)
-    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = places[known_BS]
+    rows_BS = torch.arange(num_rows)[:, None].expand(-1, width)
+    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = columns[known_BS]
     rows_BT = torch.arange(num_rows)[:, None].expand(-1, row_length)
     place_BT = table[rows_BT, batch.documents_BT.clamp_min(0), batch.positions_BT]
     return TeacherPass(

@@ -224,11 +224,11 @@ def corrupt(
         t_BT: float32, level of each position; 0 on clean halves and on given tokens around a gap.
     """
     num_rows = batch.tokens_BT.shape[0]
-    most = max(1, int(batch.canvases_BT.max()))
-    levels = sample_t(num_rows * most, generator, config.t_min, config.t_max).view(num_rows, -1)
+    num_canvases = max(1, int(batch.canvases_BT.max()))
+    levels = sample_t(num_rows * num_canvases, generator, config.t_min, config.t_max).view(num_rows, -1)
     t_BT = torch.cat((torch.zeros(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
     if config.span_share > 0.0:
-        t_BT = torch.where(_outside_span(batch, most, config.span_share, generator), t_BT * t_BT, t_BT)
+        t_BT = torch.where(_outside_span(batch, num_canvases, config.span_share, generator), t_BT * t_BT, t_BT)
     t_BT = torch.where(batch.given_BT > 0, 0.0, t_BT)
     t_BT = (t_BT - less).clamp_min(0.0)
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
@@ -236,23 +236,23 @@ def corrupt(
         if process.mask_id is None:
             raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
         share = 1.0 - share_done / config.mask_until
-        chosen = torch.rand((num_rows, most + 1), generator=generator) < share
+        chosen = torch.rand((num_rows, num_canvases + 1), generator=generator) < share
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
         masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
         noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
     return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT), t_BT
 
 
-def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.Generator) -> Tensor:
+def _outside_span(batch: PackedBatch, num_canvases: int, share: float, generator: torch.Generator) -> Tensor:
     """bool_BT: for canvases chosen for span noise, the positions outside their random interval."""
     num_rows = batch.tokens_BT.shape[0]
-    chosen = torch.rand((num_rows, most + 1), generator=generator) < share
-    ends = torch.rand((2, num_rows, most + 1), generator=generator).sort(dim=0).values
+    chosen = torch.rand((num_rows, num_canvases + 1), generator=generator) < share
+    ends = torch.rand((2, num_rows, num_canvases + 1), generator=generator).sort(dim=0).values
     # Two draws in four reach the end of the canvas: the text so far is settled, the rest is noise. One in four is
     # inverted: both ends are noise, and nothing at the start can be copied from the end.
-    kind = torch.rand((num_rows, most + 1), generator=generator)
+    kind = torch.rand((num_rows, num_canvases + 1), generator=generator)
     ends[1] = torch.where(kind < 0.5, 1.0, ends[1])
-    lengths = torch.zeros((num_rows, most + 1)).scatter_add_(
+    lengths = torch.zeros((num_rows, num_canvases + 1)).scatter_add_(
         1, batch.canvases_BT, torch.ones_like(batch.tokens_BT, dtype=torch.float32)
     )
     canvas = batch.canvases_BT

@@ -282,7 +282,7 @@ def plan(
             raise ConfigError(f"{name} is {share}; allowed: above 0, up to 1")
     peaks, size, count = GPUS[gpu], BYTES[train.precision], count or count_model(config)
     share, in_company = _first_pass_shares(config, objective, num_gpus)
-    own = max(1, train.accumulation // num_gpus)
+    per_gpu = max(1, train.accumulation // num_gpus)
     cost = batch_cost(
         config,
         rows=packing.rows,
@@ -298,7 +298,7 @@ def plan(
     teacher = objective.teacher_until * cost.forward_operations if objective.asks_teacher else 0.0
     batch_operations = cost.forward_operations + cost.backward_operations - spared + teacher
     batch_operations += in_company * cost.first_pass_operations
-    operations = own * num_gpus * batch_operations
+    operations = per_gpu * num_gpus * batch_operations
 
     layers, around, largest = sum(count.layers), count.around, max(count.layers)
     gathered = 0.0
@@ -314,15 +314,15 @@ def plan(
     memory = sum(state.values()) + gathered + activations
 
     others = (num_gpus - 1) / num_gpus
-    exchanged = own * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.trained)
+    exchanged = per_gpu * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.trained)
     rate = peaks.link_bytes_per_s
     if num_gpus > GPUS_OF_A_NODE:
         rate = min(rate, peaks.network_bytes_per_s)
-    positions = own * num_gpus * packing.rows * packing.row_length
+    positions = per_gpu * num_gpus * packing.rows * packing.row_length
     return Plan(
         gpu=gpu,
         num_gpus=num_gpus,
-        accumulation=own * num_gpus,
+        accumulation=per_gpu * num_gpus,
         positions=positions,
         state_bytes=state,
         gathered_bytes=gathered,

@@ -160,12 +160,12 @@ def credit(
     """
     whole = advantages(rewards, divide_by_std=divide_by_std)
     found: list[list[tuple[float, float]]] = [[] for _ in parts]
-    for place in range(max(map(len, parts), default=0)):
-        having = [one for one, own in enumerate(parts) if place < len(own)]
-        above = advantages([parts[one][place][1] for one in having], divide_by_std=divide_by_std)
-        for one, advantage in zip(having, above, strict=True):
-            found[one].append((parts[one][place][0], advantage))
-    return [[*own, (math.inf, rest)] for own, rest in zip(found, whole, strict=True)]
+    for index in range(max(map(len, parts), default=0)):
+        having = [answer for answer, values in enumerate(parts) if index < len(values)]
+        above = advantages([parts[answer][index][1] for answer in having], divide_by_std=divide_by_std)
+        for answer, advantage in zip(having, above, strict=True):
+            found[answer].append((parts[answer][index][0], advantage))
+    return [[*values, (math.inf, rest)] for values, rest in zip(found, whole, strict=True)]
 
 
 def policy_loss(

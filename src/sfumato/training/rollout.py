@@ -154,7 +154,7 @@ def _by_position(credit: Credit, first: int, length: int) -> Tensor:
     """advantage_L of a canvas that starts at a token of the answer."""
     advantage_L, start = torch.zeros(length), 0.0
     for end, advantage in credit:
-        low, high = (round(min(max(place - first, 0), length)) for place in (start, end))
+        low, high = (round(min(max(index - first, 0), length)) for index in (start, end))
         advantage_L[low:high], start = advantage, end
     return advantage_L
 

@@ -197,18 +197,18 @@ class Run:
 
     def _tokenizer(self) -> Tokenizer:
         data, vocab_size = self.recipe.data, self.shape.vocab_size
-        own = self.directory / "tokenizer"
-        given = Path(data.tokenizer) if data.tokenizer else own
+        saved = self.directory / "tokenizer"
+        given = Path(data.tokenizer) if data.tokenizer else saved
         if data.tokenizer and not given.is_dir():
             tokenizer = Tokenizer.of(opened(find_model(data.tokenizer)))
-        elif data.tokenizer or (own / "tokenizer.json").exists():
+        elif data.tokenizer or (saved / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.model is None:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
             tokenizer = Tokenizer.of(opened(given))
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size, words=data.tokenizer_words)
-            tokenizer.save(own)
+            tokenizer.save(saved)
         if tokenizer.vocab_size > vocab_size:
             raise ConfigError(
                 f"model.vocab_size is {vocab_size}; allowed: at least {tokenizer.vocab_size}, "
@@ -238,18 +238,18 @@ class Run:
         model = Decoder(recipe.model)
         model.initialize(recipe.train.seed)
         if found is not None:
-            start, own = _of_ours(found.model, recipe.init_from).state_dict(), model.state_dict()
-            alien = [name for name in start if name not in own or start[name].shape != own[name].shape]
+            start, state = _of_ours(found.model, recipe.init_from).state_dict(), model.state_dict()
+            alien = [name for name in start if name not in state or start[name].shape != state[name].shape]
             if alien:
                 raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
-            model.load_state_dict(own | start)
+            model.load_state_dict(state | start)
             _correct(model, recipe, start)
         return model, found
 
 
 def _stop_head(init_from: str) -> LearnedStop | None:
-    place = find_model(init_from)
-    return LearnedStop.read(place) if place.is_dir() else None
+    path = find_model(init_from)
+    return LearnedStop.read(path) if path.is_dir() else None
 
 
 def outline(recipe: Recipe) -> Decoder:
@@ -296,9 +296,9 @@ def _adapted(recipe: Recipe, adapt: AdaptConfig) -> Decoder:
     found = load_checkpoint(resolve_base(adapt.base))
     model = Decoder(_adapted_config(adapt, found.model, found.spec))
     model.initialize(recipe.train.seed)
-    own = model.state_dict()
-    start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
-    model.load_state_dict(own | start)
+    state = model.state_dict()
+    start = {name: tensor for name, tensor in found.model.state_dict().items() if name in state}
+    model.load_state_dict(state | start)
     _correct(model, recipe, start)
     return model
 

@@ -208,11 +208,11 @@ def newest_state(path: Path) -> Path | None:
 
 
 def _save_shards(path: Path, progress: Progress, tensors: Mapping[str, Tensor], world: World) -> None:
-    place = path.with_name(f"{path.stem}-{progress.step}")
-    if world.any(place.is_dir())[0]:
+    folder = path.with_name(f"{path.stem}-{progress.step}")
+    if world.any(folder.is_dir())[0]:
         # The state of a step is always the same.
         return
-    partial = place.with_name(place.name + ".partial")
+    partial = folder.with_name(folder.name + ".partial")
     failure: BaseException | None = None
     try:
         if world.leads:
@@ -231,10 +231,10 @@ def _save_shards(path: Path, progress: Progress, tensors: Mapping[str, Tensor], 
         if world.leads:
             shutil.rmtree(partial, ignore_errors=True)
         reason = _said(failure) if failure else "another process failed"
-        raise CheckpointError(f"cannot write {place}: {reason}; the previous state is kept")
+        raise CheckpointError(f"cannot write {folder}: {reason}; the previous state is kept")
     if world.leads:
-        partial.replace(place)
-        _remove(path, but=place)
+        partial.replace(folder)
+        _remove(path, but=folder)
     world.wait()
 
 
@@ -265,19 +265,19 @@ def _read_shards(path: Path, target: Target) -> tuple[dict[str, Tensor], Progres
 
 def _sharded(path: Path) -> Iterator[tuple[int, Path]]:
     """(step, directory) of complete shards next to a state file."""
-    for place in path.parent.glob(f"{path.stem}-*"):
-        if place.is_dir() and (step := re.fullmatch(rf"{re.escape(path.stem)}-(\d+)", place.name)):
-            yield int(step[1]), place
+    for folder in path.parent.glob(f"{path.stem}-*"):
+        if folder.is_dir() and (step := re.fullmatch(rf"{re.escape(path.stem)}-(\d+)", folder.name)):
+            yield int(step[1]), folder
 
 
 def _remove(path: Path, *, but: Path) -> None:
     """Delete superseded states."""
-    for _, place in list(_sharded(path)):
-        if place != but:
+    for _, folder in list(_sharded(path)):
+        if folder != but:
             # A directory is deleted file by file: under its own name, half of it would be taken for a state.
-            place.rename(place.with_name(place.name + ".partial"))
-    for place in path.parent.glob(f"{path.stem}-*.partial"):
-        shutil.rmtree(place, ignore_errors=True)
+            folder.rename(folder.with_name(folder.name + ".partial"))
+    for folder in path.parent.glob(f"{path.stem}-*.partial"):
+        shutil.rmtree(folder, ignore_errors=True)
     if path != but:
         path.unlink(missing_ok=True)
 

@@ -153,11 +153,11 @@ def _put(cells: tuple[str, ...], index: int, *values: str) -> tuple[str, ...]:
     return (*cells[:index], *values, *cells[index + 1 :])
 
 
-def _place(page: Component, place: str, slot: str, new: Component) -> Component:
-    holder = find(page, slot) if place in ("first", "last") else _find_parent(page, slot)
+def _place(page: Component, where: str, slot: str, new: Component) -> Component:
+    holder = find(page, slot) if where in ("first", "last") else _find_parent(page, slot)
     children = list(holder.children)
     index = next((i for i, child in enumerate(children) if child.id == slot), 0)
-    children.insert({"first": 0, "last": len(children), "before": index, "after": index + 1}[place], new)
+    children.insert({"first": 0, "last": len(children), "before": index, "after": index + 1}[where], new)
     return _apply(page, {holder.id: lambda component: [replace(component, children=tuple(children))]})
 
 
@@ -169,11 +169,11 @@ def _new_ids(page: Component, count: int) -> list[str]:
     return known[start : start + count]
 
 
-def _add(page: Component, place: str, slot: str, line: str) -> Component:
+def _add(page: Component, where: str, slot: str, line: str) -> Component:
     _, has_id, new = read_line(line, _new_ids(page, 1)[0])
     if has_id:
         raise RequestError("the new component has an id; allowed: none, it gets one")
-    return _place(page, place, slot, new)
+    return _place(page, where, slot, new)
 
 
 def _delete(page: Component, target: str) -> Component:
@@ -183,13 +183,13 @@ def _delete(page: Component, target: str) -> Component:
     return _apply(page, dict.fromkeys(slots, lambda component: []))
 
 
-def _move(page: Component, slot: str, place: str, other: str) -> Component:
+def _move(page: Component, slot: str, where: str, other: str) -> Component:
     _find_parent(page, slot)
     moved = find(page, slot)
     if any(component.id == other for component in moved.walk()):
         raise RequestError(f"{other} is in {slot} itself; allowed: a slot outside of it")
     find(page, other)
-    return _place(_apply(page, {slot: lambda component: []}), place, other, moved)
+    return _place(_apply(page, {slot: lambda component: []}), where, other, moved)
 
 
 def _swap(page: Component, one: str, other: str) -> Component:

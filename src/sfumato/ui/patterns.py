@@ -150,16 +150,16 @@ def _safe_operations(page: Component, slots: list[Component]) -> list[str]:
 
 def _additions(slots: list[Component]) -> list[str]:
     """New components, by position."""
-    places: dict[tuple[str, int | None], list[str]] = defaultdict(list)
+    holders: dict[tuple[str, int | None], list[str]] = defaultdict(list)
     depths = _depths(slots[0])
     for holder in slots:
         if depths[holder.id] == MAX_DEPTH:
             continue
         forms = [f"(?:first|last) {holder.id}", *(f"(?:before|after) {child.id}" for child in holder.children)]
         for name in kinds()[holder.kind].children:
-            places[name, len(holder.cells) if name == "record" else None] += forms
+            holders[name, len(holder.cells) if name == "record" else None] += forms
     by_forms: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for (name, num_cells), forms in sorted(places.items(), key=str):
+    for (name, num_cells), forms in sorted(holders.items(), key=str):
         by_forms[tuple(forms)].append(_any_of(_line(kinds()[name], count) for count in _counts(name, num_cells)))
     return [f"add {_any_of(forms)} {_any_of(lines)}" for forms, lines in by_forms.items()]
 

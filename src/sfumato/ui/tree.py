@@ -127,12 +127,12 @@ class Component:
         if self.kind not in kinds():
             raise RequestError(unknown("component", self.kind, kinds()))
         kind, where = kinds()[self.kind], f"{self.kind} {self.id}"
-        places = []
+        indices = []
         for word in self.words:
             if (name := kind.property_of(word)) is None:
                 raise RequestError(f"{where} has {word!r}; allowed: {_allowed_words(kind)}")
-            places.append(kind.properties.index(name))
-        if places != sorted(set(places)):
+            indices.append(kind.properties.index(name))
+        if indices != sorted(set(indices)):
             raise RequestError(f"{where} has {' '.join(self.words)!r}; allowed: one each of {_allowed_words(kind)}")
         if (self.text and not kind.has_text) or (kind.needs_text and not self.text):
             raise RequestError(

@@ -89,12 +89,12 @@ def _heads(table: ConfigTable, layer_types: list[str]) -> dict[str, dict[str, in
 
     Older configs name those of full layers; newer ones list the exceptions by layer.
     """
-    rest = {"head_dim": table.number("head_dim"), "num_key_value_heads": table.number("num_key_value_heads")}
+    sliding = {"head_dim": table.number("head_dim"), "num_key_value_heads": table.number("num_key_value_heads")}
     global_dim, global_heads = table.number("global_head_dim", 512), table.number("num_global_key_value_heads", None)
-    full = {"head_dim": global_dim, "num_key_value_heads": global_heads or rest["num_key_value_heads"]}
+    full = {"head_dim": global_dim, "num_key_value_heads": global_heads or sliding["num_key_value_heads"]}
     given = table.take("per_layer_config", None)
     if given is None:
-        return {kind: full if kind == _FULL else rest for kind in dict.fromkeys(layer_types)}
+        return {kind: full if kind == _FULL else sliding for kind in dict.fromkeys(layer_types)}
     where = f"{table.where}: per_layer_config"
     if not isinstance(given, dict) or not all(layer.isdecimal() for layer in given):
         raise CheckpointError(f"{where} is {given!r}; allowed: an object with layers' numbers as keys")
@@ -103,12 +103,12 @@ def _heads(table: ConfigTable, layer_types: list[str]) -> dict[str, dict[str, in
     overrides = {int(layer): listed.table(layer) for layer in given}
     heads: dict[str, dict[str, int]] = {}
     for layer, kind in enumerate(layer_types):
-        one = overrides.pop(layer, ConfigTable({}, where))
-        own = {key: one.number(key, value) for key, value in rest.items()}
-        one.finish()
-        if heads.setdefault(kind, own) != own:
+        override = overrides.pop(layer, ConfigTable({}, where))
+        shape = {key: override.number(key, value) for key, value in sliding.items()}
+        override.finish()
+        if heads.setdefault(kind, shape) != shape:
             raise CheckpointError(
-                f"{where}: layer {layer} has {own}, another {kind} {heads[kind]}; allowed: all of a kind alike"
+                f"{where}: layer {layer} has {shape}, another {kind} {heads[kind]}; allowed: all of a kind alike"
             )
     if overrides:
         raise CheckpointError(f"{where} has layer {min(overrides)}; allowed: 0 to {len(layer_types) - 1}")

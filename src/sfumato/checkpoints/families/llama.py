@@ -180,13 +180,13 @@ def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
     }
     extra = [
         name
-        for name, there in (
+        for name, present in (
             ("canvas_embedding", config.canvas_embedding),
             ("self_conditioning", config.self_conditioning),
             ("partial_rotary_factor", config.partial_rotary_factor != 1.0),
             ("shared or grouped experts", config.moe is not None and not _plain(config.moe)),
         )
-        if there
+        if present
     ]
     if extra or switches not in kinds:
         lacking = ", ".join(extra) or "this combination of biases, query norms and experts"
@@ -221,8 +221,8 @@ def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
 
 def _plain(moe: MoEConfig) -> bool:
     """Whether a mixture has the form of Qwen3-MoE."""
-    own = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
-    return moe == MoEConfig(**{name: getattr(moe, name) for name in own})
+    supported = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
+    return moe == MoEConfig(**{name: getattr(moe, name) for name in supported})
 
 
 FAMILIES = {

@@ -71,10 +71,10 @@ def _solution(first: Term, moves: Sequence[tuple[str, Term]]) -> tuple[str, list
     """The expression, one line per term that is not a plain number and one per running total, and the value."""
     lines = [f"{text} = {value}" for text, value in (first, *(term for _, term in moves)) if text != str(value)]
     expression, total = first
-    for place, (sign, (text, value)) in enumerate(moves):
+    for index, (sign, (text, value)) in enumerate(moves):
         after = apply(total, sign, value)
         lines.append(f"{total}{sign}{value} = {after}")
-        if sign in "*/" and place and moves[place - 1][0] in "+-":
+        if sign in "*/" and index and moves[index - 1][0] in "+-":
             expression = f"({expression})"
         expression, total = f"{expression}{sign}{text}", after
     return expression, lines, total
@@ -161,9 +161,9 @@ class Arithmetic(Task):
         """Line by line: the answer line by its value, other lines by being in the gold response."""
         gold, right = item.response.split("\n"), self.check(item, response)
         found, end = [], 0
-        for place, line in enumerate(response.split("\n")):
+        for index, line in enumerate(response.split("\n")):
             end += len(line) + 1
-            as_gold = place < len(gold) and line.strip() == gold[place]
+            as_gold = index < len(gold) and line.strip() == gold[index]
             found.append((min(end, len(response)), right if _ANSWER.fullmatch(line.strip()) else as_gold))
         return found
 
