@@ -28,7 +28,7 @@ from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, 
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
-from sfumato.gguf_file import GGUFFile, opened
+from sfumato.gguf_file import GGUFFile, open_checkpoint
 from sfumato.hardware import find_device
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.models.fused import fuse
@@ -126,7 +126,7 @@ def load(
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    source = opened(find_model(name))
+    source = open_checkpoint(find_model(name))
     # Refuse what cannot run before anything large is read.
     described = describe(source)
     if described.reads_lexemes:
@@ -162,7 +162,7 @@ def outline(name: str | Path) -> TextModel:
     Raises:
         CheckpointError: like `load`.
     """
-    source = opened(find_model(name))
+    source = open_checkpoint(find_model(name))
     described = describe(source)
     if described.reads_lexemes:
         raise CheckpointError(
@@ -177,7 +177,7 @@ def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple
     Raises:
         CheckpointError: if a file is invalid.
     """
-    source = opened(path)
+    source = open_checkpoint(path)
     build(source)
     tokenizer = Tokenizer.of(source)
     return _load(source, tokenizer, torch.float32, quantization, "cpu"), tokenizer

@@ -141,7 +141,7 @@ class GGUFFile:
             yield name, values.astype(numpy.float32, copy=False).reshape(tensor.shape)
 
 
-def opened(path: Path | GGUFFile) -> Path | GGUFFile:
+def open_checkpoint(path: Path | GGUFFile) -> Path | GGUFFile:
     """Open a GGUF path, so that everything that needs the file reads it once; return anything else unchanged.
 
     Raises:

@@ -76,7 +76,10 @@ def test_a_constraint_of_ones_own(make_model: Make):
         ({"constraint": "ab"}, "constraint is 'ab'; allowed: an object with start, advance and accepts"),
         ({"constraint": []}, "constraint cannot be read: unhashable type"),
         ({"constraint": Alternating(), "choices": ["c"]}, "no text satisfies choices and constraint together"),
-        ({"constraint": Alternating(), "stop": ["b"]}, "stop would cut an answer that must match constraint as a whole"),
+        (
+            {"constraint": Alternating(), "stop": ["b"]},
+            "stop would cut an answer that must match constraint",
+        ),
     ],
 )
 def test_what_is_refused(make_model: Make, settings: dict[str, Any], message: str):

@@ -28,7 +28,7 @@ from sfumato.checkpoints.safetensors import (
     stored_shapes,
 )
 from sfumato.errors import CheckpointError
-from sfumato.gguf_file import GGUFFile, opened
+from sfumato.gguf_file import GGUFFile, open_checkpoint
 from sfumato.models.quantization.weights import Bits
 from sfumato.storage import read_json, sha256_of, write_atomically
 
@@ -145,7 +145,7 @@ def tensors_of(path: Path | GGUFFile) -> TensorSource:
     Raises:
         CheckpointError: see the sources.
     """
-    path = opened(path)
+    path = open_checkpoint(path)
     if isinstance(path, GGUFFile):
         return GGUFSource(path)
     return DeltaSource(path) if (path / DELTA).exists() else SafetensorsSource(path)

@@ -21,12 +21,12 @@ from sfumato.checkpoints.delta import DELTA, save_delta, tensors_of
 from sfumato.checkpoints.families import FAMILIES
 from sfumato.checkpoints.families.family import ConfigTable, Family, stored_shape
 from sfumato.checkpoints.families.llama import hugging_face_config
-from sfumato.checkpoints.families.own import own_config
+from sfumato.checkpoints.families.native import native_config
 from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
 from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, round_tensor
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.gguf_file import GGUFFile, opened
+from sfumato.gguf_file import GGUFFile, open_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.models.quantization.apply import finish, install, quantizable, waiting
@@ -99,7 +99,7 @@ def save_checkpoint(
     else:
         save_delta(directory, weights, base, bits=bits or 8)
     write_atomically(directory / "generation_config.json", _json(generation or {}))
-    write_atomically(directory / "config.json", _json(own_config(model.config, spec)))
+    write_atomically(directory / "config.json", _json(native_config(model.config, spec)))
 
 
 def export_checkpoint(
@@ -194,7 +194,7 @@ def load_checkpoint(
         CheckpointError: if a file is missing or damaged, the model type or config is not supported, or tensors do not
             match.
     """
-    source = opened(source)
+    source = open_checkpoint(source)
     model, spec, kind = build(source)
     quantization = None if quantization is None else quantization.suited_to(spec)
     kept = kept_model(source, model, dtype, quantization, device)
@@ -231,7 +231,7 @@ def build(source: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:
     Raises:
         CheckpointError: if there is no config, or its model type or settings are not supported.
     """
-    source = opened(source)
+    source = open_checkpoint(source)
     if isinstance(source, GGUFFile):
         config, where = GGUFSource(source).config(), str(source.path)
     else:

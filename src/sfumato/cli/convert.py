@@ -42,7 +42,7 @@ def convert(
     from sfumato.api import DTYPES
     from sfumato.checkpoints.load import export_checkpoint, export_like, load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find_model
-    from sfumato.gguf_file import opened
+    from sfumato.gguf_file import open_checkpoint
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
@@ -58,7 +58,7 @@ def convert(
         raise ConfigError("--dtype is for weights, but a delta holds differences; allowed: --bits")
     if bits is not None and (to == "huggingface" or dtype is not None):
         raise ConfigError("--bits is for --to sfumato and --to delta, without --dtype")
-    source_path = opened(find_model(source))
+    source_path = open_checkpoint(find_model(source))
     checkpoint = load_checkpoint(source_path)
     tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(source_path)
     stored = None if dtype is None else DTYPES[dtype]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.engine.options import EditOptions, InfillOptions
     from sfumato.engine.request import Result
 
-_PLACE = re.compile(r"(\d+)(?::(\d+))?")
+_POSITION = re.compile(r"(\d+)(?::(\d+))?")
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 _PARSERS: dict[str, Callable[[str], object]] = {
     ".py": ast.parse,
@@ -198,7 +198,7 @@ def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str
             raise RequestError(f"{name} holds the marker {marker!r} {count} times; allowed: once, or give --at")
         prefix, _, suffix = text.partition(marker)
         return prefix, suffix
-    match, starts = _PLACE.fullmatch(at), _starts(text)
+    match, starts = _POSITION.fullmatch(at), _starts(text)
     line = int(match[1]) if match else 0
     if not 1 <= line < max(2, len(starts)):
         raise RequestError(f"at is {at!r}; allowed: LINE or LINE:COLUMN, lines from 1 to {max(1, len(starts) - 1)}")

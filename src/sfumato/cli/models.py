@@ -46,10 +46,10 @@ def show(model: ModelName, as_json: Json = False) -> None:
     from sfumato.checkpoints.load import build, read_generation
     from sfumato.checkpoints.registry import find_model
     from sfumato.data.kinds import FIELD, examples, read_kinds
-    from sfumato.gguf_file import opened
+    from sfumato.gguf_file import open_checkpoint
 
     path = find_model(model)
-    source = opened(path)
+    source = open_checkpoint(path)
     built, spec, family = build(source)
     card: dict[str, Any] = {
         "model": model,

@@ -17,7 +17,7 @@ from sfumato.errors import RequestError
 from sfumato.server.completions import answers, check_result, make_request, sse, usage_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
-from sfumato.server.placing import MAX_PLACES, Place, blocks_of, find_places, indented
+from sfumato.server.placing import MAX_LOCATIONS, Location, blocks_of, find_locations, indented
 from sfumato.server.protocol import Message, Sampled, text_of
 
 _CURSOR = "<|cursor|>"
@@ -91,17 +91,17 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
     for block in blocks_of(snippet, lines):
         if block.gap is not None:
             block = dataclasses.replace(block, lines=indented(block.lines, *moved))
-        places = await asyncio.to_thread(find_places, lines, block, after)
-        place, chosen = await _choose(hosted, body, bill, lines, block.lines[0], places)
+        locations = await asyncio.to_thread(find_locations, lines, block, after)
+        location, chosen = await _choose(hosted, body, bill, lines, block.lines[0], locations)
         results += chosen
-        told.append({"line": place.start + 1, "by": "model" if chosen else "anchors", "of": len(places)})
-        moved = block.lines[0], next(line for line in place.lines if line.strip())
+        told.append({"line": location.start + 1, "by": "model" if chosen else "anchors", "of": len(locations)})
+        moved = block.lines[0], next(line for line in location.lines if line.strip())
         # Unchanged lines keep their spaces and line ends.
-        known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(place.start, place.end)}
-        new = [known.get(line.rstrip(), (line, newline)) for line in place.lines]
-        lines[place.start : place.end] = [line for line, _ in new]
-        ends[place.start : place.end] = [end for _, end in new]
-        after = place.start + len(new)
+        known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(location.start, location.end)}
+        new = [known.get(line.rstrip(), (line, newline)) for line in location.lines]
+        lines[location.start : location.end] = [line for line, _ in new]
+        ends[location.start : location.end] = [end for _, end in new]
+        after = location.start + len(new)
     ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
     text = "".join(map(operator.add, lines, ends))
     answer = _completion("apply.completion", body, text)
@@ -119,20 +119,22 @@ async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[
 
 
 async def _choose(
-    hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, places: Sequence[Place]
-) -> tuple[Place, list[Result]]:
+    hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, locations: Sequence[Location]
+) -> tuple[Location, list[Result]]:
     """The location of a block that begins with a line, and the cost of choosing among several."""
-    if not 0 < len(places) <= MAX_PLACES:
-        where = "no line of the original code" if not places else f"lines that occur at more than {MAX_PLACES} places"
+    if not 0 < len(locations) <= MAX_LOCATIONS:
+        where = (
+            "no line of the original code" if not locations else f"lines that occur at more than {MAX_LOCATIONS} places"
+        )
         message = (
             f"update_snippet has a block with {where}: {first.strip()[:100]!r}; allowed: "
             "unchanged lines around new ones, and '... existing code ...' between blocks"
         )
         raise ApiError(400, message, code="not_placed", param="update_snippet")
-    if len(places) == 1:
-        return places[0], []
-    start, end = min(place.start for place in places), max(place.end for place in places) + _SEEN
-    texts = ["\n".join([*lines[start : p.start], *p.lines, *lines[p.end : end]]) for p in places]
+    if len(locations) == 1:
+        return locations[0], []
+    start, end = min(location.start for location in locations), max(location.end for location in locations) + _SEEN
+    texts = ["\n".join([*lines[start : p.start], *p.lines, *lines[p.end : end]]) for p in locations]
     model, tokenizer = hosted.model, hosted.model.tokenizer
     size = max(len(tokenizer.encode(text)) for text in texts) + 1
     before = tokenizer.encode_raw("".join(f"{line}\n" for line in lines[:start])) or model.context(None)
@@ -142,9 +144,9 @@ async def _choose(
     request = await asyncio.to_thread(make_request, model, tuple(before)[-room:], asked, choices=texts, **options)
     [[result]] = await answers(hosted, [request], bill)
     if result.text not in texts:
-        message = f"a block fits at {len(places)} places, and none was chosen: {result.finish_reason}"
+        message = f"a block fits at {len(locations)} places, and none was chosen: {result.finish_reason}"
         raise ApiError(400, message, code="not_placed", param="update_snippet")
-    return places[texts.index(result.text)], [result]
+    return locations[texts.index(result.text)], [result]
 
 
 def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:

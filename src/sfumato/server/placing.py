@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sfumato.errors import RequestError
 
-MAX_PLACES = 32
+MAX_LOCATIONS = 32
 """Maximum candidate locations of a block before it counts as unknown."""
 MAX_BLOCKS = 256
 """Maximum blocks of a snippet."""
@@ -42,7 +42,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A located block: its lines replace those from `start` up to `end`."""
 
     start: int
@@ -100,7 +100,7 @@ def _parts(block: Block) -> list[Block]:
     return parts
 
 
-def find_places(lines: Sequence[str], block: Block, after: int) -> list[Place]:
+def find_locations(lines: Sequence[str], block: Block, after: int) -> list[Location]:
     """Candidate locations of a block: one is certain, none means unknown.
 
     Args:
@@ -108,15 +108,15 @@ def find_places(lines: Sequence[str], block: Block, after: int) -> list[Place]:
         block: to insert.
         after: first line not used by earlier blocks.
     """
-    places: dict[tuple[str, ...], Place] = {}
+    locations: dict[tuple[str, ...], Location] = {}
     heads = _alike(lines, block.lines[0], after)
     if heads:
-        found = [place for head in heads[: MAX_PLACES + 1] for place in _from_head(lines, block, head)]
+        found = [location for head in heads[: MAX_LOCATIONS + 1] for location in _from_head(lines, block, head)]
     else:
         found = _before_tail(lines, block, after) or _between_paragraphs(lines, block, after)
-    for place in found[: MAX_PLACES + 1]:
-        places.setdefault((*lines[: place.start], *place.lines, *lines[place.end :]), place)
-    return list(places.values())
+    for location in found[: MAX_LOCATIONS + 1]:
+        locations.setdefault((*lines[: location.start], *location.lines, *lines[location.end :]), location)
+    return list(locations.values())
 
 
 def _indent(line: str) -> int:
@@ -157,14 +157,14 @@ def _unit_end(lines: Sequence[str], head: int) -> int:
     return end
 
 
-def _from_head(lines: Sequence[str], block: Block, head: int) -> list[Place]:
+def _from_head(lines: Sequence[str], block: Block, head: int) -> list[Location]:
     """Locations of a block whose first line is in the file."""
     new = indented(block.lines, block.lines[0], lines[head])
     level, unit = _indent(new[0]), _unit_end(lines, head)
     whole = len(new) > 1 and _unit_end(new, 0) == len(new)
     if whole and (block.behind is None or block.behind <= _indent(block.lines[0])):
         # The line after the mark follows directly, so nothing was left out.
-        return [Place(head, unit, new)]
+        return [Location(head, unit, new)]
     last = unit if _indent(new[-1]) > level else len(lines)
     wanted, met = {line.strip() for line in new if line.strip()}, set[str]()
     best: tuple[int, int] | None = None
@@ -175,7 +175,7 @@ def _from_head(lines: Sequence[str], block: Block, head: int) -> list[Place]:
         if ends and (best is None or len(met) > best[0]):
             best = len(met), i + 1
     if best is not None:
-        return [Place(head, best[1], new)]
+        return [Location(head, best[1], new)]
     num_known = 1
     for known, line in zip(lines[head + 1 : last], new[1:], strict=False):
         if known.rstrip() != line.rstrip():
@@ -184,15 +184,15 @@ def _from_head(lines: Sequence[str], block: Block, head: int) -> list[Place]:
     # Either inserted, or replacing lines of the same scope.
     first = head + num_known
     ends_at = [first]
-    for i in range(first, min(last, first + len(new) - num_known, first + MAX_PLACES)):
+    for i in range(first, min(last, first + len(new) - num_known, first + MAX_LOCATIONS)):
         if lines[i].strip():
             if _indent(lines[i]) < _indent(new[num_known]):
                 break
             ends_at.append(i + 1)
-    return [Place(head, end, new) for end in ends_at]
+    return [Location(head, end, new) for end in ends_at]
 
 
-def _before_tail(lines: Sequence[str], block: Block, after: int) -> list[Place]:
+def _before_tail(lines: Sequence[str], block: Block, after: int) -> list[Location]:
     """Locations of a block of which only the last line is in the file."""
     head, tail = block.lines[0], block.lines[-1]
     tails = [i for i in range(after, len(lines)) if lines[i].rstrip() == tail.rstrip()]
@@ -207,21 +207,21 @@ def _before_tail(lines: Sequence[str], block: Block, after: int) -> list[Place]:
         num_known += 1
     start, num_new = end + 1 - num_known, len(block.lines) - num_known
     starts = [start]
-    for i in range(start - 1, max(after, start - num_new, start - MAX_PLACES) - 1, -1):
+    for i in range(start - 1, max(after, start - num_new, start - MAX_LOCATIONS) - 1, -1):
         if lines[i].strip():
             if _indent(lines[i]) < _indent(head):
                 break
             starts.append(i)
-    return [Place(each, end + 1, block.lines) for each in starts]
+    return [Location(each, end + 1, block.lines) for each in starts]
 
 
-def _between_paragraphs(lines: Sequence[str], block: Block, after: int) -> list[Place]:
+def _between_paragraphs(lines: Sequence[str], block: Block, after: int) -> list[Location]:
     """Locations of a block that shares no line with the file: before paragraphs, or after the last one."""
     head, defined = block.lines[0], _definition(block.lines[0])
     if block.gap is not None or not lines:
-        return [Place(after, after, (*[""] * (block.gap or 0), *block.lines))]
+        return [Location(after, after, (*[""] * (block.gap or 0), *block.lines))]
     if block.before is None and block.behind is not None and not after:
-        return [Place(0, 0, block.lines)]
+        return [Location(0, 0, block.lines)]
     if block.before is None and block.behind is None and defined is None:
         return []
     new, level = block.lines, _indent(head)
@@ -231,19 +231,19 @@ def _between_paragraphs(lines: Sequence[str], block: Block, after: int) -> list[
         new, level = indented(new, head, beside[0]), levels.pop()
     is_last = block.before is not None and block.behind is None
     # Before each paragraph, and after the last line of each scope, at the same indentation.
-    ahead: list[Place] = []
-    behind: list[Place] = []
+    ahead: list[Location] = []
+    behind: list[Location] = []
     gap, last = 1, None
     for i in [*(i for i in range(after, len(lines)) if lines[i].strip()), len(lines)]:
         deep = i < len(lines) and _indent(lines[i]) >= level
         if deep and _indent(lines[i]) == level and last is not None and last + 1 < i:
             gap = i - last - 1
-            ahead += [] if is_last else [Place(i, i, (*new, *[""] * gap))]
+            ahead += [] if is_last else [Location(i, i, (*new, *[""] * gap))]
         if not deep and last is not None:
-            behind.append(Place(last + 1, last + 1, (*[""] * gap, *new)))
-        if (behind and after) or len(ahead) > MAX_PLACES:
+            behind.append(Location(last + 1, last + 1, (*[""] * gap, *new)))
+        if (behind and after) or len(ahead) > MAX_LOCATIONS:
             break
         last = i if deep else None
     if after and not behind:
-        behind = [Place(after, after, new)]
+        behind = [Location(after, after, new)]
     return behind[-1:] if is_last else [*ahead, *behind]

@@ -19,7 +19,7 @@ from sfumato.data.sources import make_source, read_records
 from sfumato.data.tasks import draw, find_task, kinds_of
 from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError, SfumatoError
-from sfumato.gguf_file import opened
+from sfumato.gguf_file import open_checkpoint
 from sfumato.hardware import GPUS
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -200,12 +200,12 @@ class Run:
         saved = self.directory / "tokenizer"
         given = Path(data.tokenizer) if data.tokenizer else saved
         if data.tokenizer and not given.is_dir():
-            tokenizer = Tokenizer.of(opened(find_model(data.tokenizer)))
+            tokenizer = Tokenizer.of(open_checkpoint(find_model(data.tokenizer)))
         elif data.tokenizer or (saved / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.model is None:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
-            tokenizer = Tokenizer.of(opened(given))
+            tokenizer = Tokenizer.of(open_checkpoint(given))
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size, words=data.tokenizer_words)
             tokenizer.save(saved)

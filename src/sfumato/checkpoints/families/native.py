@@ -14,7 +14,7 @@ from sfumato.spec import GenerationSpec
 MODEL_TYPE = "sfumato"
 
 
-def own_config(config: DecoderConfig, spec: GenerationSpec) -> dict[str, Any]:
+def native_config(config: DecoderConfig, spec: GenerationSpec) -> dict[str, Any]:
     """The config.json of one of our checkpoints."""
     return {"model_type": MODEL_TYPE, **config.to_dict(), "generation_spec": spec.to_dict()}
 
