@@ -164,7 +164,7 @@ def within(
         state=state,
         allowed_S=allowed,
         length=inside,
-        ahead=ahead,
+        num_leading=ahead,
         weighs_behind=bool(kept) and any(kept[kept.index(False) :]),
     )
 

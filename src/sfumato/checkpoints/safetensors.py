@@ -78,14 +78,14 @@ class SafetensorsSource:
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for path in self.files:
             with opened_tensors(path) as file:
-                ahead = list(reversed(stored_shapes(file)))
-            while ahead:
+                remaining = list(reversed(stored_shapes(file)))
+            while remaining:
                 with opened_tensors(path) as file:
                     held_bytes = 0
-                    while ahead and held_bytes < _PORTION_BYTES:
-                        tensor = read_tensor(file, ahead[-1])
+                    while remaining and held_bytes < _PORTION_BYTES:
+                        tensor = read_tensor(file, remaining[-1])
                         held_bytes += tensor.nbytes
-                        yield ahead.pop(), tensor
+                        yield remaining.pop(), tensor
 
 
 def _files(directory: Path) -> dict[Path, set[str] | None]:

@@ -222,8 +222,8 @@ def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]
             requests.append((job, _request(model, job)))
         except Exception as error:
             # A bad line must not stop the others.
-            said = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
-            yield job, {"error": said}
+            message = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
+            yield job, {"error": message}
     found: list[dict[int, Result]] = [{} for _ in requests]
     with progress("answering", len(requests)) as advance:
         num_done = 0

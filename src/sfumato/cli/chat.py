@@ -199,8 +199,8 @@ class Conversation:
         return result
 
     def _help(self, _: str) -> None:
-        for usage, said in _COMMANDS.items():
-            typer.echo(f"{usage:<15} {said}", err=True)
+        for usage, description in _COMMANDS.items():
+            typer.echo(f"{usage:<15} {description}", err=True)
 
     def _model(self, name: str) -> None:
         if name:

@@ -141,7 +141,7 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
             frame.clear()
 
     with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
-        for event in ahead(events):
+        for event in prefetch(events):
             view = views.setdefault(event.variation, CanvasView())
             if isinstance(event, Finished):
                 view.finished = True
@@ -166,11 +166,11 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
 
 def finish(events: Iterator[Event]) -> list[Result]:
     """The results at the end of a stream; an interrupt ends it between steps."""
-    results = {event.variation: event.result for event in ahead(events) if isinstance(event, Finished)}
+    results = {event.variation: event.result for event in prefetch(events) if isinstance(event, Finished)}
     return [results[i] for i in sorted(results)]
 
 
-def ahead(events: Iterator[Event]) -> Iterator[Event]:
+def prefetch(events: Iterator[Event]) -> Iterator[Event]:
     """The same events, produced in a thread as fast as possible.
 
     Closing the iterator, as an interrupt does, stops the thread after the current event.

@@ -208,16 +208,16 @@ def merge_states(
             largest = alike
         if rest and alike != largest:
             groups.setdefault(alike, set()).update(members[number] - states)
-        told: list[int] = []
+        affected: list[int] = []
         for each, group in groups.items():
             if each == largest:
                 continue
             members[number] -= group
             for state in group:
                 block[state] = len(members)
-                told += before[state]
+                affected += before[state]
             members.append(group)
-        for state in told:
+        for state in affected:
             if block[state] >= 0:
                 changed.setdefault(block[state], set()).add(state)
     if start not in alive:

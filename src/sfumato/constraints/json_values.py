@@ -25,8 +25,8 @@ def members(texts: Mapping[str, str], always: set[str]) -> str:
     if first is None:
         return f"(?:{_some(list(texts.values()))})?" if names else ""
     before = "".join(f"(?:{texts[name]}, )?" for name in names[:first])
-    behind = (f", {texts[name]}" if name in always else f"(?:, {texts[name]})?" for name in names[first + 1 :])
-    return before + texts[names[first]] + "".join(behind)
+    after = (f", {texts[name]}" if name in always else f"(?:, {texts[name]})?" for name in names[first + 1 :])
+    return before + texts[names[first]] + "".join(after)
 
 
 def _some(texts: Sequence[str]) -> str:
@@ -34,22 +34,22 @@ def _some(texts: Sequence[str]) -> str:
     if len(texts) == 1:
         return texts[0]
     half = len(texts) // 2
-    behind = "".join(f"(?:, {text})?" for text in texts[half:])
-    return any_of([_some(texts[:half]) + behind, _some(texts[half:])])
+    rest = "".join(f"(?:, {text})?" for text in texts[half:])
+    return any_of([_some(texts[:half]) + rest, _some(texts[half:])])
 
 
 def other_than(words: Iterable[tuple[str, ...]]) -> str:
     """A regex for all strings except some, given character by character."""
-    behind: dict[str, list[tuple[str, ...]]] = {}
+    tails: dict[str, list[tuple[str, ...]]] = {}
     for word in words:
-        behind.setdefault("".join(word[:1]), []).append(word[1:])
-    can_end = "" not in behind
+        tails.setdefault("".join(word[:1]), []).append(word[1:])
+    can_end = "" not in tails
     # Control characters have a notation that given names use too.
-    signs = [sign for sign in behind if len(sign) in (1, 2)]
+    signs = [sign for sign in tails if len(sign) in (1, 2)]
     plain = "".join(f"\\x{ord(sign):02x}" if ord(sign) < 128 else sign for sign in signs if len(sign) == 1)
     short = "".join(sign for sign in '"\\bfnrt' if f"\\{sign}" not in signs)
     other = rf'(?:[^"\\\x00-\x1f{plain}]|\\[{escape(short)}]){repeat(CHARACTER, 0, None)}'
-    ways = [other, *(escape(sign) + other_than(behind[sign]) for sign in signs)]
+    ways = [other, *(escape(sign) + other_than(tails[sign]) for sign in signs)]
     return f"(?:{'|'.join(ways)}){'?' if can_end else ''}"
 
 

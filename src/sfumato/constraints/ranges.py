@@ -176,13 +176,13 @@ def _nonempty(low: str, high: str) -> str:
     given, low, high = low[:shared], low[shared:], high[shared:]
     rest = len(low) - 1
 
-    def behind(first: str, last: str) -> str:
+    def tail(first: str, last: str) -> str:
         if not rest:
             return ""
         regex = _nonempty(first, last)
         return f"(?:{regex})?" if not first.strip("0") else regex
 
-    return given + _by_first_digit(low, high, behind, f"[0-9]{{0,{rest}}}" if rest else "")
+    return given + _by_first_digit(low, high, tail, f"[0-9]{{0,{rest}}}" if rest else "")
 
 
 def _natural(low: int, high: int) -> str:
@@ -209,25 +209,25 @@ def _same_length(low: str, high: str) -> str:
     return _by_first_digit(low, high, _same_length, f"[0-9]{{{len(low) - 1}}}" if len(low) > 1 else "")
 
 
-def _by_first_digit(low: str, high: str, behind: Callable[[str, str], str], anything: str) -> str:
+def _by_first_digit(low: str, high: str, tail: Callable[[str, str], str], anything: str) -> str:
     """Texts between two digit strings of the same length.
 
     Args:
         low: the lower one.
         high: the upper one.
-        behind: regex of what may follow a first digit, given its range.
+        tail: regex of what may follow a first digit, given its range.
         anything: regex of what follows if everything may.
     """
     zeros, nines = "0" * (len(low) - 1), "9" * (len(low) - 1)
     first, last = int(low[0]), int(high[0])
     if first == last:
-        return low[0] + behind(low[1:], high[1:])
+        return low[0] + tail(low[1:], high[1:])
     parts = []
     if low[1:] != zeros:
-        parts.append(low[0] + behind(low[1:], nines))
+        parts.append(low[0] + tail(low[1:], nines))
         first += 1
     if high[1:] != nines:
-        parts.append(high[0] + behind(zeros, high[1:]))
+        parts.append(high[0] + tail(zeros, high[1:]))
         last -= 1
     if first <= last:
         parts.append((f"[{first}-{last}]" if first < last else str(first)) + anything)

@@ -255,16 +255,16 @@ class _Compiler:
 
     # From nodes to states.
 
-    def push(self, node: int, behind: int, skipped: int = 0) -> int:
-        number = self.rests.setdefault((node, behind, skipped), len(self.rest))
+    def push(self, node: int, following: int, skipped: int = 0) -> int:
+        number = self.rests.setdefault((node, following, skipped), len(self.rest))
         if number == len(self.rest):
-            self.rest.append((node, behind, skipped))
+            self.rest.append((node, following, skipped))
         return number
 
-    def follow(self, node: _Node, part: int, behind: int) -> int:
+    def follow(self, node: _Node, part: int, following: int) -> int:
         """A rest after one unordered part, with a comma unless it is the first."""
-        behind = self.push(part, behind)
-        return self.push(self.comma, behind) if node.kind == "rest" else behind
+        following = self.push(part, following)
+        return self.push(self.comma, following) if node.kind == "rest" else following
 
     def moves(self, rest: int, *, at_start: bool = False) -> tuple[list[tuple[int, int]], bool]:
         """The possible next characters as masks, each with the rest after them; and whether the text may end."""
@@ -279,43 +279,43 @@ class _Compiler:
         while waiting:
             here, ended = waiting.pop()
             self.budget.check(len(self.moves_of))
-            number, behind, skipped = self.rest[here]
+            number, following, skipped = self.rest[here]
             if number < 0:
                 can_end = True
                 continue
             node = self.node[number]
             if node.kind == "characters":
                 if not ended and self.mask_of_set[node.parts[0]]:
-                    moves[self.mask_of_set[node.parts[0]], behind] = None
+                    moves[self.mask_of_set[node.parts[0]], following] = None
             elif node.kind == "sequence":
                 if skipped + 1 < len(node.parts):
-                    behind = self.push(number, behind, skipped + 1)
-                wait(self.push(node.parts[skipped], behind) if node.parts else behind)
+                    following = self.push(number, following, skipped + 1)
+                wait(self.push(node.parts[skipped], following) if node.parts else following)
             elif node.kind == "alternatives":
                 for part in node.parts:
-                    wait(self.push(part, behind))
+                    wait(self.push(part, following))
             elif node.kind == "repeat":
                 if not node.low:
-                    wait(behind)
+                    wait(following)
                 if node.high is None or node.high > 0:
                     [part] = node.parts
                     high = None if node.high is None else node.high - 1
                     again = self.add(_Node("repeat", node.parts, max(0, node.low - 1), high))
-                    wait(self.push(part, self.push(again, behind)))
+                    wait(self.push(part, self.push(again, following)))
             elif node.kind in ("unordered", "rest"):
                 if not node.low:
-                    wait(behind)
+                    wait(following)
                 for i, part in enumerate(node.parts):
                     left = (*node.parts[:i], *node.parts[i + 1 :])
                     after = self.add(_Node("rest", left, node.low - (i < node.low), node.high))
-                    wait(self.follow(node, part, self.push(after, behind)))
+                    wait(self.follow(node, part, self.push(after, following)))
                 if node.high is not None:
-                    wait(self.follow(node, node.high, self.push(self.add(node._replace(kind="rest")), behind)))
+                    wait(self.follow(node, node.high, self.push(self.add(node._replace(kind="rest")), following)))
             elif node.kind == "end":
                 ended = True
-                wait(behind)
+                wait(following)
             elif at_start:
-                wait(behind)
+                wait(following)
         return list(moves), can_end
 
     def determinize(self, start: int) -> tuple[list[Row], list[bool]]:
@@ -376,16 +376,16 @@ class _Compiler:
         for number, branch, into in waiting:  # which grows meanwhile
             self.budget.check(num_states)
             slots = [DEAD]
-            for behind, behind_parts in branch.slots:
+            for next_branch, behind_parts in branch.slots:
                 key = tuple(into[part] for part in behind_parts)
-                if behind is None:
+                if next_branch is None:
                     slots.append(key[0])
                     continue
-                if (behind, key) not in inner:
-                    inner[behind, key] = num_states
-                    waiting.append((num_states, behind, key))
+                if (next_branch, key) not in inner:
+                    inner[next_branch, key] = num_states
+                    waiting.append((num_states, next_branch, key))
                     num_states += 1
-                slots.append(inner[behind, key])
+                slots.append(inner[next_branch, key])
             numbers, all_slots = spelled.setdefault(branch, ([], []))
             numbers.append(number)
             all_slots.append(slots)

@@ -390,8 +390,8 @@ def _lay_out(
             # Given tokens of the first canvas.
             known = head if offset == first else 0
             wanted = [IGNORED] * known + canvas[known : len(canvas) - tail] + [IGNORED] * tail
-            ahead = offset - len(prompt)
-            answers = [i if 0 <= i < num_known else -1 for i in range(ahead, ahead + len(canvas))]
+            answer_start = offset - len(prompt)
+            answers = [i if 0 <= i < num_known else -1 for i in range(answer_start, answer_start + len(canvas))]
             copies.append(_Piece(canvas, wanted, offset, canvas=True, given=(known, tail), answers=answers))
             offset += len(canvas)
     if layout.full:
@@ -420,5 +420,5 @@ def _with_gap(
     blanks = max(int((GAP_BLANKS + 1) * rng.random() ** 2), int(start == end))
     slots = min(end - start + blanks, max_canvas - 1)
     gap = [*response[start:end], *[end_id] * blanks][:slots]
-    behind = list(response[end:])[: max_canvas - slots]
-    return start, end, gap + behind, len(behind)
+    suffix = list(response[end:])[: max_canvas - slots]
+    return start, end, gap + suffix, len(suffix)

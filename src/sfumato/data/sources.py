@@ -112,14 +112,14 @@ class FileSource:
         if kept < top:
             raise ConfigError(f"teacher_top is {top}; allowed: up to {kept}, as many as {path} has of each token")
         # Lines not listed in the manifest were left by an interrupted program, and are at the end.
-        for index, said in enumerate(read_targets(path)):
+        for index, targets in enumerate(read_targets(path)):
             document = self._documents[index]
-            if not np.array_equal(said.tokens_N, document.response):
+            if not np.array_equal(targets.tokens_N, document.response):
                 raise ConfigError(
                     f"{where[index]}: its teacher used another tokenization than this model's tokenizer "
                     "gives; write the shards with a model of the same tokenizer, or have the teacher read"
                 )
-            cut = Targets(said.tokens_N, said.ids_NK[:, :top], said.log_probs_NK[:, :top])
+            cut = Targets(targets.tokens_N, targets.ids_NK[:, :top], targets.log_probs_NK[:, :top])
             self._documents[index] = dataclasses.replace(document, teacher=cut)
         self.taught = True
 

@@ -78,11 +78,11 @@ class ModelBundle:
         Raises:
             RequestError: if the prompt has no token to read it from.
         """
-        ahead = torch.tensor([list(prompt[: self.layout.num_written(len(prompt))])], device=self.model.device)
-        if not ahead.numel():
+        prefix = torch.tensor([list(prompt[: self.layout.num_written(len(prompt))])], device=self.model.device)
+        if not prefix.numel():
             raise RequestError(f"the prompt has {len(prompt)} token; allowed: 2 or more, to predict a length from")
-        positions = torch.arange(ahead.shape[1], device=ahead.device)[None]
-        hidden_1QD: torch.Tensor = self.model(ahead, positions, AttentionSpec(causal=True))
+        positions = torch.arange(prefix.shape[1], device=prefix.device)[None]
+        hidden_1QD: torch.Tensor = self.model(prefix, positions, AttentionSpec(causal=True))
         return hidden_1QD[0, -1]
 
     def first_length(self, shares: Iterable[float]) -> int | None:

@@ -71,10 +71,10 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
             raise RequestError(f"{name} has ({start}, {end}); allowed: 0 <= start < end <= {len(text)}")
         for offset in (start, end):
             if offset not in whole:
-                before, behind = text[offset - 1], text[offset]
+                before, after = text[offset - 1], text[offset]
                 raise RequestError(
                     f"{name} has ({start}, {end}), which cuts a character at {offset}, between U+{ord(before):04X} and "
-                    f"U+{ord(behind):04X}"
+                    f"U+{ord(after):04X}"
                 )
     for (start, end), (other_start, other_end) in itertools.pairwise(ordered):
         if other_start < end:
@@ -197,22 +197,22 @@ def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool
             that it begins and ends with their text, so words at the edges are tokenized normally.
         slack: extra slots for the free piece.
     """
-    before, behind = tokenizer.encode(prefix), tokenizer.encode(suffix)
+    before, after = tokenizer.encode(prefix), tokenizer.encode(suffix)
     left = _whole(tokenizer, before[-1:]) if heal else ""
-    right = _whole(tokenizer, behind[:1]) if heal else ""
+    right = _whole(tokenizer, after[:1]) if heal else ""
     taken = bool(left), bool(right)
     tokens = [*tokenizer.encode(left + text + right), *tokenizer.eos_ids[:1] * slack]
     return [
         Piece(prefix, tuple(before[: len(before) - taken[0]]), False),
         Piece(text, tuple(tokens), True, (left, right)),
-        Piece(suffix, tuple(behind[taken[1] :]), False),
+        Piece(suffix, tuple(after[taken[1] :]), False),
     ]
 
 
 def with_slots(pieces: Sequence[Piece], slots: int) -> list[Piece]:
     """The pieces of a gap with a given number of tokens, besides those taken from its neighbours."""
-    before, free, behind = pieces
-    return [before, replace(free, tokens=(0,) * (slots + sum(map(bool, free.frame)))), behind]
+    before, free, after = pieces
+    return [before, replace(free, tokens=(0,) * (slots + sum(map(bool, free.frame)))), after]
 
 
 def _whole(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
@@ -245,7 +245,7 @@ def plan_jobs(
     Raises:
         RequestError: if a free piece alone is longer than a job may be.
     """
-    behind = (*(token for piece in pieces for token in piece.tokens), *end)
+    all_tokens = (*(token for piece in pieces for token in piece.tokens), *end)
     offsets = [0]
     for piece in pieces:
         offsets.append(offsets[-1] + len(piece.tokens))
@@ -265,14 +265,14 @@ def plan_jobs(
             raise RequestError(
                 f"a span has {last - first} tokens; allowed: {max_positions - 2}, make several spans of it"
             )
-        seen = min(last + canvas_length, len(behind), first + max_positions - 1)
-        ahead = max(0, seen - max_positions)
+        seen = min(last + canvas_length, len(all_tokens), first + max_positions - 1)
+        context_start = max(0, seen - max_positions)
         frozen = [True] * (seen - first)
         for i in group:
             for offset in range(offsets[i], offsets[i + 1]):
                 frozen[offset - first] = False
         start = Start(
-            tokens=behind[first:seen],
+            tokens=all_tokens[first:seen],
             frozen=tuple(frozen),
             noise_level=noise_level,
             blanks=blanks,
@@ -281,7 +281,7 @@ def plan_jobs(
         jobs.append(
             Job(
                 pieces=range(group[0], group[-1] + 1),
-                before=behind[ahead:first],
+                before=all_tokens[context_start:first],
                 start=start,
                 frame=pieces[group[0]].frame,
             )

@@ -379,15 +379,15 @@ class Rewriting:
     def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
         return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, slack=slack)
 
-    def _judged(self, before: editing.Piece, results: Sequence[Result], behind: editing.Piece) -> list[Result]:
+    def _judged(self, before: editing.Piece, results: Sequence[Result], after: editing.Piece) -> list[Result]:
         """Compare fillings of several lengths by their context: models that see noise read them again.
 
         For other models, the first tokens after a filling are hidden and predicted in one step; each wrong one makes
         the filling one nat less certain.
         """
         if self.model.bundle.process.has_uniform:
-            return self._read_again(results, [[before.text, one.text, behind.text] for one in results], [1])
-        tokens = (*behind.tokens, *self.tokenizer.eos_ids[:1])
+            return self._read_again(results, [[before.text, one.text, after.text] for one in results], [1])
+        tokens = (*after.tokens, *self.tokenizer.eos_ids[:1])
         hidden, rest = tokens[:_HIDDEN], tokens[_HIDDEN:]
         fillings = [tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids) for result in results]
         layouts = [

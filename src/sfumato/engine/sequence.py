@@ -232,7 +232,7 @@ class Sequence:
             # States from which the rest of the answer can still end.
             allowed_S=automaton.distance_S <= bound - end if self._possible is None else self._possible[end],
             length=end - len(self.tokens) + len(self.head),
-            ahead=len(self.head),
+            num_leading=len(self.head),
             weighs_behind=start is not None and start.gives_behind,
         )
 

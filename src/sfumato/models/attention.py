@@ -3,7 +3,7 @@
 A forward is given an `Attention`, and its layers pass it their queries, keys and values. `AttentionSpec` lets the
 positions of a forward attend to each other under a mask (training, likelihoods, the plain loop); `BlockSparse` does the
 same on a GPU and skips masked blocks. `PackedAttention` serves many texts without padding: their positions are packed
-in one row, and each attends to its own text in a pool of slots, where the prefix was written before. `BehindText`
+in one row, and each attends to its own text in a pool of slots, where the prefix was written before. `SharedPrefix`
 replays steps with gradients.
 
 One rule covers every use of the pool. A forward writes the keys and values of its positions into their slots, and reads
@@ -155,33 +155,33 @@ def _agrees(flex: Callable[..., Tensor], device: torch.device) -> bool:
 
 
 @dataclass(frozen=True)
-class BehindText:
+class SharedPrefix:
     """One text and several rows after it, packed as [1, A + B * W]; a row attends to the text and to all of itself.
 
     Text shared by several canvas steps is computed once, and gradients pass through it.
     """
 
-    num_ahead: int
+    num_prefix: int
     """Positions A of the text; 0 for rows without text."""
     num_rows: int
     """Number B of rows, each of length W."""
-    ahead: AttentionSpec
+    prefix: AttentionSpec
     """How the text attends to itself."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """See `Attention`; R is 1. Windows are not supported."""
         assert window is None
-        text = Heads(*(each[:, : self.num_ahead] for each in heads))
-        rows = Heads(*(torch.unflatten(each[0, self.num_ahead :], 0, (self.num_rows, -1)) for each in heads))
-        if not self.num_ahead:
+        text = Heads(*(each[:, : self.num_prefix] for each in heads))
+        rows = Heads(*(torch.unflatten(each[0, self.num_prefix :], 0, (self.num_rows, -1)) for each in heads))
+        if not self.num_prefix:
             return attend(*rows, None, False, scale).flatten(0, 1).unsqueeze(0)
         keys, values = (
             torch.cat((before.expand(self.num_rows, -1, -1, -1), each), dim=1)
             for before, each in zip(text[1:], rows[1:], strict=True)
         )
         out_RQHE = attend(rows.queries_RQHE, keys, values, None, False, scale)
-        out_ahead = self.ahead.attend(layer, text, scale=scale)
-        return torch.cat((out_ahead, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
+        out_prefix = self.prefix.attend(layer, text, scale=scale)
+        return torch.cat((out_prefix, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
 
 
 class PackedAttention:

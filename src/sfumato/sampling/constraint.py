@@ -71,7 +71,7 @@ class Constraint:
     """bool; allowed states after it."""
     length: int
     """Number of canvas positions."""
-    ahead: int = 0
+    num_leading: int = 0
     """Leading positions that are not part of the text."""
     weighs_behind: bool = False
     """Whether later text affects earlier choices: if given text follows a free position."""
@@ -84,7 +84,7 @@ class Constraint:
             tokens: of the canvas.
             is_open: bool, per token.
         """
-        text = slice(self.ahead, self.length)
+        text = slice(self.num_leading, self.length)
         fixed_L = np.where(is_open[text], -1, self.automaton.class_V[np.asarray(tokens)[text]])
         return len(self.ways(fixed_L).set_P) > 0
 
@@ -181,9 +181,9 @@ def constrain(
         None if no position is open.
     """
     automaton, device = constraint.automaton, logits_NV.device
-    text = slice(constraint.ahead, constraint.length)
+    text = slice(constraint.num_leading, constraint.length)
     is_open = open_L[text].cpu().numpy()
-    on_canvas = constraint.ahead + is_open.nonzero()[0]
+    on_canvas = constraint.num_leading + is_open.nonzero()[0]
     if not len(on_canvas):
         return None
     indices = np.searchsorted(index_N.cpu().numpy(), on_canvas + row * len(tokens_L))

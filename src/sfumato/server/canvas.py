@@ -185,8 +185,8 @@ class LiveCanvas:
         before = self.text + "".join(self.pieces)
         self.text, self.pieces, self.positions = "", (text,), dict(_NO_POSITIONS)
         start = _num_common(before, text)
-        behind = _num_common(before[start:][::-1], text[start:][::-1])
-        change = {"chars": [start, len(before) - behind], "text": text[start : len(text) - behind]}
+        num_after = _num_common(before[start:][::-1], text[start:][::-1])
+        change = {"chars": [start, len(before) - num_after], "text": text[start : len(text) - num_after]}
         if before != text or always:
             self.step = self.steps = self.step + 1
             self._tell_patch([change] if before != text else [])

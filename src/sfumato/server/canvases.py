@@ -166,13 +166,13 @@ class Canvases:
         return model.request(turns or body.prompt or "", **options | {"seed": seed})
 
     async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> _Made:
-        told = body.top_logprobs is not None
+        with_logprobs = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
             stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=self._left(canvas))
             async for event in stream:
                 more: _Json = {}
-                if told and isinstance(event, Committed | Finished):
+                if with_logprobs and isinstance(event, Committed | Finished):
                     answer = event.result if isinstance(event, Finished) else event
                     more = {"logprobs": logprobs_of(hosted.model, answer)}
                 if isinstance(event, Finished):

@@ -104,13 +104,13 @@ def main() -> None:
     os.nice(_NICENESS)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    asked, told = sys.stdin.buffer, sys.stdout.buffer
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(EOFError):
-        token_bytes, eos_ids = pickle.load(asked)
+        token_bytes, eos_ids = pickle.load(requests)
         while True:
             made: Any
             try:
-                made = make_automaton(pickle.load(asked), token_bytes, eos_ids)
+                made = make_automaton(pickle.load(requests), token_bytes, eos_ids)
             except EOFError:
                 return
             except MemoryError:
@@ -119,8 +119,8 @@ def main() -> None:
                 made = error
             except Exception as error:
                 made = RuntimeError(f"{type(error).__name__}: {error}")
-            told.write(pickle.dumps(made))
-            told.flush()
+            replies.write(pickle.dumps(made))
+            replies.flush()
 
 
 if __name__ == "__main__":

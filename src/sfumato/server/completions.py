@@ -221,7 +221,7 @@ async def chat_stream(
     def chunk(index: int, delta: _Json, reason: str | None = None, **more: Any) -> str:
         return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
 
-    def told(result: Result, index: int, rest: str) -> list[str]:
+    def end_chunks(result: Result, index: int, rest: str) -> list[str]:
         call = call_of(body, result)
         more = {"sfumato": ours([result])}
         if call is not None:
@@ -244,7 +244,7 @@ async def chat_stream(
         request,
         bill,
         text=text,
-        end=told,
+        end=end_chunks,
         draft=lambda index, draft: chunk(index, {}, sfumato=draft),
         held=held,
         whole=bool(body.diffusing),

@@ -147,8 +147,8 @@ def decided(model: TextModel, slots: Sequence[Slot], result: Result) -> list[Dec
     return found
 
 
-def _shown(told: JsonValue) -> str:
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _with(name: str, description: JsonValue) -> str:
@@ -302,7 +302,7 @@ class NamedChoice(Body):
 
     def to_slot(self, name: str) -> Slot:
         """Its slot."""
-        options = [(name, _with(name, told)) for name, told in self.criteria.items()]
+        options = [(name, _with(name, description)) for name, description in self.criteria.items()]
         return Slot.choice("criteria", _shown(self.instructions or name), options)
 
     def to_answer(self, answer: Decided) -> _Json:

@@ -86,7 +86,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
     lines, ends = [line for line, _ in pairs], [end for _, end in pairs]
     newline = max("\n", "\r\n", key=ends.count)
     results: list[Result] = []
-    told: list[dict[str, Any]] = []
+    placed: list[dict[str, Any]] = []
     after, moved = 0, ("", "")
     for block in blocks_of(snippet, lines):
         if block.gap is not None:
@@ -94,7 +94,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
         locations = await asyncio.to_thread(find_locations, lines, block, after)
         location, chosen = await _choose(hosted, body, bill, lines, block.lines[0], locations)
         results += chosen
-        told.append({"line": location.start + 1, "by": "model" if chosen else "anchors", "of": len(locations)})
+        placed.append({"line": location.start + 1, "by": "model" if chosen else "anchors", "of": len(locations)})
         moved = block.lines[0], next(line for line in location.lines if line.strip())
         # Unchanged lines keep their spaces and line ends.
         known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(location.start, location.end)}
@@ -105,7 +105,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
     ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
     text = "".join(map(operator.add, lines, ends))
     answer = _completion("apply.completion", body, text)
-    return answer | {"usage": usage_of(results), "sfumato": {"blocks": told}}
+    return answer | {"usage": usage_of(results), "sfumato": {"blocks": placed}}
 
 
 async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[str, None]:

@@ -301,7 +301,7 @@ async def response_stream(
     def delta(text: str, **more: Any) -> str:
         return event("response.output_text.delta", **location, delta=text, logprobs=[], **more)
 
-    def told(result: Result, _: int, rest: str) -> list[str]:
+    def end_events(result: Result, _: int, rest: str) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
         end = response | _ended(body, result, item)
         parts = []
@@ -337,7 +337,7 @@ async def response_stream(
             request,
             bill,
             text=lambda _, text: delta(text),
-            end=told,
+            end=end_events,
             draft=lambda _, draft: event("response.in_progress", response=response, sfumato=draft),
             held=held,
         ):

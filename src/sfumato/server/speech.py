@@ -246,18 +246,22 @@ async def _read_form(request: Request, name: str) -> tuple[bytes, Asked, str]:
         if not isinstance(file, UploadFile):
             raise RequestError("file is missing; allowed: a recording")
         recording = await file.read()
-    said = {field: value for field, value in given.items() if isinstance(value, str) and value}
-    if said.get("model", name) not in (name, "whisper-1"):
+    fields = {field: value for field, value in given.items() if isinstance(value, str) and value}
+    if fields.get("model", name) not in (name, "whisper-1"):
         raise ApiError(
-            404, f"model is {said['model'][:100]!r}; allowed: {name!r}", code="model_not_found", param="model"
+            404, f"model is {fields['model'][:100]!r}; allowed: {name!r}", code="model_not_found", param="model"
         )
-    shape = said.get("response_format", "json")
+    shape = fields.get("response_format", "json")
     if shape not in _FORMATS:
         raise RequestError(f"response_format is {shape[:100]!r}; allowed: {', '.join(_FORMATS)}")
     try:
-        temperature = float(said.get("temperature", "0"))
+        temperature = float(fields.get("temperature", "0"))
     except ValueError:
         temperature = -1.0
     if not 0 <= temperature <= 1:
-        raise RequestError(f"temperature is {said['temperature'][:40]!r}; allowed: 0 to 1")
-    return recording, Asked(language=said.get("language"), prompt=said.get("prompt"), temperature=temperature), shape
+        raise RequestError(f"temperature is {fields['temperature'][:40]!r}; allowed: 0 to 1")
+    return (
+        recording,
+        Asked(language=fields.get("language"), prompt=fields.get("prompt"), temperature=temperature),
+        shape,
+    )

@@ -155,8 +155,8 @@ def _payload(upstream: Upstream, body: Sampled) -> _Json:
         kind = body.response_format.type
         if kind in ("regex", "choices"):
             raise RequestError(f"response_format has type {kind!r}; {foreign}")
-    said = body.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(_OURS))
-    return said | {"model": upstream.model}
+    payload = body.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(_OURS))
+    return payload | {"model": upstream.model}
 
 
 @contextmanager
@@ -180,14 +180,14 @@ def _check(upstream: Upstream, response: httpx.Response) -> None:
     status = response.status_code
     if status == 200:
         return
-    said = _error_of(response)
-    message = f"the server of model {upstream.name!r} says: {said.get('message') or f'status {status}'}"
+    refusal = _error_of(response)
+    message = f"the server of model {upstream.name!r} says: {refusal.get('message') or f'status {status}'}"
     if status == 429:
         wait = response.headers.get("retry-after")
         headers = {"Retry-After": wait} if wait else {}
         raise ApiError(429, message, code="upstream_busy", headers=headers)
     if status in (400, 413, 422):
-        param = said.get("param")
+        param = refusal.get("param")
         raise ApiError(status, message, code="upstream_refused", param=param if isinstance(param, str) else None)
     if status in (408, 504):
         raise ApiError(504, message, code="upstream_timeout")

@@ -157,10 +157,10 @@ class Conversations:
         return conversations
 
     def _before_turn(self, topic: str | None) -> list[dict[str, str]]:
-        told = [message["content"] for message in self._system]
+        parts = [message["content"] for message in self._system]
         if topic is not None:
-            told.append(self._config.topic_prompt.replace("{topic}", topic))
-        return [{"role": "system", "content": "\n".join(told)}] if told else []
+            parts.append(self._config.topic_prompt.replace("{topic}", topic))
+        return [{"role": "system", "content": "\n".join(parts)}] if parts else []
 
     def _turns(self, seeds: Sequence[int], topic_indices: Sequence[int]) -> list[Result]:
         requests = [

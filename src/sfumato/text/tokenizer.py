@@ -306,8 +306,8 @@ class Tokenizer:
             raise RequestError(
                 f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, unchanged"
             )
-        before, behind = rendered.split(_TURN)
-        _, special_id = next(self._split_at_specials(behind.lstrip()), ("", None))
+        before, after = rendered.split(_TURN)
+        _, special_id = next(self._split_at_specials(after.lstrip()), ("", None))
         return self.encode_rendered(before, covers), special_id
 
     def ending_with(self, id_: int) -> Tokenizer:

@@ -76,22 +76,22 @@ DistillationTarget = StoredTarget | TeacherPass
 def stored_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> StoredTarget | None:
     """Stored predictions of all documents, concatenated."""
     firsts_BM = torch.full((len(batch.teachers), max(map(len, batch.teachers)) + 1), -1)
-    said: list[Targets] = []
+    targets: list[Targets] = []
     count = 0
     for row, teachers in enumerate(batch.teachers):
         for document, teacher in enumerate(teachers):
             if teacher is not None:
                 firsts_BM[row, document] = count
-                said.append(teacher)
+                targets.append(teacher)
                 count += len(teacher.tokens_N)
-    if not said:
+    if not targets:
         return None
     # Padding, document -1, reads the last column.
     first_BT = firsts_BM.gather(1, batch.documents_BT % firsts_BM.shape[1])
     taught_BT = on_canvas_BT & (first_BT >= 0) & (batch.answers_BT >= 0)
     line_N = (first_BT + batch.answers_BT)[taught_BT].numpy()
-    ids_NK = np.concatenate([one.ids_NK for one in said])[line_N]
-    log_probs_NK = np.concatenate([one.log_probs_NK for one in said])[line_N]
+    ids_NK = np.concatenate([one.ids_NK for one in targets])[line_N]
+    log_probs_NK = np.concatenate([one.log_probs_NK for one in targets])[line_N]
     return StoredTarget(
         taught_BT=taught_BT.to(device),
         ids_NK=torch.from_numpy(ids_NK).to(device).long(),

@@ -27,7 +27,7 @@ from torch import Tensor
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import readable
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec, BehindText
+from sfumato.models.attention import AttentionSpec, SharedPrefix
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.logits import COLD, NEVER
@@ -224,7 +224,7 @@ class Policy:
         hidden_1ND = model(
             pack(text, replay.tokens_BL),
             torch.cat((torch.arange(num_ahead, device=text.device), place_W.repeat(num_rows))).unsqueeze(0),
-            BehindText(num_ahead, num_rows, _text_attention(layout, num_ahead, text.device)),
+            SharedPrefix(num_ahead, num_rows, _text_attention(layout, num_ahead, text.device)),
             canvas_RQ=canvas_1N,
             soft_RQD=soft_1ND,
             given_RQ=pack(no_text, replay.frozen_BL) if model.marks_given else None,

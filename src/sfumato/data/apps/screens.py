@@ -104,8 +104,8 @@ class _Draft:
         if random.random() < 0.2:
             theme, phrase = random.choice(list(texts()["screen_themes"].items()))
             phrase = word(phrase, random)
-            behind = random.random() < 0.8
-            sentence = f"{sentence} {phrase}".replace(" ,", ",") if behind else f"{phrase.lstrip(', ')}: {sentence}"
+            at_end = random.random() < 0.8
+            sentence = f"{sentence} {phrase}".replace(" ,", ",") if at_end else f"{phrase.lstrip(', ')}: {sentence}"
             combination |= (kind, theme) in HELD_OUT_COMBINATIONS
         if random.random() < 0.15:
             color = random.choice(COLORS)
@@ -154,27 +154,27 @@ class _Draft:
         random = self.random
         names, named = self._contents(self.domain.tasks, coin_task, 2, 10)
         done: set[int] = set()
-        said = ""
+        wording = ""
         if random.random() < 0.6:
             if named and random.random() < 0.5:
                 done = set(random.sample(range(len(names)), random.randint(1, min(2, len(names)))))
                 listed = enumerate_names([names[i] for i in sorted(done)], random)
-                said = "; " + word(f"{listed} [is|are] [done|ticked|finished|checked]", random)
+                wording = "; " + word(f"{listed} [is|are] [done|ticked|finished|checked]", random)
             else:
                 count = random.randint(1, len(names))
                 done = set(range(count))
                 word_ = "all" if count == len(names) else number_word(count, random)
                 first = "the first " if count < len(names) and random.random() < (0.9 if named else 0.3) else ""
-                said = word(f", {first}{word_} [of them done|done|already done|ticked off|checked|finished]", random)
+                wording = word(f", {first}{word_} [of them done|done|already done|ticked off|checked|finished]", random)
                 if named and not first and count < len(names):
-                    said = said.replace(", ", ", the first ", 1)
+                    wording = wording.replace(", ", ", the first ", 1)
         body = [f"  checkbox{' on' * (i in done)}: {capitalize(name)}" for i, name in enumerate(names)]
         body.insert(0, " list")
         if random.random() < 0.2:
-            said += word(" and [a field to add more|an input for new ones|a way to add things]", random)
+            wording += word(" and [a field to add more|an input for new ones|a way to add things]", random)
             body += [" row", "  input: New item", "  button: Add"]
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
-        return body, {"filling": self._filling(names, named, noun), "done": said}
+        return body, {"filling": self._filling(names, named, noun), "done": wording}
 
     def _list(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
@@ -192,13 +192,13 @@ class _Draft:
         known += [self.domain.number.lower(), self.domain.state.lower()]
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))
         filling = self._filling(names, named, random.choice(("rows", "entries", "lines")))
-        said = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
+        wording = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
         cells = [capitalize(name)[:16].strip() for name in names]
         body = [
             " table: " + " | ".join(["Name", *map(capitalize, columns)]),
             *("  record: " + " | ".join([cell, *("-" for _ in columns)]) for cell in cells),
         ]
-        return body, {"filling": filling, "columns": said}
+        return body, {"filling": filling, "columns": wording}
 
     def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
@@ -207,15 +207,15 @@ class _Draft:
             known += ("Name", "Email", "Phone", "Password", "City", "Comment")
         names = random.sample(list(dict.fromkeys(known)), random.randint(2, 4))
         required = random.random() < 0.2
-        said, label = "", "Send"
+        wording, label = "", "Send"
         if required:
-            said += random.choice((", all required", ", all of them required", ", nothing may stay empty"))
+            wording += random.choice((", all required", ", all of them required", ", nothing may stay empty"))
         if random.random() < 0.4:
             label = random.choice(("Save", "Submit", "Go", "Sign up", "Book", coin_name(random)))
-            said += random.choice((" and a button ", " with a button called ", ", button ")) + copied(label)
+            wording += random.choice((" and a button ", " with a button called ", ", button ")) + copied(label)
         body = [f" input{input_type(name)}{' required' * required}: {name}" for name in names]
         listed = enumerate_names([name.lower() if name != label else name for name in names], random)
-        return [*body, f" button: {label}"], {"names": listed, "button": said}
+        return [*body, f" button: {label}"], {"names": listed, "button": wording}
 
     def _tabs(self) -> tuple[list[str], dict[str, str]]:
         names = self._draw_things(2, 4)
@@ -226,19 +226,19 @@ class _Draft:
         random = self.random
         names = self._draw_things(2, 4)
         image, button = random.random() < 0.4, random.random() < 0.3
-        said, body = "", [" row"]
+        wording, body = "", [" row"]
         if image or button:
             parts = [random.choice(("a picture", "an image"))] * image + ["a button"] * button
-            said = random.choice((" with {} each", ", each with {}", ", {} on each")).format(" and ".join(parts))
+            wording = random.choice((" with {} each", ", each with {}", ", {} on each")).format(" and ".join(parts))
         for name in map(capitalize, names):
             body += [f"  card: {name}", *[f"   image: {name}"] * image, *["   button: Open"] * button]
-        return body, {"names": enumerate_names(names, random), "each": said}
+        return body, {"names": enumerate_names(names, random), "each": wording}
 
     def _mix(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         parts = [self._part() for _ in range(random.randint(2, 5))]
-        said = [text for text, _ in parts]
-        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(said[:-1]), said[-1]])}
+        wording = [text for text, _ in parts]
+        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(wording[:-1]), wording[-1]])}
 
     def _part(self) -> tuple[str, str]:
         random = self.random
