@@ -129,16 +129,18 @@ def common(
     keep_freed_memory()
 
 
-def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> None:
+def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]], panel: str | None = None) -> None:
     for name, command in commands.items():
-        group.command(name, cls=Command)(expand(command))
+        group.command(name, cls=Command, rich_help_panel=panel)(expand(command))
 
 
-_add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
-_add(app, {"serve": serve, "mcp": mcp})
-_add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
-_add(app, {"eval": evaluate, "report": report, "doctor": doctor, "convert": convert, "pull": pull})
+_TRAINING, _MODELS = "Training", "Models and setup"
+_add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend}, "Generate and edit")
+_add(app, {"serve": serve, "mcp": mcp, "lsp": lsp}, "Servers")
+_add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl}, _TRAINING)
 _add(data, DATA_COMMANDS)
-app.add_typer(data, name="data", cls=Group)
+app.add_typer(data, name="data", cls=Group, rich_help_panel=_TRAINING)
+_add(app, {"eval": evaluate, "report": report}, "Evaluation")
+_add(app, {"doctor": doctor, "pull": pull, "convert": convert}, _MODELS)
 _add(models, MODELS_COMMANDS)
-app.add_typer(models, name="models", cls=Group)
+app.add_typer(models, name="models", cls=Group, rich_help_panel=_MODELS)

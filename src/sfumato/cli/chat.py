@@ -67,7 +67,10 @@ def chat(
     api_key: Annotated[str | None, typer.Option(help="Key for the server; default: $SFUMATO_API_KEY.")] = None,
     weights: Weights = Weights(),
 ) -> None:
-    """Chat with a model. Type /help for commands; in a pipe, each line is a message and answers go to stdout."""
+    """Chat with a model in the terminal or a pipe.
+
+    Type /help for commands. In a pipe, each line is a message and answers go to stdout.
+    """
     options: GenerateOptions = {"max_tokens": max_tokens, "stop": stop, "system": system}
     sampling.apply_to(options)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
-    """Train a stop head and a length head on a model's own answers. Answers gathered earlier are reused."""
+    """Train a stop head and a length head on a model's own answers.
+
+    Answers gathered earlier are reused.
+    """
     from sfumato.api import load
     from sfumato.checkpoints.load import save_checkpoint
     from sfumato.config import load_recipe

@@ -16,7 +16,10 @@ def mcp(
     mender: Annotated[str, typer.Option(help="Model for the mend tool.")] = "mend",
     weights: Weights = Weights(),
 ) -> None:
-    """Run an MCP server over stdin and stdout, with the tools generate, infill, edit, decide and mend."""
+    """Run an MCP server over stdin and stdout.
+
+    Its tools are generate, infill, edit, decide and mend.
+    """
     try:
         from sfumato.integrations.mcp_server import make_server
     except ImportError as error:

@@ -192,7 +192,7 @@ def _print_figures(files: list[SourceFile], changed: list[tuple[SourceFile, Mend
 
 
 def lsp(model: Model = "mend") -> None:
-    """Run a language server over stdin and stdout that offers quick fixes for Python syntax errors."""
+    """Run a language server with quick fixes for Python syntax errors."""
     try:
         from sfumato.mend.language_server import make_server
     except ImportError as error:

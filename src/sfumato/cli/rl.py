@@ -29,7 +29,10 @@ POSITIONS = 1024
 
 
 def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
-    """Fine-tune a model with rewards from the tasks' checkers. An interrupt saves the state for --resume."""
+    """Fine-tune a model with rewards from the tasks' checkers.
+
+    An interrupt saves the state for --resume.
+    """
     from sfumato.api import load
     from sfumato.checkpoints.load import save_checkpoint
     from sfumato.config import load_recipe

@@ -87,7 +87,10 @@ def serve(
     drain_seconds: Annotated[int, typer.Option(min=0, help="Time for running answers to finish after SIGTERM.")] = 30,
     weights: Weights = Weights(),
 ) -> None:
-    """Serve models over HTTP, with OpenAI's and Mercury's APIs and canvases that clients can revise."""
+    """Serve models over HTTP.
+
+    The API is compatible with OpenAI's and Mercury's, and adds canvases that clients can follow and revise.
+    """
     try:
         import uvicorn
 

@@ -57,8 +57,10 @@ def train(
     mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of peak arithmetic reached.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --plan: print one JSON object.")] = False,
 ) -> None:
-    """Train a model from a recipe. An interrupt saves the state for --resume. Runs on several processes under
-    torchrun."""
+    """Train a model from a recipe.
+
+    An interrupt saves the state for --resume. Under torchrun, several processes train together.
+    """
     if plan:
         from sfumato.cli.plan import print_plan
 
