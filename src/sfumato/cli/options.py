@@ -51,8 +51,7 @@ DType = Annotated[DTypeName, typer.Option(help="Type of the weights and of the c
 Quantize = Annotated[
     QuantizationName | None,
     typer.Option(
-        help="Quantize the weights of linears and experts. int8 and int4 save memory; w8a8 "
-        "multiplies integers and fp8 multiplies floats, which is also faster."
+        help="Quantize linears and experts: int8 and int4 save memory; w8a8 (CPU) and fp8 (GPU) are also faster."
     ),
 ]
 Threads = Annotated[
