@@ -24,7 +24,7 @@ from schemas import FORMATS, random_mixture, random_schema
 from sfumato.constraints import json_schema
 from sfumato.constraints.dfa import Budget
 from sfumato.constraints.json_schema import language_of_schema, regex_of_schema
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.regex import from_regex
 from sfumato.errors import RequestError
 
 
@@ -38,7 +38,7 @@ class Language:
     """The texts that a regex matches wholly, by the automaton over bytes."""
 
     def __init__(self, regex: str | sfumato.constraints.dfa.Language):
-        found = of_regex(regex) if isinstance(regex, str) else regex
+        found = from_regex(regex) if isinstance(regex, str) else regex
         self.initial = found.start
         self.final = set(found.final_S.nonzero()[0].tolist())
         self.edges = {

@@ -19,7 +19,7 @@ from benchmarks.speech import COMMANDS, as_meant, say
 
 from serving import Served, start
 from sfumato.errors import ConfigError, RequestError
-from sfumato.server.speech import MAX_SECONDS, Asked, Speech, packaged_whisper, read_audio
+from sfumato.server.speech import MAX_SECONDS, Asked, Speech, find_packaged_whisper, read_audio
 
 HEARD = {"task": "transcribe", "language": "en", "duration": 1.25, "text": "add milk", "segments": [{"id": 0}]}
 
@@ -135,7 +135,7 @@ def test_recordings_are_read_and_nothing_else_is(tmp_path: Path):
 
 def test_what_is_said_is_heard():
     pytest.importorskip("faster_whisper", reason="speech is an extra")
-    directory = packaged_whisper()
+    directory = find_packaged_whisper()
     if directory is None or shutil.which("espeak-ng") is None:
         pytest.skip("needs the packages of whisper-base, and espeak-ng")
     ears = Speech(directory)

@@ -38,7 +38,7 @@ class StoredModel:
 
 def list_models() -> list[StoredModel]:
     """All embedded and packaged models, and those downloaded from the hub."""
-    return [*_embedded(), *_packaged(), *_fetched()]
+    return [*_list_embedded(), *_list_packaged(), *_list_fetched()]
 
 
 def find_kept() -> StoredModel | None:
@@ -84,7 +84,7 @@ def remove(name: str) -> StoredModel:
     return model
 
 
-def _embedded() -> Iterator[StoredModel]:
+def _list_embedded() -> Iterator[StoredModel]:
     for directory in sorted(
         {registry.ASSETS / "tiny", *(path.parent for path in registry.ASSETS.glob("*/config.json"))}
     ):
@@ -98,7 +98,7 @@ def _embedded() -> Iterator[StoredModel]:
         )
 
 
-def _packaged() -> Iterator[StoredModel]:
+def _list_packaged() -> Iterator[StoredModel]:
     for name in PACKAGED:
         path, problem = file_of(name), f"not downloaded: sfumato pull {name}"
         if path is not None:
@@ -111,7 +111,7 @@ def _packaged() -> Iterator[StoredModel]:
         yield StoredModel(name=name, source="package", path=path, size_bytes=size, problem=problem)
 
 
-def _fetched() -> Iterator[StoredModel]:
+def _list_fetched() -> Iterator[StoredModel]:
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 

@@ -124,7 +124,7 @@ def export_checkpoint(
             "--base with the directory of the checkpoint it was trained from, or --to sfumato"
         )
     config = hugging_face_config(model.config)
-    stored = _stored(FAMILIES[config["model_type"]], model, dtype)
+    stored = _tensors_to_store(FAMILIES[config["model_type"]], model, dtype)
     config["dtype"] = str(next(iter(stored.values())).dtype).removeprefix("torch.")
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
     write_atomically(directory / "generation_config.json", _json({"eos_token_id": list(eos_ids)}))
@@ -157,14 +157,16 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
         found, wanted = getattr(checkpoint.spec, field), getattr(spec, field)
         if found != wanted:
             raise CheckpointError(f"{field} of the model is {found!r}; allowed for one like {base}: {wanted!r}")
-    stored = _stored(FAMILIES[kind], checkpoint.model, SafetensorsSource(base).dtypes if dtype is None else dtype)
+    stored = _tensors_to_store(
+        FAMILIES[kind], checkpoint.model, SafetensorsSource(base).dtypes if dtype is None else dtype
+    )
     for path in sorted(base.iterdir()):
         if path.is_file() and path.suffix not in _OF_WEIGHTS and not path.name.endswith(".index.json"):
             write_atomically(directory / path.name, path.read_bytes())
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
 
 
-def _stored(
+def _tensors_to_store(
     family: Family, model: Model, dtype: torch.dtype | Mapping[str, torch.dtype | None] | None
 ) -> dict[str, Tensor]:
     """The tensors to store for a model, converted to one type or to one each; None keeps the type."""

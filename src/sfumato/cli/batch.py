@@ -71,7 +71,7 @@ class Answers:
         except (OSError, UnicodeDecodeError) as error:
             raise RequestError(f"cannot read the answers in {path}: {error}") from None
         for number, line in enumerate(lines, 1):
-            values = _parsed(line)
+            values = _parse_object(line)
             if values is not None and isinstance(values.get("id"), Id) and values.keys() & _OF_ANSWERS:
                 if not _has_failed(values):
                     self.kept[values["id"]] = line
@@ -169,7 +169,7 @@ def read_jobs(text: str, n: int, options: GenerateOptions) -> list[Job]:
 
 
 def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
-    values = _parsed(line)
+    values = _parse_object(line)
     if values is None:
         return Job(number=number, id=number, error=f"line {number} is not a JSON object: {line:.100}")
     id_ = values.pop("id", number)
@@ -181,7 +181,7 @@ def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
     return Job(number=number, id=id_, prompt=prompt, n=n, options={**options, **values})
 
 
-def _parsed(line: str) -> Json | None:
+def _parse_object(line: str) -> Json | None:
     """The JSON object on a line, or None."""
     try:
         values = json.loads(line)

@@ -73,7 +73,7 @@ def edit(
     writes = not (dry_run or as_json)
     if writes and not (file.stat().st_mode & 0o222 and os.access(file, os.W_OK)):
         raise RequestError(f"{file} is read-only; allowed: a writable file, or --dry-run")
-    spans = [_lines(text, one) for one in span] if span else None
+    spans = [_line_range(text, one) for one in span] if span else None
     options: EditOptions = {
         "spans": spans,
         "instruction": instruction,
@@ -89,14 +89,14 @@ def edit(
     if as_json:
         objects = [one.to_dict() for one in results]
         typer.echo(json.dumps(objects[0] if n == 1 else {"results": objects}))
-        _end(result)
+        _exit_on_failure(result)
         return
     changed = result.text != text
     if changed:
         show_difference(file, text, result.text)
     certainty = f"certainty {result.certainty + 0.0:.2f}"
-    _figures(result, certainty, "" if changed or result.finish_reason != "stop" else "nothing changed")
-    _end(result)
+    _print_figures(result, certainty, "" if changed or result.finish_reason != "stop" else "nothing changed")
+    _exit_on_failure(result)
     if not changed:
         return
     if not force:
@@ -127,8 +127,8 @@ def infill(
 ) -> None:
     """Fill a gap in a text and print the result."""
     name = "stdin" if file is None or str(file) == "-" else str(file)
-    text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
-    prefix, suffix = _around(name, text, at, marker)
+    text = _decode(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
+    prefix, suffix = _split_at_gap(name, text, at, marker)
     options: InfillOptions = {
         "prompt": prompt,
         "system": system,
@@ -149,8 +149,8 @@ def infill(
     else:
         typer.echo(result.text if only else f"{prefix}{result.text}{suffix}", nl=only)
     if not as_json:
-        _figures(result, "" if result.text else "nothing written")
-    _end(result)
+        _print_figures(result, "" if result.text else "nothing written")
+    _exit_on_failure(result)
 
 
 def _read(file: Path) -> bytes:
@@ -158,11 +158,11 @@ def _read(file: Path) -> bytes:
         content = file.read_bytes()
     except OSError as error:
         raise RequestError(f"cannot read {file}: {error.strerror}") from None
-    _decoded(str(file), content)
+    _decode(str(file), content)
     return content
 
 
-def _decoded(name: str, content: bytes) -> str:
+def _decode(name: str, content: bytes) -> str:
     if b"\0" in content:
         raise RequestError(f"{name} is binary: it holds a zero byte; allowed: text in UTF-8")
     try:
@@ -171,14 +171,14 @@ def _decoded(name: str, content: bytes) -> str:
         raise RequestError(f"{name} is not UTF-8 at byte {error.start}: {error.reason}") from None
 
 
-def _starts(text: str) -> list[int]:
+def _line_starts(text: str) -> list[int]:
     """Start offset of each line, then the end of the text."""
     return [0, *(match.end() for match in re.finditer("\n", text) if match.end() < len(text)), len(text)]
 
 
-def _lines(text: str, given: str) -> tuple[int, int]:
+def _line_range(text: str, given: str) -> tuple[int, int]:
     """The character range of some lines, without the last line end."""
-    match, starts = _LINES.fullmatch(given), _starts(text)
+    match, starts = _LINES.fullmatch(given), _line_starts(text)
     first = int(match[1]) if match else 0
     last = int(match[2] or first) if match else 0
     if not 1 <= first <= last < len(starts):
@@ -190,7 +190,7 @@ def _lines(text: str, given: str) -> tuple[int, int]:
     return start, end
 
 
-def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
+def _split_at_gap(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
     """The text before and after the gap."""
     if at is None:
         if not marker or text.count(marker) != 1:
@@ -198,7 +198,7 @@ def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str
             raise RequestError(f"{name} holds the marker {marker!r} {count} times; allowed: once, or give --at")
         prefix, _, suffix = text.partition(marker)
         return prefix, suffix
-    match, starts = _POSITION.fullmatch(at), _starts(text)
+    match, starts = _POSITION.fullmatch(at), _line_starts(text)
     line = int(match[1]) if match else 0
     if not 1 <= line < max(2, len(starts)):
         raise RequestError(f"at is {at!r}; allowed: LINE or LINE:COLUMN, lines from 1 to {max(1, len(starts) - 1)}")
@@ -216,14 +216,14 @@ def _check_harmless(file: Path, before: str, after: str) -> None:
     # A line that is deleted on purpose takes its line end along.
     harm = "have an emptied line" if len(lines[0]) == len(lines[1]) and sum(lines[1]) < sum(lines[0]) else ""
     parse = _PARSERS.get(file.suffix)
-    if parse is not None and not _error(parse, before) and (error := _error(parse, after)):
+    if parse is not None and not _find_parse_error(parse, before) and (error := _find_parse_error(parse, after)):
         harm = f"no longer parse ({error})"
     if harm:
         typer.echo(f"sfumato: {file} would {harm}: nothing written; use --force to write it", err=True)
         raise typer.Exit(1)
 
 
-def _error(parse: Callable[[str], object], text: str) -> str:
+def _find_parse_error(parse: Callable[[str], object], text: str) -> str:
     """Why a text does not parse; empty if it does."""
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -234,13 +234,13 @@ def _error(parse: Callable[[str], object], text: str) -> str:
     return ""
 
 
-def _figures(result: Result, *more: str) -> None:
+def _print_figures(result: Result, *more: str) -> None:
     usage = result.usage
     steps = count(usage.denoising_steps, "step")
     print_figures(count(usage.canvases, "canvas", "canvases"), steps, f"{1000 * usage.total_s:.0f} ms", *more)
 
 
-def _end(result: Result) -> None:
+def _exit_on_failure(result: Result) -> None:
     """Report a failed edit and exit."""
     if result.finish_reason == "unsure":
         typer.echo(f"sfumato: {result.error}", err=True)

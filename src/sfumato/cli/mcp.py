@@ -25,7 +25,7 @@ def mcp(
     except ImportError as error:
         raise ConfigError("the MCP server needs more packages: pip install 'sfumato[mcp]'") from error
     from sfumato.mend.mender import load_mender
-    from sfumato.server.hosting import Host, served_names
+    from sfumato.server.hosting import Host, parse_names
 
-    host = Host(served_names([model]), settings=weights.settings())
+    host = Host(parse_names([model]), settings=weights.settings())
     make_server(host, lambda: load_mender(mender), sfumato.__version__).run("stdio")

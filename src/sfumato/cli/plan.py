@@ -52,7 +52,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
 
     if as_json:
         plans = [
-            _described(planned(kind, num_gpus, recompute)) | {"recompute": recompute}
+            _describe(planned(kind, num_gpus, recompute)) | {"recompute": recompute}
             for kind in GPUS
             for num_gpus in NUMBERS_OF_GPUS
             for recompute in (False, True)
@@ -113,7 +113,7 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
     return from_table(Recipe, table)
 
 
-def _described(plan: Plan) -> dict[str, Any]:
+def _describe(plan: Plan) -> dict[str, Any]:
     return dataclasses.asdict(plan) | {
         "memory_bytes": plan.memory_bytes,
         "step_s": plan.step_s,

@@ -54,7 +54,7 @@ class RemoteModel:
             CapacityError: if the conversation does not fit.
             ServerError, UnreachableError: if the server refuses, or does not answer.
         """
-        drafts = self._client.stream(prompt, **_sent(options, self._card.name))
+        drafts = self._client.stream(prompt, **_client_options(options, self._card.name))
         try:
             first = next(drafts)
         except ServerError as error:
@@ -64,7 +64,7 @@ class RemoteModel:
         return _events(itertools.chain((first,), drafts))
 
 
-def _sent(options: GenerateOptions, model: str) -> ClientOptions:
+def _client_options(options: GenerateOptions, model: str) -> ClientOptions:
     """Options in the client's form, with the sampler's settings separate."""
     given = {name: value for name, value in options.items() if value is not None}
     known = ClientOptions.__optional_keys__

@@ -91,16 +91,16 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     tasks = {name: find_task(name) for name in recipe.rollout.tasks}
 
     def collect(step: int) -> list[list[Rollout]]:
-        asked = [_ask(tasks, recipe, step, index) for index in range(recipe.rl.prompts)]
+        asked = [_draw_item(tasks, recipe, step, index) for index in range(recipe.rl.prompts)]
         answers = recipe.rl.answers
         requests = [
             dataclasses.replace(
                 model.request(item.prompt, n=answers, **settings),
-                seed=_number(recipe.train.seed, step, index, "answers"),
+                seed=_derive_seed(recipe.train.seed, step, index, "answers"),
             )
             for index, (_, item) in enumerate(asked)
         ]
-        return _answered(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
+        return _collect_groups(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
 
     def evaluate(weights: Decoder, step: int) -> dict[str, float]:
         # An engine that holds no keys and values of other weights.
@@ -140,16 +140,16 @@ def _settings(recipe: RLRecipe) -> GenerateOptions:
     return settings
 
 
-def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, index: int) -> tuple[Task, Item]:
+def _draw_item(tasks: dict[str, Task], recipe: RLRecipe, step: int, index: int) -> tuple[Task, Item]:
     """The item at an index of an update; the same seed gives the same item."""
     from sfumato.data.tasks import draw
 
     names, weights = zip(*recipe.rollout.tasks.items(), strict=True)
-    chosen = random.Random(_number(recipe.train.seed, step, index, "task")).choices(names, weights)[0]
-    return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, index, "item"))
+    chosen = random.Random(_derive_seed(recipe.train.seed, step, index, "task")).choices(names, weights)[0]
+    return tasks[chosen], draw(tasks[chosen], "train", _derive_seed(recipe.train.seed, step, index, "item"))
 
 
-def _answered(
+def _collect_groups(
     model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request], *, with_parts: bool
 ) -> list[list[Rollout]]:
     """Groups of answers and their rewards; a failed answer gets zero."""
@@ -182,7 +182,7 @@ def _parts(model: TextModel, task: Task, item: Item, result: Result) -> tuple[tu
     )
 
 
-def _number(*parts: int | str) -> int:
+def _derive_seed(*parts: int | str) -> int:
     """A seed below 2^61 derived from the parts; the answers of a group count up from it."""
     from sfumato.data.tasks.base import sub_seed
 

@@ -99,7 +99,7 @@ def serve(
         from sfumato.server.app import create_app
         from sfumato.server.boundary import Limits
         from sfumato.server.history import History
-        from sfumato.server.hosting import Host, served_names
+        from sfumato.server.hosting import Host, parse_names
         from sfumato.server.speech import find_speech
         from sfumato.server.studio import Studio
         from sfumato.server.upstream import read_upstream
@@ -122,7 +122,7 @@ def serve(
 
     access = Access() if api_keys is None else Access.read(api_keys)
     hosting = Host(
-        served_names(models or ["tiny"]),
+        parse_names(models or ["tiny"]),
         config=EngineConfig(max_rows=max_rows, max_queue=max_queue),
         memory_bytes=free_memory() / 2 if memory is None else memory * 1e9,
         settings=weights.settings(),

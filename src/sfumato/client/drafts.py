@@ -134,7 +134,7 @@ class CanvasText:
         if kind == "canvas.patch":
             text = draft.text
             for change in event["changes"]:
-                text = _replaced(text, change)
+                text = _replace(text, change)
             return replace(
                 draft,
                 text=text,
@@ -145,7 +145,7 @@ class CanvasText:
                 confidence=tuple(event["confidence"]),
             )
         if kind == "canvas.commit":
-            text = _replaced(draft.text, event)
+            text = _replace(draft.text, event)
             committed = text[: event["chars"][0] + len(event["text"])]
             return replace(draft, text=text, committed=committed, states=(), confidence=())
         if kind == "canvas.done":
@@ -156,7 +156,7 @@ class CanvasText:
         return draft
 
 
-def _replaced(text: str, change: Json) -> str:
+def _replace(text: str, change: Json) -> str:
     start, end = change["chars"]
     if not 0 <= start <= end <= len(text):
         raise LookupError(f"characters {start} to {end} of {len(text)}")

@@ -170,11 +170,11 @@ def ask_answer(prompt: Prompt, options: ClientOptions, *, n: int = 1, stream: bo
         if not isinstance(prompt, str) or (asked := given.keys() & {"system", "schema"}):
             named = "a conversation" if not isinstance(prompt, str) else min(asked)
             raise RequestError(f"raw is given with {named}; allowed: with a text, without system and schema")
-        return Ask.post("/v1/completions", {"prompt": prompt, **_nested(given), **more})
+        return Ask.post("/v1/completions", {"prompt": prompt, **_nest(given), **more})
     if "schema" in given:
         more["response_format"] = {"type": "json_schema", "json_schema": {"schema": given.pop("schema")}}
     messages = _messages(prompt, given.pop("system", None))
-    return Ask.post("/v1/chat/completions", {"messages": messages, **_nested(given), **more})
+    return Ask.post("/v1/chat/completions", {"messages": messages, **_nest(given), **more})
 
 
 def ask_infill(prefix: str, suffix: str, options: ClientOptions, *, n: int) -> Ask:
@@ -183,7 +183,7 @@ def ask_infill(prefix: str, suffix: str, options: ClientOptions, *, n: int) -> A
     Raises:
         RequestError: if an option is unknown.
     """
-    return Ask.post("/v1/fim/completions", {"prompt": prefix, "suffix": suffix, **_nested(_given(options) | {"n": n})})
+    return Ask.post("/v1/fim/completions", {"prompt": prefix, "suffix": suffix, **_nest(_given(options) | {"n": n})})
 
 
 def ask_canvas(prompt: Prompt | None, options: ClientOptions, **more: object) -> Ask:
@@ -220,7 +220,7 @@ def _without_none(values: Mapping[str, object]) -> Json:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _nested(given: Json) -> Json:
+def _nest(given: Json) -> Json:
     """Options as completions take them: OpenAI's at the top, others in an object."""
     openai = {name: value for name, value in given.items() if name in _OF_COMPLETIONS}
     return openai | {"diffusion": {name: value for name, value in given.items() if name not in openai}}

@@ -110,7 +110,7 @@ class Language:
         _, kinds, kind_B = np.unique(code_B, return_index=True, return_inverse=True)
         return kinds.tolist(), kind_B.astype(np.int32)
 
-    def minimized(self, budget: Budget | None = None) -> Language:
+    def minimize(self, budget: Budget | None = None) -> Language:
         """The minimal automaton for the same language."""
         kinds, kind_B = self.byte_kinds
         columns_SB = self.next_SB[:, kinds]
@@ -145,7 +145,7 @@ class Language:
                 targets.append(numbers[pair])
             rows.append(np.array(targets, dtype=np.int32)[place_B])
             budget.check(len(numbers))
-        return Language(np.stack(rows), np.array(finals), 1).minimized(budget)
+        return Language(np.stack(rows), np.array(finals), 1).minimize(budget)
 
 
 Row = Sequence[tuple[int, int]]
@@ -231,7 +231,7 @@ def merge_states(
     return [number_of.get(each, 0) for each in block], kept
 
 
-def of_choices(choices: Sequence[str], budget: Budget | None = None) -> Language:
+def from_choices(choices: Sequence[str], budget: Budget | None = None) -> Language:
     """Exactly these texts.
 
     Raises:
@@ -270,7 +270,7 @@ def without(strings: Sequence[str], budget: Budget | None = None) -> Language:
     """
     if not all(strings):
         raise RequestError("a banned string is empty; allowed: one character or more")
-    trie = of_choices(strings, budget)
+    trie = from_choices(strings, budget)
     # In the trie 0 means no transition; here it falls back to the longest suffix that begins a string.
     next_SB, bad_S = trie.next_SB.copy(), trie.final_S.copy()
     fall = [0] * len(bad_S)
@@ -345,7 +345,7 @@ class TextConstraint(Protocol):
         """Whether a text may end here."""
 
 
-def of_constraint(constraint: TextConstraint, budget: Budget | None = None) -> Language:
+def from_constraint(constraint: TextConstraint, budget: Budget | None = None) -> Language:
     """The texts that a constraint accepts.
 
     Raises:
@@ -375,4 +375,4 @@ def of_constraint(constraint: TextConstraint, budget: Budget | None = None) -> L
             budget.check(len(number))
     except TypeError as error:
         raise RequestError(f"constraint {constraint!r:.100} failed: {error}") from error
-    return Language(np.array(rows, dtype=np.int32), np.array(finals), 1).minimized(budget)
+    return Language(np.array(rows, dtype=np.int32), np.array(finals), 1).minimize(budget)

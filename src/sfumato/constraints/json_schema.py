@@ -52,7 +52,7 @@ from sfumato.constraints.json_values import (
     regex_of_string,
 )
 from sfumato.constraints.patterns import FORMATS, any_of, repeat
-from sfumato.constraints.regex import MAX_CHARACTERS, MAX_UNORDERED, Unordered, of_regex
+from sfumato.constraints.regex import MAX_CHARACTERS, MAX_UNORDERED, Unordered, from_regex
 from sfumato.errors import RequestError, unknown
 
 MOST_PARTS = 20_000
@@ -84,9 +84,9 @@ def language_of_schema(
     budget = budget or Budget()
     regex, unordered = _read(schema, budget, order)
     if not unordered:
-        return of_regex(regex, budget)
+        return from_regex(regex, budget)
     try:
-        return of_regex(regex, budget.part(ANY_ORDER_STATES, ANY_ORDER_SECONDS), unordered)
+        return from_regex(regex, budget.part(ANY_ORDER_STATES, ANY_ORDER_SECONDS), unordered)
     except RequestError:
         return language_of_schema(schema, budget, "schema")
 

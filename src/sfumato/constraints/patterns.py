@@ -110,7 +110,7 @@ def regex_of_pattern(pattern: str, pointer: str, *, minimum: int = 0, maximum: i
         for sequence in _alternatives(list(parsed)):
             items, opens_left, opens_right = _without_anchors(sequence)
             if not (opens_left or opens_right):
-                items = _fitted(_without_groups(items), minimum, maximum)
+                items = _fit(_without_groups(items), minimum, maximum)
             piece = _sequence(items)
             if piece is not None:
                 alternatives.append((piece, opens_left, opens_right))
@@ -208,7 +208,7 @@ def _without_groups(items: Iterable[Any]) -> list[Any]:
     return flat
 
 
-def _fitted(items: list[Any], minimum: int, maximum: int | None) -> list[Any]:
+def _fit(items: list[Any], minimum: int, maximum: int | None) -> list[Any]:
     """A sequence with one repetition bounded so that all matches have a length; unchanged if none can be."""
     whole = _sequence(items)
     if whole is None or (whole.shortest >= minimum and _is_within(whole.longest, maximum)):
@@ -254,7 +254,7 @@ def _piece(operator: Any, argument: Any) -> _Piece | None:
         ValueError: if it is refused; the message names it.
     """
     if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
-        regex = _written(_members(operator, argument))
+        regex = _write_class(_members(operator, argument))
         return None if regex is None else _Piece(regex, 1, 1)
     if operator is sre.SUBPATTERN:
         _, added, removed, inner = argument
@@ -318,7 +318,7 @@ def _category(name: str, *, at_most: bool) -> Ranges:
     return wide if at_most else narrow
 
 
-def _written(ranges: Ranges) -> str | None:
+def _write_class(ranges: Ranges) -> str | None:
     """A regex for the ways JSON writes a class's characters; None if there are none."""
     ways = []
     literal = intersect(ranges, _LITERAL)

@@ -88,7 +88,7 @@ class Unordered(NamedTuple):
 _FIRST_SIGN, MAX_UNORDERED = 0xD800, 2048
 
 
-def of_regex(pattern: str, budget: Budget | None = None, unordered: Sequence[Unordered] = ()) -> Language:
+def from_regex(pattern: str, budget: Budget | None = None, unordered: Sequence[Unordered] = ()) -> Language:
     """The texts that fully match a regular expression, like `re.fullmatch`, except that $ is the very end.
 
     Args:

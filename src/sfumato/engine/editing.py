@@ -147,7 +147,7 @@ def laid_out(tokens: Sequence[int], free: range, around: int) -> list[Piece]:
     return [*pieces, Piece("", tuple(tokens[offset : offset + around]), False)]
 
 
-def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
+def find_doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
     """Ranges of tokens to rewrite: doubted tokens with their neighbours.
 
     Args:
@@ -174,7 +174,7 @@ def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budg
     return sorted(chosen)
 
 
-def whole_characters(text: str, spans: Sequence[Span]) -> list[Span]:
+def widen_to_characters(text: str, spans: Sequence[Span]) -> list[Span]:
     """Widen spans to whole characters as `check_spans` requires, sort them and merge those that touch."""
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     widened: list[Span] = []
@@ -333,7 +333,7 @@ def follow(
     return take
 
 
-def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
+def merge_results(results: Sequence[Result], seed: int, model: str) -> Result:
     """Merge the results of several jobs of one text, without the text."""
     by_gravity = sorted(results, key=lambda result: result.finish_reason == "steps")
     failed = next((result for result in by_gravity if result.finish_reason != "stop"), None)
@@ -352,12 +352,12 @@ def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
     )
 
 
-def of_text(result: Result, text: str) -> Result:
+def expand_result(result: Result, text: str) -> Result:
     """Turn a result over part of a text into a result over the whole text."""
     return dataclasses.replace(result, text=text, tokens=(), confidence=())
 
 
-def ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
+def rank(tries: Sequence[Sequence[Result]]) -> list[Result]:
     """Pick the most certain attempt for each answer, with the cost of all attempts, and drop duplicates."""
     answers: dict[str, Result] = {}
     for attempts in tries:

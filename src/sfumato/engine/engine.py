@@ -410,7 +410,7 @@ class Engine:
         kept = [row for row, sequence in enumerate(self._rows) if sequence.row >= 0]
         if len(kept) < len(self._rows):
             assert self._batch is not None
-            self._batch = self._batch.select(kept).trimmed() if kept else None
+            self._batch = self._batch.select(kept).trim() if kept else None
             self._rows = [self._rows[row] for row in kept]
             for row, sequence in enumerate(self._rows):
                 sequence.row = row

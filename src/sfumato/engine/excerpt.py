@@ -68,7 +68,7 @@ class Excerpt:
         first = self.window[0]
         ends = (bisect.bisect_right(self.starts, self.starts[first + end - 1]) for _, end in spans)
         found = [(self.starts[first + start], self.starts[end]) for (start, _), end in zip(spans, ends, strict=True)]
-        return editing.whole_characters(self.original, found)
+        return editing.widen_to_characters(self.original, found)
 
     def narrow(self, spans: Sequence[editing.Span], fits: Callable[[str], bool]) -> Excerpt | None:
         """As many whole lines around some spans as fit; None if not even their own lines do."""

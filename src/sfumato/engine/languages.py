@@ -9,9 +9,9 @@ from typing import Any
 
 from sfumato.constraints import dfa
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
-from sfumato.constraints.dfa import of_constraint
+from sfumato.constraints.dfa import from_constraint
 from sfumato.constraints.json_schema import language_of_schema
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.regex import from_regex
 from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
@@ -56,10 +56,10 @@ class Languages:
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
         for name, regex in (("regex", options.get("regex")), ("pin", pin)):
             if regex is not None:
-                wanted[name] = regex, functools.partial(of_regex, regex)
+                wanted[name] = regex, functools.partial(from_regex, regex)
         if (choices := options.get("choices")) is not None:
             texts = as_list("choices", choices, "text")
-            wanted["choices"] = texts, functools.partial(dfa.of_choices, texts)
+            wanted["choices"] = texts, functools.partial(dfa.from_choices, texts)
         if (ban := options.get("ban")) is not None and (texts := as_list("ban", ban, "text")):
             wanted["ban"] = texts, functools.partial(dfa.without, texts)
         constraint = options.get("constraint")
@@ -71,7 +71,7 @@ class Languages:
         except (TypeError, ValueError) as error:
             raise RequestError(f"{' or '.join(wanted) or 'constraint'} cannot be read: {error}") from None
         if constraint is not None:
-            wanted["constraint"] = constraint, functools.partial(of_constraint, constraint)
+            wanted["constraint"] = constraint, functools.partial(from_constraint, constraint)
 
         names = " and ".join(wanted)
         try:

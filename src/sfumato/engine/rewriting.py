@@ -89,7 +89,7 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
         if sure := [one for one in results if one.failed or one.certainty >= needed]:
             return sure
     error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
-    return [dataclasses.replace(editing.of_text(results[0], text), finish_reason="unsure", error=error)]
+    return [dataclasses.replace(editing.expand_result(results[0], text), finish_reason="unsure", error=error)]
 
 
 class Rewriting:
@@ -143,8 +143,10 @@ class Rewriting:
             if near:
                 fill(sorted(near))
         if stop:
-            tried = {key: editing.of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
-        ranked = editing.ranked([[tried[key] for key in tried if key[1] == given_seed] for given_seed in self.seeds])
+            tried = {
+                key: editing.expand_result(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()
+            }
+        ranked = editing.rank([[tried[key] for key in tried if key[1] == given_seed] for given_seed in self.seeds])
         # Length of the text alone, without shared tokens.
         return [
             dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
@@ -174,9 +176,10 @@ class Rewriting:
             show = self._shown(excerpt, spans, [1])
             tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks, show=show)
             whole_texts = {
-                key: editing.of_text(result, excerpt.replaced(spans, [result.text])) for key, result in tried.items()
+                key: editing.expand_result(result, excerpt.replaced(spans, [result.text]))
+                for key, result in tried.items()
             }
-            return editing.ranked([[whole_texts[one, given_seed] for one in lengths] for given_seed in self.seeds])
+            return editing.rank([[whole_texts[one, given_seed] for one in lengths] for given_seed in self.seeds])
         slack = _SLACK if blanks else 0
         keys = [(spare, seed) for seed in self.seeds for spare in sorted({0 if judge else slack, slack})]
         laid = {spare: self._laid(text, spans, spare) for spare, _ in keys}
@@ -189,10 +192,12 @@ class Rewriting:
             blanks=blanks,
             show=self._shown(excerpt, spans, free),
         )
-        whole = [editing.of_text(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten]
+        whole = [
+            editing.expand_result(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten
+        ]
         if reads_again:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
-        return editing.ranked(
+        return editing.rank(
             [
                 [one for one, (_, seed) in zip(whole, keys, strict=True) if seed == given_seed]
                 for given_seed in self.seeds
@@ -235,12 +240,12 @@ class Rewriting:
             # More is to follow: the last token is where it can.
             doubts[len(tokens) - 1] = max(doubts.pop(len(tokens)), doubts.get(len(tokens) - 1, 0.0))
         if spans is None:
-            stretches = editing.doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
+            stretches = editing.find_doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
             spans = excerpt.cover(
                 excerpt.locate([(offsets[start][0], offsets[end - 1][1]) for start, end in stretches])
             )
             judge = judge is not False
-        results = [editing.of_text(read, excerpt.original)]
+        results = [editing.expand_result(read, excerpt.original)]
         if spans:
             edited = self.edit(excerpt, spans, noise_level=noise_level, judge=judge)
             results = [dataclasses.replace(one, usage=Usage.together([read.usage, one.usage])) for one in edited]
@@ -290,7 +295,7 @@ class Rewriting:
                     and result.confidence[offset] > _SURE
                 ):
                     doubts[index] = result.confidence[offset]
-        return [(doubts, editing.as_one(results, self.seeds[0], self.model.name)) for doubts, results in found]
+        return [(doubts, editing.merge_results(results, self.seeds[0], self.model.name)) for doubts, results in found]
 
     def _rewrite(
         self,
@@ -339,7 +344,7 @@ class Rewriting:
         for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
             results = [next(answers) for _ in jobs]
             texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in results])
-            done.append((editing.as_one(results, seed, self.model.name), texts))
+            done.append((editing.merge_results(results, seed, self.model.name), texts))
         return done
 
     def _fill(

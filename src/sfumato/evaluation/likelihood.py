@@ -14,7 +14,7 @@ from sfumato.data.packing import IGNORED, PackedBatch, PackingConfig, Source, de
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError
-from sfumato.models.attention import masked
+from sfumato.models.attention import select_masked_attention
 from sfumato.models.model import Model
 from sfumato.spec import DEFAULT, GenerationSpec
 
@@ -86,7 +86,7 @@ def read_canvases(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor
     hidden_BTD = model(
         read_BT.to(device),
         positions_BT.to(device),
-        masked(reads.mask(device)),
+        select_masked_attention(reads.mask(device)),
         canvas_RQ=(batch.canvases_BT > 0).to(device),
         given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
     )
@@ -121,7 +121,7 @@ def read_clean(model: Model, batch: PackedBatch) -> tuple[Tensor, Tensor]:
     hidden_BTD = model(
         tokens_BT.to(device),
         positions_BT.to(device),
-        masked(reads.mask(device)),
+        select_masked_attention(reads.mask(device)),
         canvas_RQ=(batch.canvases_BT > 0).to(device),
     )
     return hidden_BTD[clean_BT.to(device)], batch.targets_BT[clean_BT].to(device)

@@ -290,7 +290,7 @@ class _WithoutAnnotations(ast.NodeTransformer):
         return annotation if names - self._known else None
 
 
-def without_annotations(tree: ast.Module, bindings: Bindings) -> ast.Module:
+def strip_annotations(tree: ast.Module, bindings: Bindings) -> ast.Module:
     """The same program without annotations that change nothing; modifies the tree."""
     stripped: ast.Module = _WithoutAnnotations(frozenset(bindings.bound | _BUILTINS)).visit(tree)
     return stripped

@@ -6,7 +6,7 @@ import ast
 import warnings
 from dataclasses import dataclass
 
-from sfumato.mend.faults import Bindings, Traits, read_traits, without_annotations
+from sfumato.mend.faults import Bindings, Traits, read_traits, strip_annotations
 
 
 def parse(source: str) -> ast.Module | SyntaxError:
@@ -50,4 +50,4 @@ def read_meaning(source: str) -> Meaning | None:
         return None
     bindings = Bindings(tree)
     traits = read_traits(source, tree, bindings)
-    return Meaning(ast.dump(without_annotations(tree, bindings)), traits)
+    return Meaning(ast.dump(strip_annotations(tree, bindings)), traits)

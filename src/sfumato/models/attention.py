@@ -113,7 +113,7 @@ class BlockSparse:
         return out_RHQE.transpose(1, 2)
 
 
-def masked(mask_R1QQ: Tensor) -> Attention:
+def select_masked_attention(mask_R1QQ: Tensor) -> Attention:
     """Masked attention with gradients: FlexAttention if it compiles (on CPUs it has no backward), otherwise a dense
     mask."""
     flex = _flex(mask_R1QQ.device) if mask_R1QQ.is_cuda else None

@@ -305,7 +305,7 @@ class CanvasBatch:
             **taken,
         )
 
-    def trimmed(self) -> CanvasBatch:
+    def trim(self) -> CanvasBatch:
         """The batch without padding that no row needs."""
         longest = int(self.host_length_R.max(initial=0))
         if longest == self.tokens_RL.shape[1]:

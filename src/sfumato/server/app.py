@@ -215,7 +215,7 @@ def create_app(
         if body.model in host.upstreams:
             return await relay.answer(host.upstreams[body.model], "completions", body, request)
         if body.suffix is not None:
-            return await filled_in(body, request, owner)
+            return await fill_gap(body, request, owner)
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
@@ -231,13 +231,13 @@ def create_app(
     async def fim_completions(body: FimRequest, request: Request, owner: Owner) -> Response:
         """Fill the gap between a prompt and a suffix (Mercury)."""
         body.model = body.model or host.default
-        return await filled_in(body, request, owner)
+        return await fill_gap(body, request, owner)
 
-    async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
+    async def fill_gap(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await while_there(request, completions.filled_in(hosted, body, bill_to(owner)))
+            results = await while_there(request, completions.fill_gap(hosted, body, bill_to(owner)))
         if body.stream:
-            parts = completions.kept_alive(completions.filled_in_stream(body, results))
+            parts = completions.keep_alive(completions.stream_gap(body, results))
             return StreamingResponse(parts, media_type=_SSE)
         return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
 
@@ -255,7 +255,7 @@ def create_app(
         with await host.use(body.model) as hosted:
             answer = await while_there(request, apply_answer(hosted, body, bill_to(owner)))
         if body.stream:
-            return StreamingResponse(completions.kept_alive(apply_stream(body, answer)), media_type=_SSE)
+            return StreamingResponse(completions.keep_alive(apply_stream(body, answer)), media_type=_SSE)
         return JSONResponse(answer)
 
     # Decisions.
@@ -326,7 +326,7 @@ def create_app(
         if after is None and last_event_id is not None and last_event_id.isdecimal():
             after = int(last_event_id[:18])
         parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
-        return StreamingResponse(completions.kept_alive(parts, end=""), media_type=_SSE)
+        return StreamingResponse(completions.keep_alive(parts, end=""), media_type=_SSE)
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"], **answered(documents.CanvasBody))
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
@@ -401,7 +401,7 @@ async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None
 async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response:
     async def parts() -> AsyncIterator[str]:
         with await host.use(name) as hosted:
-            stream = completions.kept_alive(make(hosted), **ending)
+            stream = completions.keep_alive(make(hosted), **ending)
             try:
                 async for part in stream:
                     yield part

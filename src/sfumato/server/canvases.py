@@ -157,7 +157,7 @@ class Canvases:
         return lambda canvas: self._generate(canvas, body, seed)
 
     def _make_request(self, model: TextModel, body: CanvasRequest, seed: int) -> Any:
-        options = own_options(body)
+        options = select_options(body)
         for name, value in (("seed_text", body.text), ("pin", body.pins), ("schema", body.schema_)):
             if value is not None:
                 options[name] = value
@@ -359,7 +359,7 @@ class Canvases:
             await asyncio.wait(tasks)
 
 
-def own_options(body: CanvasRequest) -> _Json:
+def select_options(body: CanvasRequest) -> _Json:
     """The `TextModel.request` options among a canvas's fields."""
     options: _Json = dict(body.to_options())
     for name in ("max_tokens", "temperature"):

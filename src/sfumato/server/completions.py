@@ -342,7 +342,7 @@ def draft_of(event: CanvasChanged, seq: int) -> _Json:
     }
 
 
-async def kept_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
+async def keep_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
     """A stream that reports failures, marks its end, and sends keep-alives."""
     following: asyncio.Future[str | None] | None = None
     try:
@@ -411,7 +411,7 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
     }
 
 
-async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
+async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
     """Fill the gap between a prompt and a suffix, most certain first; `bill` as for `answers`.
 
     Raises:
@@ -433,7 +433,7 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, b
     return results
 
 
-async def filled_in_stream(body: CompletionRequest | FimRequest, results: list[Result]) -> AsyncGenerator[str, None]:
+async def stream_gap(body: CompletionRequest | FimRequest, results: list[Result]) -> AsyncGenerator[str, None]:
     """The same as a stream; because lengths are tried in parallel, all text comes at the end."""
     head = _head("cmpl", "text_completion", body)
     for index, result in enumerate(results):

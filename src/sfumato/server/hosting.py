@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.api import load, outline
 from sfumato.engine.async_engine import AsyncEngine
-from sfumato.engine.editing import as_one
+from sfumato.engine.editing import merge_results
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Event, Finished, Request, Result
@@ -110,7 +110,7 @@ class HostedModel:
             if not working.cancelled():
                 working.exception()
             if on_left is not None and watched.results:
-                on_left([as_one(watched.results, 0, self.name)])
+                on_left([merge_results(watched.results, 0, self.name)])
 
         try:
             await asyncio.wait({working})
@@ -230,7 +230,7 @@ class Host:
             await hosted.close()
 
 
-def served_names(models: Iterable[str]) -> dict[str, str]:
+def parse_names(models: Iterable[str]) -> dict[str, str]:
     """Names of models in requests: as given, a path's last part, or as NAME=MODEL sets it."""
     names: dict[str, str] = {}
     for given in models:

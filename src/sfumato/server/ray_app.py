@@ -30,7 +30,7 @@ from sfumato.server.boundary import ClientGoneError, Limits, while_there
 from sfumato.server.completions import sse
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Host, served_names
+from sfumato.server.hosting import Host, parse_names
 
 _TRIES = 3
 """Maximum replicas tried in turn when replicas are lost."""
@@ -96,7 +96,7 @@ class Replica:
     """
 
     async def __init__(self, options: Options) -> None:  # type: ignore[misc]
-        host = Host(served_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
+        host = Host(parse_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
         access = None if options.api_key_file is None else Access.read(options.api_key_file)
         self._app = create_app(host, History(options.database), access)
         self._life = contextlib.AsyncExitStack()

@@ -182,11 +182,11 @@ def find_speech(given: Path | None) -> Speech | None:
         return Speech(given)
     if importlib.util.find_spec("faster_whisper") is None:
         return None
-    directory = packaged_whisper()
+    directory = find_packaged_whisper()
     return None if directory is None else Speech(directory)
 
 
-def packaged_whisper() -> Path | None:
+def find_packaged_whisper() -> Path | None:
     """Path of whisper-base, assembled in the cache from its two packages; None if they are not installed.
 
     Raises:

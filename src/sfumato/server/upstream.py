@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from sfumato.errors import ConfigError, RequestError
 from sfumato.server.boundary import while_there
-from sfumato.server.completions import kept_alive
+from sfumato.server.completions import keep_alive
 from sfumato.server.failures import ApiError
 from sfumato.server.protocol import ChatRequest, Sampled
 
@@ -94,7 +94,7 @@ class Relay:
             parts = self._stream(upstream, path, payload)
             # Once this arrives, it has agreed to answer; before that, its refusal is ours.
             await while_there(request, anext(parts))
-            return StreamingResponse(kept_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
+            return StreamingResponse(keep_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
         return JSONResponse(await while_there(request, self.post(upstream, path, payload)))
 
     async def post(self, upstream: Upstream, path: str, payload: _Json) -> _Json:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sfumato.data.packing import IGNORED, PackedBatch
 from sfumato.data.shards import Targets
-from sfumato.models.attention import Attention, masked
+from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
 
 
@@ -119,7 +119,7 @@ def clean_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device)
     return TeacherPass(
         tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
         positions_BS=positions_BT.gather(1, index_BS).to(device),
-        attention=masked(reads.at(index_BS).mask(device)),
+        attention=select_masked_attention(reads.at(index_BS).mask(device)),
         canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         place_BT=place_BT.to(device),
@@ -133,7 +133,7 @@ def canvas_target(batch: PackedBatch, easier_BT: Tensor, on_canvas_BT: Tensor, d
     return TeacherPass(
         tokens_BS=tokens_BT.to(device),
         positions_BS=positions_BT.to(device),
-        attention=masked(reads.mask(device)),
+        attention=select_masked_attention(reads.mask(device)),
         canvas_BS=(batch.canvases_BT > 0).to(device),
         given_BS=(batch.read_given_BT > 0).to(device),
         place_BT=(torch.arange(tokens_BT.shape[1])[None] - batch.shift).expand_as(tokens_BT).to(device),

@@ -24,7 +24,7 @@ from sfumato.data.packing import IGNORED, PackedBatch, deciding
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError, check_range
-from sfumato.models.attention import Attention, masked
+from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
 from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target
 from sfumato.training.unroll import Unroll, draw_unroll
@@ -316,7 +316,7 @@ def prepare(
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
         positions_BT=positions_BT.to(device),
-        attention=masked(reads.mask(device)),
+        attention=select_masked_attention(reads.mask(device)),
         targets_BT=batch.targets_BT.to(device),
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),
