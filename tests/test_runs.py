@@ -1,4 +1,4 @@
-"""`sfumato.train`: recipes from Python, and runs that go on."""
+"""`sfumato.train`: recipes from Python, and resumed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sfumato heads`: from a model to the same model that knows when it is done."""
+"""`sfumato heads`: trains the heads of a finished model."""
 
 from __future__ import annotations
 

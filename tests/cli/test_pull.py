@@ -1,4 +1,4 @@
-"""Models whose weights are somewhere else: deltas from `sfumato convert`, and what `sfumato pull` gets."""
+"""Models with weights elsewhere: deltas from `sfumato convert`, and `sfumato pull`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sfumato train`: from a recipe to a checkpoint that answers, through an interrupt or not."""
+"""`sfumato train`: from a recipe to a working checkpoint, with and without an interrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints of one's own: the automaton is what the object says, and what is no constraint is refused."""
+"""Custom constraints: the automaton matches the object, and invalid objects are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests together are as they are alone, whoever comes, goes or fails; and every one is answered."""
+"""Requests in the engine give the same results as alone, whatever joins, leaves or fails; every one is answered."""
 
 from __future__ import annotations
 

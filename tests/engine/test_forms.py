@@ -1,4 +1,4 @@
-"""What an answer is to be, in all the ways that it can be given: schemas of several kinds, constraints of one's own."""
+"""Output constraints in every form: schemas of several kinds, custom constraints."""
 
 from __future__ import annotations
 

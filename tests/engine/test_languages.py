@@ -1,4 +1,4 @@
-"""Answers that have to be something: JSON of a schema, a match, a choice; whatever the model says."""
+"""Constrained answers: always JSON of a schema, a match or a choice, whatever the model predicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Committed canvases that are opened again, and seen to be."""
+"""Committed canvases that are reopened, and the events about it."""
 
 from __future__ import annotations
 

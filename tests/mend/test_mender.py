@@ -1,4 +1,4 @@
-"""Repairs of texts and of projects, by a model that proposes what a script says."""
+"""Repairs of texts and projects, with scripted edits."""
 
 from __future__ import annotations
 

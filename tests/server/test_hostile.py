@@ -1,4 +1,4 @@
-"""What clients may not do is refused by name, and costs nobody else anything."""
+"""Hostile requests are refused by name and do not affect others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where blocks of a snippet may stand."""
+"""Locations of a snippet's blocks in a file."""
 
 from __future__ import annotations
 
