@@ -205,11 +205,11 @@ class CanvasEvent(_Described):
     pieces: list[str] | None = None
     """In a snapshot: the text at each draft position."""
     state: list[Literal["noise", "accepted", "revised"]] | None = None
-    """State of each draft position; empty if there are none, as in an edit. Likewise:"""
+    """State of each draft position; empty if there are none, as in an edit."""
     confidence: list[float] | None = None
-    """the probability of the drawn token,"""
+    """Probability of the token drawn at each draft position."""
     entropy: list[float] | None = None
-    """and its entropy in nats."""
+    """Entropy at each draft position, in nats."""
     chars: list[int] | None = None
     usage: _Json | None = None
     """In a patch or snapshot, `forward_passes` and `positions_computed` so far, if known; at the end, the whole
