@@ -270,7 +270,7 @@ def create_app(
 
     @app.post("/v1/decisions", tags=["decisions"])
     async def decisions(body: AnyDecisionRequest, request: Request, owner: Owner) -> _Json:
-        """Answer questions about a text with probabilities, in OpenAI's format or in TypeSafe's, which Mercury serves
+        """Answer questions about a text with probabilities, in OpenAI's format or in TypeSafe's, which Mercury uses
         here."""
         return await decide(body, request, owner)
 
