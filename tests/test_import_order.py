@@ -1,4 +1,4 @@
-"""Imports run leftwards only, in the order below; siblings in braces never import each other."""
+"""Enforces the import order below: leftwards only, and never between siblings in braces."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ORDER = (
     {"cli"},
 )
 LAYER = {name: layer for layer, names in enumerate(ORDER) for name in names}
-# The package itself and its entry point stand outside: they name everything, and no module may import them.
+# The package itself and its entry point are exempt: they name everything, and no module may import them.
 OUTSIDE = {"__init__", "__main__"}
-# An evaluation asks a model for answers. Training is given its rollouts and scores instead.
+# An evaluation asks a model for answers; training is given rollouts and scores instead.
 EXTRA_BANS = {("training", "engine")}
 
 
@@ -38,7 +38,7 @@ def modules() -> list[str]:
 
 
 def imports_of(source: str, module: str) -> Iterator[str]:
-    """Every module of the package that some source imports, inside functions and type checks too.
+    """Every module of the package that some source imports, including inside functions and type checks.
 
     Args:
         source: Python.
@@ -63,7 +63,7 @@ def imports_of(source: str, module: str) -> Iterator[str]:
 
 
 def offence(module: str, imported: str) -> str | None:
-    """What is wrong with one import, if anything is."""
+    """What is wrong with an import, if anything."""
     own, other = module.split(".")[0], imported.split(".")[0]
     if own == other:
         return None

@@ -1,4 +1,4 @@
-"""A checkpoint as what was changed of another one comes back as it was, up to the rounding of its changes."""
+"""A delta restores its checkpoint, up to rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are kept between starts: the same again, and nothing but that."""
+"""Models cached between starts: reused only if they are the same."""
 
 from __future__ import annotations
 

@@ -436,7 +436,7 @@ def test_number_of_tokens_leaves_padding_out():
 
 
 def test_a_document_that_fits_no_row():
-    message = "a document needs 13 positions; row_length is 12, make it larger"
+    message = "a document needs 13 positions but row_length is 12; make it larger"
     with pytest.raises(ConfigError, match=message):
         packed(ONE, rows=2, row_length=12, canvas_lengths=(8,))
 

@@ -1,4 +1,4 @@
-"""Requests together are as they are alone, whoever comes, goes or fails; and every one is answered."""
+"""Requests in the engine give the same results as alone, whatever joins, leaves or fails; every one is answered."""
 
 from __future__ import annotations
 
@@ -211,10 +211,10 @@ def test_a_step_computes_the_block_it_decides_and_no_text(make_model: Make, spec
 @pytest.mark.parametrize(
     ("spec", "settings", "message"),
     [
-        (PLAIN, {"sampler": "ancestral", "reuse": "settled"}, "reuse is 'settled' and the sampler 'ancestral'"),
-        (PLAIN, {"reuse": "block"}, "reuse is 'block', which goes by what still holds the mask"),
+        (PLAIN, {"sampler": "ancestral", "reuse": "settled"}, "reuse is 'settled' but the sampler 'ancestral'"),
+        (PLAIN, {"reuse": "block"}, "reuse is 'block', which depends on the positions"),
         (PLAIN, {"reuse": "all"}, "unknown reuse 'all'"),
-        (PLAIN, {"refresh": 4}, "refresh is 4 and reuse 'none'; allowed: with reuse 'settled' or 'block'"),
+        (PLAIN, {"refresh": 4}, "refresh is 4 but reuse is 'none'; allowed: with reuse 'settled' or 'block'"),
         (PLAIN, {"reuse": "settled", "refresh": -1}, "refresh is -1; allowed: a whole number, 0 to 1000"),
     ],
 )
@@ -355,7 +355,7 @@ def test_a_full_queue_refuses_with_a_hint(make_model: Make):
     request = model.request("x", max_tokens=8, steps=2)
     for _ in range(3):
         engine.submit(request)
-    with pytest.raises(CapacityError, match=r"3 answers wait and 1 more are asked for; allowed: 3.*Try again"):
+    with pytest.raises(CapacityError, match=r"3 answers wait and 1 more are requested; allowed: 3.*Try again"):
         engine.submit(request)
     engine.step()
     engine.submit(request)

@@ -132,7 +132,7 @@ def test_suites_that_cannot_be_run_are_refused(change: tuple[str, str], message:
 def test_a_file_that_is_no_record_is_named(suite: Suite, tmp_path: Path) -> None:
     Report(suite, tmp_path).left()
     (tmp_path / "results.jsonl").write_text('{"system": "tiny"}\n')
-    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is no record"):
+    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is not a record"):
         Report(suite, tmp_path).left()
 
 

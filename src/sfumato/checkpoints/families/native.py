@@ -1,4 +1,4 @@
-"""Our own checkpoints: the decoder's config as it is, with the generation spec beside it."""
+"""Our own checkpoints: the decoder's config, with the generation spec."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sfumato.spec import GenerationSpec
 MODEL_TYPE = "sfumato"
 
 
-def own_config(config: DecoderConfig, spec: GenerationSpec) -> dict[str, Any]:
-    """What config.json of one of our checkpoints holds."""
+def native_config(config: DecoderConfig, spec: GenerationSpec) -> dict[str, Any]:
+    """The config.json of one of our checkpoints."""
     return {"model_type": MODEL_TYPE, **config.to_dict(), "generation_spec": spec.to_dict()}
 
 
