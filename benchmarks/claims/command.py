@@ -14,7 +14,7 @@ from sfumato.cli.output import progress
 from sfumato.errors import ConfigError, unknown
 from sfumato.storage import write_atomically
 
-CLAIMS = ("answer-first", "steps", "difficulty", "iteration", "learned-stop", "batch", "drafting")
+CLAIMS = ("frontier", "answer-first", "steps", "difficulty", "iteration", "learned-stop", "batch", "drafting")
 
 
 def claims(
