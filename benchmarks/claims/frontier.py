@@ -1,11 +1,13 @@
 """Quality against time: a model that refines canvases, under several caps on its steps and under its own, and its twin.
 
-The answers are those of `sfumato report recipes/frontier.toml`, kept in reports/frontier and not asked for again.
+The answers are those of `sfumato report recipes/frontier.toml`, kept in reports/frontier and not asked for again. The first of
+each task are timed once more, all systems in turns.
 """
 
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,24 +16,38 @@ from benchmarks.options import Row
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.statistics import share_interval
 from sfumato.evaluation.suite import read_suite
+from sfumato.evaluation.systems import open_system
+from sfumato.evaluation.tasks import asked_items
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUITE = Path("recipes/frontier.toml")
 DIRECTORY = Path("reports/frontier")
+TIMED = 15
 SIZE = (9.0, 5.0)
 
 
 def measure(n: int) -> Iterator[Row]:
     """One row for each task and system."""
-    report = Report(read_suite(SUITE, [f"n={n}"]), DIRECTORY)
+    suite = read_suite(SUITE, [f"n={n}"])
+    report = Report(suite, DIRECTORY)
     report.run()
-    for cell in report.cells():
-        right = round(cell.score * len(cell.records))
-        row: Row = {"task": cell.task, "system": cell.system, "n": len(cell.records), "right": cell.score}
-        row |= {"right_95": list(share_interval(right, len(cell.records))), "cpu_s": cell.median_cpu_s}
-        yield row | {"seconds": cell.median_s, "forwards": cell.usage("forward_passes")}
+    cells = {(cell.task, cell.system): cell for cell in report.cells()}
+    systems = {name: open_system(config) for name, config in suite.systems.items()}
+    for name in suite.tasks:
+        task, asked = asked_items(name, suite.seed, min(n, TIMED))
+        taken: dict[str, list[float]] = {system: [] for system in systems}
+        for seed, item in enumerate(asked):
+            # In turns, as a busy machine also lengthens processor time.
+            for system, opened in systems.items():
+                answer = opened.answer(task, item, seed=seed, max_tokens=None)
+                taken[system].append(answer.usage["cpu_s"])
+        for system, seconds in taken.items():
+            cell = cells[name, system]
+            row: Row = {"task": name, "system": system, "n": len(cell.records), "right": cell.score}
+            row["right_95"] = list(share_interval(round(cell.score * len(cell.records)), len(cell.records)))
+            yield row | {"cpu_s": statistics.median(seconds), "forwards": cell.usage("forward_passes")}
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
@@ -64,8 +80,10 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
         axes.set_xscale("log")
         axes.set_ylim(-0.02, 1.04)
         axes.grid(alpha=0.25)
-    figure.supxlabel("milliseconds of one core for an answer", fontsize=9)
-    figure.supylabel("right", fontsize=9)
+    for axes in grid[-1]:
+        axes.set_xlabel("ms of one core for an answer", fontsize=8)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("right", fontsize=8)
     figure.legend(
         *grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False
     )

@@ -65,7 +65,7 @@ def test_all_systems_are_asked_the_same_items(suite: Suite, tmp_path: Path) -> N
         prompts = [[each.prompt for each in cells[system, task].records] for system in ("tiny", "two-steps")]
         assert prompts[0] == prompts[1]
     assert all(each.usage["denoising_steps"] <= 2 for each in cells["two-steps", "arithmetic"].records)
-    assert all(0 < each.usage["cpu_s"] for cell in cells.values() for each in cell.records)
+    assert all(each.usage["cpu_s"] > 0 for cell in cells.values() for each in cell.records)
     assert cells["tiny", "short"].row().keys() >= {"cpu s", "whole s"}
     report.write_tables()
     text = (tmp_path / "out" / "report.md").read_text()
