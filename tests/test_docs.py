@@ -52,7 +52,6 @@ REDUCED = {
     "sfumato train recipes/tiny.toml": SMALL_STEP,
     "sfumato train dates.toml": SMALL_STEP,
     "sfumato train recipes/evidence": f"{SMALL_STEP} --set data.tokenizer_items=50",
-    "sfumato report recipes/frontier.toml": "--set n=1",
     "python -m benchmarks claims": "--n 2",
     "sfumato adapt": SHORT_ROWS,
     "sfumato distil": SHORT_ROWS,

@@ -149,8 +149,9 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
 
 
 def _finish(axes: Any, title: str) -> None:
-    axes.set(xscale="log", yscale="log")
-    axes.set_xscale("log", base=2)
+    for axis, scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
+        scale("log", base=2)
+        axis.set_major_formatter("{x:g}")
     axes.set_xlabel("requests at once", fontsize=9)
     axes.set_title(title, fontsize=9)
     axes.grid(alpha=0.25)

@@ -48,8 +48,10 @@ def measure(n: int) -> Iterator[Row]:
         asked = Asked(loaded[model], task, n, steps=CAP)
         levels = [level_of(item) for item in asked.items]
         sizes = [len(loaded[model].tokenizer.encode(item.response)) for item in asked.items]
-        right = [steps for steps, is_right in zip(asked.steps, asked.right, strict=True) if is_right]
-        wrong = [steps for steps, is_right in zip(asked.steps, asked.right, strict=True) if not is_right]
+        judged = list(zip(levels, asked.steps, asked.right, strict=True))
+        right = [steps for _, steps, is_right in judged if is_right]
+        wrong = [steps for _, steps, is_right in judged if not is_right]
+        of_right = [level for level, _, is_right in judged if is_right], right
         means = []
         for level in sorted(set(levels)):
             steps = [count for count, of in zip(asked.steps, levels, strict=True) if of == level]
@@ -66,6 +68,8 @@ def measure(n: int) -> Iterator[Row]:
             "spearman": spearman(levels, asked.steps),
             "spearman_95": list(spearman_interval(levels, asked.steps)),
             "spearman_length": spearman(sizes, asked.steps),
+            "spearman_right": spearman(*of_right),
+            "spearman_right_95": list(spearman_interval(*of_right)) if right else None,
             "steps": statistics.fmean(asked.steps),
             "steps_right": statistics.fmean(right) if right else None,
             "steps_wrong": statistics.fmean(wrong) if wrong else None,

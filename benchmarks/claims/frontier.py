@@ -1,7 +1,7 @@
 """Quality against time: a model that refines canvases, under several caps on its steps and under its own, and its twin.
 
-The answers are those of `sfumato report recipes/frontier.toml`, kept in reports/frontier and not asked for again. The first of
-each task are timed once more, all systems in turns.
+The answers are those of `sfumato report recipes/frontier.toml`, kept in reports/frontier and not asked for again. The
+first of each task are timed once more, all systems in turns.
 """
 
 from __future__ import annotations
