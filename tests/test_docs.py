@@ -51,6 +51,8 @@ REDUCED = {
     "sfumato train recipes/tiny-ar": f"{SMALL_STEP} --set data.tokenizer_items=50",
     "sfumato train recipes/tiny.toml": SMALL_STEP,
     "sfumato train dates.toml": SMALL_STEP,
+    "sfumato train recipes/evidence": f"{SMALL_STEP} --set data.tokenizer_items=50",
+    "python -m benchmarks claims": "--n 2",
     "sfumato adapt": SHORT_ROWS,
     "sfumato distil": SHORT_ROWS,
     "sfumato heads": "--set n=64 --set max_tokens=8 --set steps=2",
@@ -117,7 +119,7 @@ def directory(tmp_path: Path) -> Path:
     for name in ("recipes", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "LICENSE", tmp_path)
-    for name in ("chats.jsonl", "dates.jsonl"):
+    for name in ("chats.jsonl", "dates.jsonl", "scarce.jsonl", "held.jsonl"):
         (tmp_path / name).write_text('{"prompt": "Say hello.", "response": "Hello."}\n' * 3)
     for page, file in (("own-task", "dates.toml"), ("guides/report", "suite.toml")):
         [content] = [text for name, language, text in BLOCKS if language == "toml" and page in name]

@@ -86,7 +86,7 @@ def model_size(model: Model) -> ModelSize:
 
 
 def step_cost(
-    model: Model, length: int, prefix: int = 0, *, soft_embedding: bool = False, head: bool = True
+    model: Model, length: int, prefix: int = 0, *, soft_embedding: bool = False, head: bool = True, rows: int = 1
 ) -> StepCost:
     """Cost of a denoising step.
 
@@ -96,6 +96,7 @@ def step_cost(
         prefix: committed positions before it, in the cache.
         soft_embedding: whether the step computes the soft embedding for the next one.
         head: whether the step computes logits.
+        rows: canvases in the step, of one length and each behind a prefix of its own.
     """
     vocab_size, width = model.embedding_VD.shape
     per_position = vocab_size * width * (head + soft_embedding)
@@ -111,13 +112,13 @@ def step_cost(
         num_experts = len(experts.gate_up_proj)
         one = (experts.gate_up_proj.numel() + experts.down_proj.numel()) // num_experts
         per_position += one * chosen
-        weights += one * num_experts * (1.0 - (1.0 - chosen / num_experts) ** length)
-    operations = 2.0 * length * per_position
+        weights += one * num_experts * (1.0 - (1.0 - chosen / num_experts) ** (rows * length))
+    operations = 2.0 * rows * length * per_position
     cached = 0.0
     for (query_width, window), (groups, size) in zip(_attentions(model), model.cache_heads, strict=True):
         read = prefix if window is None else min(prefix, window - 1)
-        operations += 4.0 * length * (read + length) * query_width
-        cached += 2.0 * read * groups * size
+        operations += 4.0 * rows * length * (read + length) * query_width
+        cached += 2.0 * rows * read * groups * size
     return StepCost(operations=operations, num_weights=weights, num_cached=cached)
 
 
