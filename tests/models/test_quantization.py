@@ -120,7 +120,7 @@ def test_the_memory_of_weights_is_foreseen(make_decoder: Callable[..., Decoder],
     if quantization is not None:
         quantize_model(model, quantization)
     held = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
-    tensors = [*model.parameters(), *(tensor for weight in held for tensor in (weight.levels, weight.scales))]
+    tensors = [*model.parameters(), *(buffer for weight in held for buffer in weight.buffers())]
     assert foreseen == sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
@@ -308,7 +308,7 @@ def test_experts_multiply_integers(make_decoder: Callable[..., Decoder], draw: C
     rounded = TORCH.quantize(x_ND, Rounding(experts.gate_up_proj.product.unsmooth_I))
     counts = [14, 0, 15, 1]
     multiplied_NI = grouped_product(x_ND, experts.gate_up_proj, torch.tensor(counts).cumsum(0).int())
-    rows = torch.split(rounded.levels_MI * rounded.scale_N[:, None], counts)
+    rows = torch.split(rounded.levels_MI * rounded.scale_NG, counts)
     read_NI = [part @ weight_ID.T for part, weight_ID in zip(rows, experts.gate_up_proj.dequantized(), strict=True)]
     torch.testing.assert_close(multiplied_NI, torch.cat(read_NI), rtol=1e-4, atol=1e-4)
 

@@ -3,8 +3,9 @@
 Files are opened one after the other, and again after every so many bytes: what has been read of one stays in memory for
 as long as it is open, and so never comes to more than that, or one tensor.
 
-A matrix NAME may be stored in few bits, as the pair NAME.levels (int8, or uint8 with two numbers of 4 bits in each) and
-NAME.scales (float32, one for each group of a row). It is read as floats.
+A matrix NAME may be stored in few bits, as NAME.levels (int8, or uint8 with two numbers of 4 bits in each), NAME.scales
+(float32, one for each row) and, of 4 bits, NAME.groups (float16, scale and minimum of each group of a row). It is read
+as floats. Without groups, levels of 4 bits have a sign, and scales are those of groups.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # Read of a file before it is opened anew, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
-_LEVELS, _SCALES = ".levels", ".scales"
+_LEVELS, _SCALES, _GROUPS = ".levels", ".scales", ".groups"
 
 
 class TensorSource(Protocol):
@@ -123,7 +124,8 @@ def round_tensor(name: str, tensor: Tensor, bits: Bits) -> dict[str, Tensor]:
         return {name: tensor.contiguous()}
     weight = QuantizedWeight(tensor.shape, Quantization(bits), torch.float32)
     weight.put((), tensor)
-    return {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    held = {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    return held if weight.groups is None else held | {f"{name}{_GROUPS}": weight.groups}
 
 
 def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
@@ -135,7 +137,7 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
         *leading, width = stored.get_shape() or [1]
         if kind == _LEVELS and f"{stem}{_SCALES}" in names:
             shapes[stem] = (*leading, 2 * width if stored.get_dtype() == "U8" else width)
-        elif kind != _SCALES or f"{stem}{_LEVELS}" not in names:
+        elif kind not in (_SCALES, _GROUPS) or f"{stem}{_LEVELS}" not in names:
             shapes[name] = tuple(stored.get_shape())
     return shapes
 
@@ -143,7 +145,9 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
 def read_tensor(file: Any, name: str) -> Tensor:
     """A tensor of an open file."""
     if is_rounded(file, name):
-        return dequantize(file.get_tensor(f"{name}{_LEVELS}"), file.get_tensor(f"{name}{_SCALES}"), torch.float32)
+        grouped = f"{name}{_GROUPS}" in file.keys()  # noqa: SIM118
+        levels, scales = (file.get_tensor(f"{name}{part}") for part in (_LEVELS, _SCALES))
+        return dequantize(levels, scales, torch.float32, file.get_tensor(f"{name}{_GROUPS}") if grouped else None)
     tensor: Tensor = file.get_tensor(name)
     return tensor
 

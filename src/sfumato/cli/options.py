@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 DTypeName = Literal["float32", "bfloat16", "float16"]
-QuantizationName = Literal["int8", "int4", "w8a8", "fp8"]
+QuantizationName = Literal["int8", "int4", "w8a8", "w4a8", "fp8"]
 MODEL_HELP = "An embedded model's name, a checkpoint directory, a GGUF file, or a hub id."
 
 
@@ -52,7 +52,9 @@ Stop = Annotated[
 DType = Annotated[DTypeName, typer.Option(help="Of the weights and of what is computed with them.")]
 Quantize = Annotated[
     QuantizationName | None,
-    typer.Option(help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 multiplies integers, fp8 floats."),
+    typer.Option(
+        help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 and w4a8 multiply integers, fp8 floats."
+    ),
 ]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Of the CPU; if not given, as many as are fastest, measured at the start.")
