@@ -105,8 +105,9 @@ def load(
             "smollm2-135m-instruct"; a checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is
             taken from the local cache where it is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
-        quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" multiplies integers as
-            well, and is the fast way on a CPU; "fp8" holds and multiplies floats of 8 bits, the fast way on a GPU.
+        quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" and "w4a8" multiply
+            integers as well, and are the fast ways on a CPU; "fp8" holds and multiplies floats of 8 bits, the fast way
+            on a GPU.
         device: "cpu", "cuda", or "auto", an accelerator if there is one.
         threads: of the CPU, for all of this process: a number, or "auto", the fastest as measured on the model; None
             leaves it to torch, which takes all cores of the machine.

@@ -63,8 +63,12 @@ class Matrix:
         if groups is not None:
             self._depth, self._num_panels = -(-num_inputs // 4) * 4, -(-num_outputs // PANEL)
             self._start = self._flipped_start = torch.empty(0, dtype=torch.int32)
-            pairs = zip(levels.reshape(-1, *levels.shape[-2:]), groups.reshape(-1, *groups.shape[-3:]), strict=True)
-            self._panels = torch.stack([self._blocks(*pair) for pair in pairs])
+            block_bytes = self._depth // self.num_groups * PANEL * self._bits // 8 + 4 * PANEL
+            sizes = (self._num_matrices, self._num_panels, self.num_groups, block_bytes)
+            self._panels = torch.empty(sizes, dtype=torch.uint8)
+            flat = (one.reshape(-1, *one.shape[own:]) for one, own in ((levels, -2), (groups, -3)))
+            for blocks, *pair in zip(self._panels, *flat, strict=True):
+                blocks.copy_(self._blocks(*pair))
             return
         self._depth = -(-num_inputs // STEP) * STEP
         if sums:
