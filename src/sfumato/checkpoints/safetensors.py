@@ -3,8 +3,9 @@
 Files are opened one after the other, and reopened after a number of bytes: what was read from an open file stays in
 memory, so this limits it to that number, or to one tensor.
 
-A matrix NAME may be stored quantized, as the pair NAME.levels (int8, or uint8 with two 4-bit numbers each) and
-NAME.scales (float32, one per group of a row). It is read as floats.
+A matrix NAME may be stored quantized, as NAME.levels (int8, or uint8 with two 4-bit numbers each), NAME.scales (float32,
+one per row) and, for 4 bits, NAME.groups (float16, scale and minimum of each group of a row). It is read as floats. Without
+groups, 4-bit levels are signed, and scales are those of groups.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # Bytes read from a file before it is reopened, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
-_LEVELS, _SCALES = ".levels", ".scales"
+_LEVELS, _SCALES, _GROUPS = ".levels", ".scales", ".groups"
 
 
 class TensorSource(Protocol):
@@ -123,7 +124,8 @@ def round_tensor(name: str, tensor: Tensor, bits: Bits) -> dict[str, Tensor]:
         return {name: tensor.contiguous()}
     weight = QuantizedWeight(tensor.shape, Quantization(bits), torch.float32)
     weight.put((), tensor)
-    return {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    held = {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    return held if weight.groups is None else held | {f"{name}{_GROUPS}": weight.groups}
 
 
 def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
@@ -135,7 +137,7 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
         *leading, width = stored.get_shape() or [1]
         if kind == _LEVELS and f"{stem}{_SCALES}" in names:
             shapes[stem] = (*leading, 2 * width if stored.get_dtype() == "U8" else width)
-        elif kind != _SCALES or f"{stem}{_LEVELS}" not in names:
+        elif kind not in (_SCALES, _GROUPS) or f"{stem}{_LEVELS}" not in names:
             shapes[name] = tuple(stored.get_shape())
     return shapes
 
@@ -143,7 +145,9 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
 def read_tensor(file: Any, name: str) -> Tensor:
     """A tensor of an open file."""
     if is_rounded(file, name):
-        return dequantize(file.get_tensor(f"{name}{_LEVELS}"), file.get_tensor(f"{name}{_SCALES}"), torch.float32)
+        grouped = f"{name}{_GROUPS}" in file.keys()  # noqa: SIM118
+        levels, scales = (file.get_tensor(f"{name}{part}") for part in (_LEVELS, _SCALES))
+        return dequantize(levels, scales, torch.float32, file.get_tensor(f"{name}{_GROUPS}") if grouped else None)
     tensor: Tensor = file.get_tensor(name)
     return tensor
 

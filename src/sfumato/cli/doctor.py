@@ -88,7 +88,7 @@ def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> 
         "active_parameters": size.num_active_parameters,
         "weights_bytes": {
             **{kind: weight_bytes(model, None, each) for kind, each in (("float32", 4), ("bfloat16", 2))},
-            **{kind: weight_bytes(model, QUANTIZATIONS[kind], 4) for kind in ("int8", "int4", "w8a8")},
+            **{kind: weight_bytes(model, QUANTIZATIONS[kind], 4) for kind in ("int8", "int4", "w8a8", "w4a8")},
         },
         "cache_bytes_per_token": {"float32": 4 * size.num_cached, "bfloat16": 2 * size.num_cached},
         "cache_bytes_per_token_beyond_windows": {

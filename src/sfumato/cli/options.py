@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 DTypeName = Literal["float32", "bfloat16", "float16"]
-QuantizationName = Literal["int8", "int4", "w8a8", "fp8"]
+QuantizationName = Literal["int8", "int4", "w8a8", "w4a8", "fp8"]
 MODEL_HELP = "An embedded model, a checkpoint directory, a GGUF file or a hub id."
 
 
@@ -51,7 +51,7 @@ DType = Annotated[DTypeName, typer.Option(help="Type of the weights and of the c
 Quantize = Annotated[
     QuantizationName | None,
     typer.Option(
-        help="Quantize linears and experts: int8 and int4 save memory; w8a8 (CPU) and fp8 (GPU) are also faster."
+        help="Quantize linears and experts: int8 and int4 save memory; w8a8, w4a8 (CPU) and fp8 (GPU) are also faster."
     ),
 ]
 Threads = Annotated[
