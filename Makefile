@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -145,6 +145,11 @@ train-ui: .venv/.ready
 	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
 	rm -rf runs/ui/embedded && $(BIN)/sfumato convert runs/ui/checkpoint runs/ui/embedded --bits 8
 	cp runs/ui/embedded/*.json runs/ui/embedded/model.safetensors src/sfumato/assets/ui/
+
+# The graphs that the tab runs, of the embedded weights; to be made anew whenever those are.
+tab-models: .venv/.ready-dev
+	for name in tiny ui; do $(BIN)/sfumato export $$name build/export/$$name && \
+	  cp build/export/$$name/model.onnx build/export/$$name/export.json src/sfumato/assets/$$name/ || exit; done
 
 # The first two layers of SmolLM2 through the whole chain, and all of them as far as half an hour goes.
 adapt-slice: .venv/.ready-dev

@@ -18,6 +18,7 @@ from sfumato.cli.data import data
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.export import export
 from sfumato.cli.heads import heads
 from sfumato.cli.mcp import mcp
 from sfumato.cli.mend import lsp, mend
@@ -137,7 +138,7 @@ def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> Non
 _add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
 _add(app, {"serve": serve, "mcp": mcp})
 _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
-_add(app, {"eval": evaluate, "report": report, "doctor": doctor, "convert": convert, "pull": pull})
+_add(app, {"eval": evaluate, "report": report, "doctor": doctor, "convert": convert, "export": export, "pull": pull})
 _add(data, DATA_COMMANDS)
 app.add_typer(data, name="data", cls=Group)
 _add(models, MODELS_COMMANDS)
