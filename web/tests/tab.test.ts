@@ -1,8 +1,13 @@
 /** The tab against Python: the same draws, tokens, stops, and answers step by step, as `record_tab.py` recorded them. */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { applyEvent, emptyView, textOf } from "../src/core/canvas";
+import type { PromptKind } from "../src/core/protocol";
+import { checkBrowser, explained } from "../src/tab/browser";
+import { checkFile } from "../src/tab/download";
 import { appended, generate, type Forward, type ForwardOutput, type TextModel } from "../src/tab/generate";
+import { refusalOf } from "../src/tab/kinds";
 import { uniforms } from "../src/tab/rng";
 import { acceptByEntropy } from "../src/tab/sampler";
 import { checkManifest, readSettings, type Manifest } from "../src/tab/settings";
@@ -179,5 +184,52 @@ describe("keys and values", () => {
     const cache = Float32Array.of(1, 2, 3, 4);
     const written = Float32Array.of(5, 6, 7, 8);
     expect(Array.from(appended(cache, written, 2, 2))).toEqual([1, 2, 5, 6, 3, 4, 7, 8]);
+  });
+});
+
+describe.each(["tiny", "ui"] as Name[])("prompts of %s", (name) => {
+  const kinds = generationOf(name)["prompt_kinds"] as PromptKind[];
+
+  it.each(kinds)("may be $example", ({ example }) => {
+    expect(refusalOf(example, kinds, name)).toBeNull();
+  });
+
+  it("are refused with examples where it was not trained on them", () => {
+    expect(refusalOf("tell me a joke", kinds, name)).toContain(`no kind that ${name} was trained on`);
+    expect(refusalOf("anything", [], name)).toBeNull();
+  });
+});
+
+describe("what can go wrong", () => {
+  const content = new TextEncoder().encode("weights").buffer;
+  const sha256 = "9a8b6b3f";
+
+  it("is a download that broke off", async () => {
+    await expect(checkFile("w", content, { bytes: 8, sha256 })).rejects.toThrow(
+      /came as 0.0 MB of .* broke off/,
+    );
+  });
+
+  it("is a file of another version", async () => {
+    await expect(checkFile("w", content, { bytes: 7, sha256 })).rejects.toThrow("of another version");
+    const own = createHash("sha256").update("weights").digest("hex");
+    await expect(checkFile("w", content, { bytes: 7, sha256: own })).resolves.toBeUndefined();
+  });
+
+  it("is a browser without SIMD", () => {
+    const { validate } = WebAssembly;
+    expect(() => checkBrowser()).not.toThrow();
+    WebAssembly.validate = () => false;
+    try {
+      expect(() => checkBrowser()).toThrow("no WebAssembly with SIMD");
+    } finally {
+      WebAssembly.validate = validate;
+    }
+  });
+
+  it("is that memory runs out", () => {
+    expect(explained(new RangeError("Array buffer allocation failed")).message).toMatch(/no memory left/);
+    expect(explained(new Error("std::bad_alloc")).message).toMatch(/no memory left/);
+    expect(explained(new Error("else")).message).toBe("else");
   });
 });

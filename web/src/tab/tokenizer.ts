@@ -9,6 +9,7 @@ export class Tokenizer {
   readonly vocabSize: number;
   readonly specialIds: ReadonlySet<number>;
   private readonly pairs: BytePairs;
+  private readonly named: ReadonlyMap<string, number>;
   private readonly bytes: (Uint8Array | null)[] = [];
 
   /** Takes tokenizer.json. Throws an Error that names what of it the tab does not do. */
@@ -16,6 +17,7 @@ export class Tokenizer {
     const given = file as TokenizerFile;
     this.pairs = new BytePairs(given);
     const byteOf = new Map(byteCharacters().map((character, byte) => [character, byte]));
+    this.named = new Map(given.added_tokens.map(({ id, content }) => [content, id]));
     this.specialIds = new Set(given.added_tokens.filter(({ special }) => special).map(({ id }) => id));
     for (const [token, id] of this.pairs.vocab) {
       this.bytes[id] = Uint8Array.from(Array.from(token, (character) => byteOf.get(character) ?? 0));
@@ -24,6 +26,13 @@ export class Tokenizer {
       this.bytes[id] = special ? null : new TextEncoder().encode(content);
     }
     this.vocabSize = this.bytes.length;
+  }
+
+  /** The id of a special token. Throws an Error if there is none of that name. */
+  idOf(token: string): number {
+    const id = this.named.get(token);
+    if (id === undefined) throw new Error(`this tokenizer has no token ${JSON.stringify(token)}`);
+    return id;
   }
 
   /** The tokens of a text. Throws an Error if it holds half of a surrogate pair, which is no character. */
