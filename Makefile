@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume, if the run has a saved state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -144,6 +144,11 @@ train-ui: .venv/.ready
 	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
 	rm -rf runs/ui/embedded && $(BIN)/sfumato convert runs/ui/checkpoint runs/ui/embedded --bits 8
 	cp runs/ui/embedded/*.json runs/ui/embedded/model.safetensors src/sfumato/assets/ui/
+
+# The graphs of the browser tab; run this whenever the embedded weights change.
+tab-models: .venv/.ready-dev
+	for name in tiny ui; do $(BIN)/sfumato export $$name build/export/$$name && \
+	  cp build/export/$$name/model.onnx build/export/$$name/export.json src/sfumato/assets/$$name/ || exit; done
 
 # The first two layers of SmolLM2 through the whole chain, and all layers for half an hour.
 adapt-slice: .venv/.ready-dev

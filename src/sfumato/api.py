@@ -105,8 +105,8 @@ def load(
             checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is read from the local cache if
             that is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16"; type of the weights and of the computation.
-        quantize: "int8" and "int4" save memory; "w8a8" and "w4a8" also multiply integers, the fast ways on a CPU; "fp8" stores
-            and multiplies 8-bit floats, the fast way on a GPU.
+        quantize: "int8" and "int4" save memory; "w8a8" and "w4a8" also multiply integers, the fast ways on a CPU; "fp8"
+            stores and multiplies 8-bit floats, the fast way on a GPU.
         device: "cpu", "cuda", or "auto" for an accelerator if there is one.
         threads: CPU threads for the whole process: a number, or "auto" for the fastest as measured on the model; None
             leaves torch's default.

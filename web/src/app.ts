@@ -198,6 +198,7 @@ export class AppElement extends LitElement {
     if (link === undefined || !isPlain || link.target !== "" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin || (link.pathname !== "/" && pageOf(link.pathname) === undefined))
       return;
+    if (pageOf(link.pathname)?.isAlone === true || pageOf(this.path)?.isAlone === true) return;
     event.preventDefault();
     navigate(link.pathname + link.search + link.hash);
   }

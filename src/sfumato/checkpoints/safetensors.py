@@ -3,9 +3,9 @@
 Files are opened one after the other, and reopened after a number of bytes: what was read from an open file stays in
 memory, so this limits it to that number, or to one tensor.
 
-A matrix NAME may be stored quantized, as NAME.levels (int8, or uint8 with two 4-bit numbers each), NAME.scales (float32,
-one per row) and, for 4 bits, NAME.groups (float16, scale and minimum of each group of a row). It is read as floats. Without
-groups, 4-bit levels are signed, and scales are those of groups.
+A matrix NAME may be stored quantized, as NAME.levels (int8, or uint8 with two 4-bit numbers each), NAME.scales
+(float32, one per row) and, for 4 bits, NAME.groups (float16, scale and minimum of each group of a row). It is read as
+floats. Without groups, 4-bit levels are signed, and scales are those of groups.
 """
 
 from __future__ import annotations

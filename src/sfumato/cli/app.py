@@ -18,6 +18,7 @@ from sfumato.cli.data import data
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.export import export
 from sfumato.cli.heads import heads
 from sfumato.cli.mcp import mcp
 from sfumato.cli.mend import lsp, mend
@@ -141,6 +142,6 @@ _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl
 _add(data, DATA_COMMANDS)
 app.add_typer(data, name="data", cls=Group, rich_help_panel=_TRAINING)
 _add(app, {"eval": evaluate, "report": report}, "Evaluation")
-_add(app, {"doctor": doctor, "pull": pull, "convert": convert}, _MODELS)
+_add(app, {"doctor": doctor, "pull": pull, "convert": convert, "export": export}, _MODELS)
 _add(models, MODELS_COMMANDS)
 app.add_typer(models, name="models", cls=Group, rich_help_panel=_MODELS)

@@ -310,6 +310,22 @@ class Tokenizer:
         _, special_id = next(self._split_at_specials(after.lstrip()), ("", None))
         return self.encode_rendered(before, covers), special_id
 
+    def turn_pieces(self) -> list[str | int]:
+        """What a conversation of one turn is made of: ids of special tokens, and texts, to be encoded one by one, in
+        which U+100000 stands for the turn.
+
+        Raises:
+            RequestError: as for `encode_opening`.
+        """
+        if not self.has_chat_template:
+            return [*self._tokenizer.encode("", add_special_tokens=True).ids, _TURN]
+        rendered = self.render([{"role": "user", "content": _TURN}], add_generation_prompt=True)
+        if rendered.count(_TURN) != 1:
+            raise RequestError(
+                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, as it is given"
+            )
+        return [text if special_id is None else special_id for text, special_id in self._split_at_specials(rendered)]
+
     def ending_with(self, id_: int) -> Tokenizer:
         """The same tokenizer with another token that ends a text."""
         other = copy.copy(self)
