@@ -112,6 +112,14 @@ export interface Ending {
   logprobs?: TokenLogprob[];
 }
 
+/** A picture of a canvas. */
+export interface Asset {
+  slot: string;
+  status: "pending" | "ready" | "error";
+  url?: string;
+  error?: ErrorBody;
+}
+
 export type CanvasStatus = "running" | "done" | "cancelled" | "error" | "interrupted";
 
 export interface CanvasBody extends Ending {
@@ -122,6 +130,7 @@ export interface CanvasBody extends Ending {
   text: string;
   created: number;
   seq: number;
+  assets?: Asset[];
 }
 
 export interface Revision extends Record<string, unknown> {
@@ -163,6 +172,7 @@ export type CanvasEvent = EventBase &
         state?: PositionState[];
         confidence?: number[];
         entropy?: number[];
+        assets?: Asset[];
       }
     | {
         type: "canvas.patch";
@@ -176,6 +186,7 @@ export type CanvasEvent = EventBase &
       }
     | { type: "canvas.commit"; block: number; chars: Span; text: string; logprobs?: TokenLogprob[] }
     | { type: "asset.ready"; slot: string; url: string }
+    | { type: "asset.error"; slot: string; error: ErrorBody }
     | ({ type: "canvas.done"; status: CanvasStatus; text: string } & Ending)
     | ({ type: "canvas.error"; status: CanvasStatus; text: string } & Ending)
   );
