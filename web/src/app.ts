@@ -226,6 +226,7 @@ export class AppElement extends LitElement {
           ? nothing
           : html`<div class="saying ${this.shown.kind}">
               <span>${this.shown.text}</span>
+              ${this.action(this.shown)}
               <button class="quiet" aria-label="Close the message" @click=${() => (this.shown = null)}>
                 ✕
               </button>
@@ -243,6 +244,15 @@ export class AppElement extends LitElement {
         </form>
       </dialog>
     </div>`;
+  }
+
+  private action({ action }: Saying) {
+    if (action === undefined) return nothing;
+    const run = () => {
+      this.shown = null;
+      action.run();
+    };
+    return html`<button class="quiet" @click=${run}>${action.label}</button>`;
   }
 
   private page(page: Page) {

@@ -17,7 +17,7 @@ from sfumato.server.failures import ApiError
 
 STATIC = Path(__file__).parent / "static"
 """Where the build puts it."""
-PAGES = ("canvas", "editor", "race", "structure", "cost", "todo", "desktop")
+PAGES = ("canvas", "editor", "race", "structure", "cost", "todo", "encyclopedia", "forum", "desktop")
 """What the script shows by the path of its page."""
 _POLICY = (
     "default-src 'self'; connect-src 'self'; frame-src 'self'; img-src 'self' data: blob:; "

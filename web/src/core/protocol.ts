@@ -120,6 +120,13 @@ export interface Asset {
   error?: ErrorBody;
 }
 
+/** Where a picture is, or will be. */
+export interface Picture {
+  readonly canvas: string;
+  readonly slot: string;
+  readonly prompt: string;
+}
+
 export type CanvasStatus = "running" | "done" | "cancelled" | "error" | "interrupted";
 
 export interface CanvasBody extends Ending {
