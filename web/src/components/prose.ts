@@ -31,6 +31,8 @@ export class ProseElement extends LitElement {
   /** What is being written; null before its first word, undefined if nothing is. */
   @property({ attribute: false }) draft: CanvasView | null | undefined = undefined;
   @property() problem = "";
+  /** Whether it is code, or figures. */
+  @property({ type: Boolean, reflect: true }) code = false;
   /** Whether there is a model that writes. */
   @property({ type: Boolean }) able = false;
   @state() private isByHand = false;
@@ -41,8 +43,14 @@ export class ProseElement extends LitElement {
     css`
       p {
         margin: 0;
-        white-space: pre-wrap;
         overflow-wrap: anywhere;
+      }
+      .text {
+        white-space: pre-wrap;
+      }
+      :host([code]) .text {
+        font-family: var(--mono);
+        font-size: 0.9rem;
       }
       sf-canvas::part(text) {
         font: inherit;
@@ -96,7 +104,7 @@ export class ProseElement extends LitElement {
   override render() {
     if (this.draft !== undefined) return this.forming(this.draft);
     if (this.isByHand) return this.form();
-    return html`${this.text === "" ? this.missing() : html`<p>${this.linked()}</p>`}
+    return html`${this.text === "" ? this.missing() : html`<p class="text">${this.linked()}</p>`}
       <div class="row tools">
         <span class="by">${this.by === "" ? nothing : `Written by ${this.by}`}</span>
         ${
@@ -124,7 +132,7 @@ export class ProseElement extends LitElement {
   private missing() {
     if (this.problem !== "") return html`<p class="error">It was not written: ${this.problem}</p>`;
     return html`<p class="waiting">
-      ${this.able ? "Not written yet." : "Nothing stands here: no model of this server writes prose."}
+      ${this.able ? "Not written yet." : "Not written: none of this server's models can write prose."}
     </p>`;
   }
 

@@ -176,14 +176,13 @@ export class Writing implements ReactiveController {
     ${this.isBusy ? html`<button @click=${() => this.stop()}>Stop</button>` : nothing}`;
   }
 
-  /** Said where no model can write. */
+  /** Tells what to do where no model can write. */
   notice() {
     if (this.cards === null || this.writer !== undefined) return nothing;
     const names = this.cards.map(({ id }) => id).join(", ");
     return html`<p class="notice card">
-      No model of this server writes prose: ${names} ${this.cards.length === 1 ? "was" : "were"} trained for
-      other things. What needs it stays open for you to write. With a language model it writes by itself;
-      start the server with one, such as <code>sfumato serve ui smollm2-135m-instruct</code>
+      None of this server's models can write prose (${names}). You can write everything yourself, or restart
+      the server with a language model: <code>sfumato serve ui smollm2-135m-instruct</code>
     </p>`;
   }
 }

@@ -1,5 +1,5 @@
 /** Pages of the encyclopedia: values, never changed in place. */
-import { linked, topicOf, type Piece } from "./prose";
+import { linked, stemOf, topicOf, type Piece } from "./prose";
 
 export interface Section {
   readonly id: number;
@@ -23,11 +23,11 @@ export const ANSWER = "Answer";
 
 /** What a page may be made of: a heading of each group. */
 export const HEADINGS: readonly (readonly string[])[] = [
-  ["In short", "What it is", "What it means"],
-  ["Origins", "History", "Beginnings", "Discovery"],
-  ["How it works", "Kinds", "Parts", "How it is done"],
-  ["Uses", "Examples", "Places", "People"],
-  ["Today", "Dangers", "Questions", "What to remember"],
+  ["In short", "What it is", "In a few words"],
+  ["Origins", "History", "Beginnings", "Where it comes from"],
+  ["How it works", "Kinds", "Parts", "What it is made of"],
+  ["Examples", "Places", "Uses", "Who deals with it"],
+  ["Today", "Dangers", "Open questions", "What to remember"],
 ];
 
 export const EXAMPLES: readonly string[] = [
@@ -73,10 +73,7 @@ export function authorsOf({ sections }: Article): string[] {
 }
 
 export function sectionPrompt(topic: string, heading: string): string {
-  return (
-    `Explain in two or three plain sentences: ${topic}, ${heading.toLowerCase()}. ` +
-    "Write only these sentences, nothing else."
-  );
+  return `Tell me about ${topic}: ${heading.toLowerCase()}. Answer in two or three sentences.`;
 }
 
 export function headingsPrompt(topic: string): string {
@@ -96,11 +93,11 @@ export function revisionPrompt(text: string, wish: string): string {
 
 /** Each section's text as pieces; a word is a link where it comes first, and what the page is about is none. */
 export function linksOf({ topic, sections }: Article): ReadonlyMap<number, readonly Piece[]> {
-  const seen = new Set([topic, ...topic.split(/[^\p{L}\d]+/u)].map((word) => word.toLowerCase()));
+  const seen = new Set([topic, ...topic.split(/[^\p{L}\d]+/u)].map(stemOf));
   return new Map(
     sections.map(({ id, text }) => {
       const pieces = linked(text, seen);
-      for (const piece of pieces) if (piece.topic !== undefined) seen.add(piece.topic.toLowerCase());
+      for (const piece of pieces) if (piece.topic !== undefined) seen.add(stemOf(piece.topic));
       return [id, pieces];
     }),
   );
@@ -110,6 +107,7 @@ export function linksOf({ topic, sections }: Article): ReadonlyMap<number, reado
 export function furtherTopics({ topic, sections }: Article): string[] {
   const [whole = "", part] = topic.split(/: (.+)$/su);
   const parts = sections
+    .filter(({ heading }) => heading !== ANSWER)
     .map(({ heading }) => `${whole}: ${heading.toLowerCase()}`)
     .filter((each) => each.toLowerCase() !== topic.toLowerCase());
   return [...new Set([...(part === undefined ? [] : [whole]), ...parts])];

@@ -76,6 +76,15 @@ export function withPost(forum: Forum, post: NewPost, where: "first" | "last" = 
   return { ...forum, next: forum.next + 1, posts };
 }
 
+/** Who thought of titles, and who wrote the texts; you are not named. */
+export function authorsOf({ posts }: Forum): { titles: string[]; texts: string[] } {
+  const named = (all: string[]) => [...new Set(all.filter((by) => by !== "" && by !== YOU))];
+  return {
+    titles: named(posts.map(({ titleBy }) => titleBy)),
+    texts: named(posts.flatMap(({ by, comments }) => [by, ...comments.map((each) => each.by)])),
+  };
+}
+
 export function withoutPost(forum: Forum, id: number): Forum {
   return { ...forum, posts: forum.posts.filter((each) => each.id !== id) };
 }
@@ -127,20 +136,15 @@ export function titlesPrompt(topic: string): string {
 
 export function postPrompt(topic: string, title: string): string {
   return (
-    `Write a forum post of two or three sentences about ${topic} with the title "${title}". ` +
-    "Write only the post, without the title."
+    `You are a member of a forum about ${topic}. ` +
+    `What would you tell the others under the title "${title}"? Answer in two or three sentences.`
   );
 }
 
-/** What a model is asked for a reply: it sees the post and the last comment. */
-export function replyPrompt(topic: string, post: Post): string {
-  const last = post.comments.at(-1);
-  const said = [post.title, post.text].filter((each) => each !== "").join(". ");
-  const answered = last === undefined ? "" : ` Somebody answered: "${last.text}"`;
-  return (
-    `Somebody wrote in a forum about ${topic}: "${said}"${answered} ` +
-    "Write a short reply of one or two sentences."
-  );
+/** What a model is asked for a reply: the last comment, or the post itself. */
+export function replyPrompt({ title, text, comments }: Post): string {
+  const said = comments.at(-1)?.text ?? [title, text].filter((each) => each !== "").join("\n");
+  return `${said}\n\nWhat do you think of that? Answer me in one or two sentences.`;
 }
 
 /** What a picture that is drawn as SVG says of itself; empty if it says nothing. */

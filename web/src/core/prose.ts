@@ -5,7 +5,7 @@ import type { CanvasView } from "./canvas";
 import type { ModelCard } from "./protocol";
 
 /** Tokens of a paragraph. */
-const MAX_TOKENS = 120;
+const MAX_TOKENS = 100;
 const MAX_LINKS = 5;
 
 /** The models that write whatever they are asked. Those that were shown kinds of prompts write nothing else. */
@@ -82,19 +82,24 @@ const COMMON = new Set(
 /**
  * A text as pieces, of which the words that say most are links.
  *
- * @param seen words in small letters that are none: those that are links already, and what the page is about
+ * @param seen stems of words that are none: those that are links already, and what the page is about
  */
 export function linked(text: string, seen: ReadonlySet<string>): Piece[] {
-  const found = new Map<string, { text: string; at: number; weight: number }>();
+  const found = new Map<string, { text: string; at: number; weight: number; count: number }>();
   for (const match of text.matchAll(WORDS)) {
-    const isName = /^\p{Lu}/u.test(match[0]) && !ENDING.test(text.slice(0, match.index));
-    // A name at the start of a sentence may bring its first word along.
-    const [word, at] = isName ? [match[0], match.index] : lower(match[0], match.index);
-    const key = word.toLowerCase();
-    if (found.has(key) || seen.has(key) || !(isName ? word.length > 2 : isTelling(key))) continue;
-    found.set(key, { text: word, at, weight: word.length + (isName ? 20 : 0) });
+    const { words, at, isName } = readWords(match[0], match.index, text);
+    const word = words.replace(/['’]\p{L}*$/u, "");
+    const key = stemOf(word);
+    const before = found.get(key);
+    if (before !== undefined) before.count++;
+    else if (!seen.has(key) && (isName ? word.length > 2 : isTelling(word.toLowerCase()))) {
+      found.set(key, { text: word, at, weight: word.length + (isName ? 20 : 0), count: 1 });
+    }
   }
   const chosen = [...found.values()]
+    .map((each) => ({ ...each, weight: each.weight + 4 * (each.count - 1) }))
+    // A short word is worth a page where it comes again.
+    .filter(({ weight }) => weight > 6)
     .sort((one, other) => other.weight - one.weight || one.at - other.at)
     .slice(0, MAX_LINKS)
     .sort((one, other) => one.at - other.at);
@@ -109,14 +114,23 @@ export function linked(text: string, seen: ReadonlySet<string>): Piece[] {
   return pieces;
 }
 
-function lower(words: string, at: number): [string, number] {
-  const [first = ""] = words.split(" ", 1);
-  const rest = words.slice(first.length + 1);
-  return rest === "" ? [words, at] : [rest, at + first.length + 1];
+/** What a word and its plural have in common. */
+export function stemOf(word: string): string {
+  return word.toLowerCase().replace(/(?:es|s)$/, "");
+}
+
+/** Words as they were found; a first one that has its capital from the sentence is left out. */
+function readWords(words: string, at: number, text: string): { words: string; at: number; isName: boolean } {
+  if (!ENDING.test(text.slice(0, at))) return { words, at, isName: /^\p{Lu}/u.test(words) };
+  const space = words.indexOf(" ");
+  return space < 0
+    ? { words, at, isName: false }
+    : { words: words.slice(space + 1), at: at + space + 1, isName: true };
 }
 
 function isTelling(word: string): boolean {
-  return word.length > 6 && !COMMON.has(word) && !/(?:ly|ing|ed|’s|'s)$/.test(word);
+  // Most words that end so say how something is, or is done.
+  return word.length > 4 && !COMMON.has(word) && !/(?:ly|ing|ed|al|ive|ous|ful|less|ble|ic|est)$/.test(word);
 }
 
 /** Words as the title of a page. */

@@ -325,6 +325,7 @@ export class EncyclopediaPage extends LitElement {
                 .pieces=${section.heading === ANSWER ? null : (links.get(section.id) ?? null)}
                 .draft=${this.writing.drafts.get(this.placeOf(section.id))}
                 .problem=${this.writing.problems.get(this.placeOf(section.id)) ?? ""}
+                ?code=${section.heading === ANSWER}
                 ?able=${this.jobOf(article, section).length > 0}
                 @sf-again=${() => void this.writing.write(this.jobOf(article, section))}
                 @sf-written=${({ detail }: CustomEvent<string>) =>

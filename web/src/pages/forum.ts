@@ -9,6 +9,7 @@ import "../components/prose";
 import "../components/topics";
 import { Writing, type Job } from "../components/writing";
 import {
+  authorsOf,
   changedPost,
   EXAMPLES,
   newForum,
@@ -163,7 +164,7 @@ export class ForumPage extends LitElement {
     return {
       id: `${topic}/${post.id}/reply`,
       name: `Reply to ${post.title}`,
-      prompt: replyPrompt(topic, post),
+      prompt: replyPrompt(post),
       take,
     };
   }
@@ -310,7 +311,17 @@ export class ForumPage extends LitElement {
             ? html`<p class="muted">No post yet; write one, or have more of them written.</p>`
             : nothing
         }
-      </div>`;
+      </div>
+      ${this.authors(forum)}`;
+  }
+
+  private authors(forum: Forum) {
+    const { titles, texts } = authorsOf(forum);
+    if (titles.length + texts.length === 0) return nothing;
+    return html`<p class="figures">
+      ${titles.length === 0 ? "" : `Titles by ${titles.join(", ")}.`}
+      ${texts.length === 0 ? "" : `Texts by ${texts.join(", ")}.`} Nobody checked them.
+    </p>`;
   }
 
   private compose(): void {
