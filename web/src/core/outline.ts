@@ -1,6 +1,7 @@
 /** What a page will hold, before any of it is written: a line of each of several groups, or lines that a writer thinks of. */
+import { answerOf } from "./answer";
 import type { Api } from "./api";
-import { applyEvent, emptyView, textOf } from "./canvas";
+import { textOf } from "./canvas";
 import { prose } from "./prose";
 import type { ModelCard } from "./protocol";
 
@@ -15,7 +16,8 @@ export interface Outline {
 /** A model that chooses an outline's lines on a canvas, or one that is asked for them in words. */
 export type Outliner = { readonly card: ModelCard; readonly isWriter: boolean };
 
-const STEPS = 8;
+/** The pattern leaves little to be decided. */
+const STEPS = 2;
 const MAX_LABEL = 32;
 const MAX_LINES = 6;
 
@@ -46,27 +48,17 @@ export async function chosenOutline(
   options: { seed: number; signal: AbortSignal; onLines: (lines: readonly string[]) => void },
 ): Promise<Outline> {
   const { seed, signal, onLines } = options;
-  const title = labelOf(topic);
-  const prompt = `screen: a list about ${title} with ${groups.length} items`;
-  const { id } = await api.createCanvas({
-    model,
-    prompt,
-    regex: patternOf(title, groups),
-    steps: STEPS,
-    seed,
-  });
-  const stop = () => void api.deleteCanvas(id).catch(() => undefined);
-  signal.addEventListener("abort", stop);
-  let view = emptyView(id);
-  for await (const event of api.follow(id, { after: 0, signal })) {
-    view = applyEvent(view, event);
-    onLines(chosenIn(textOf(view), groups));
-  }
-  signal.removeEventListener("abort", stop);
-  signal.throwIfAborted();
-  const lines = chosenIn(textOf(view), groups);
-  // Cut short by its limit of tokens, a list may end early.
-  return lines.length < 2 ? { ...ownOutline(groups), canvas: id } : { lines, by: model, canvas: id };
+  const prompt = `screen: a list about ${labelOf(topic)} with ${groups.length} items`;
+  const asked = { model, prompt, regex: patternOf(groups), steps: STEPS, seed };
+  let canvas: string | null = null;
+  const events = async function* () {
+    for await (const event of api.stream(asked, signal)) {
+      canvas = event.canvas_id;
+      yield event;
+    }
+  };
+  const { text } = await answerOf(events(), (view) => onLines(chosenIn(textOf(view), groups)));
+  return { lines: chosenIn(text, groups), by: model, canvas };
 }
 
 /** The lines that a writer thinks of. Throws ApiError, and Error if they are none. */
@@ -86,9 +78,9 @@ export function labelOf(topic: string): string {
   return topic.replaceAll("|", "/").replace(/\s+/gu, " ").trim().slice(0, MAX_LABEL).trim();
 }
 
-export function patternOf(title: string, groups: readonly (readonly string[])[]): string {
-  const head = ["page: ", " header: "].map((name) => name + escaped(title));
-  return [...head, " list", ...groups.map((group) => `  item: (?:${group.map(escaped).join("|")})`)].join(
+/** Lists of which each entry is one of its group: the same for all topics, so that the server reads it once. */
+export function patternOf(groups: readonly (readonly string[])[]): string {
+  return ["page", " list", ...groups.map((group) => `  item: (?:${group.map(escaped).join("|")})`)].join(
     "\n",
   );
 }

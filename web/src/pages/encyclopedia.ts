@@ -386,7 +386,10 @@ export class EncyclopediaPage extends LitElement {
         /></label>
         <label
           >In
-          <select @change=${(event: Event) => (this.where = (event.target as HTMLSelectElement).value)}>
+          <select
+            aria-label="Where to change it"
+            @change=${(event: Event) => (this.where = (event.target as HTMLSelectElement).value)}
+          >
             <option value=${WHOLE_PAGE} ?selected=${this.where === WHOLE_PAGE}>${WHOLE_PAGE}</option>
             ${article.sections.map(
               ({ id, heading }) =>
