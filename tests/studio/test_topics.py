@@ -224,7 +224,7 @@ def test_a_failure_is_said_where_it_stands(written_page: Page):
     expect(page.locator("sf-prose .text")).to_have_count(1)
     page.route("**/v1/canvas", lambda route: route.abort())
     page.goto("/encyclopedia/Gravel")
-    expect(page.locator("p.error")).to_contain_text("the server cannot be reached")
+    expect(page.locator("p.error")).to_contain_text("The server cannot be reached")
     page.unroute("**/v1/canvas")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("sf-prose .text")).to_have_count(5)

@@ -1,5 +1,5 @@
 /** The shell: pages, theme, messages, and the key where the server wants one. */
-import { css, html, LitElement, nothing } from "lit";
+import { css, html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import { controls } from "./components/base";
@@ -61,6 +61,9 @@ export class AppElement extends LitElement {
         nav {
           order: 1;
           flex-basis: 100%;
+          /* That there are more pages is to be seen. */
+          mask-image: linear-gradient(to left, transparent, black 2.5rem);
+          padding-right: 2rem;
         }
       }
       nav a {
@@ -158,6 +161,12 @@ export class AppElement extends LitElement {
     addEventListener("unhandledrejection", (event) => sayError(event.reason));
     api.askForKey = () => this.askForKey();
     this.openPage();
+  }
+
+  override updated(changes: PropertyValues): void {
+    if (!changes.has("path")) return;
+    const link = this.renderRoot.querySelector("nav [aria-current]");
+    link?.scrollIntoView({ block: "nearest", inline: "center" });
   }
 
   private openPage(): void {

@@ -125,6 +125,7 @@ describe("prose", () => {
   });
 
   test("the first word of a sentence is no name because of its capital", () => {
+    expect(words("It is the Pacific Ring of Fire.")).toEqual(["Pacific Ring of Fire"]);
     expect(words("About Lake Como little is known. Because Berlin is far.")).toEqual(["Lake Como", "Berlin"]);
     expect(words("Because of it. Which of them? Another one!")).toEqual([]);
   });

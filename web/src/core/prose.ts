@@ -62,7 +62,7 @@ export interface Piece {
   readonly topic?: string;
 }
 
-const WORDS = /\p{Lu}[\p{L}\d'’-]*(?: \p{Lu}[\p{L}\d'’-]*)+|\p{L}[\p{L}'’-]{2,}/gu;
+const WORDS = /\p{Lu}[\p{L}\d'’-]*(?:(?: of| of the)? \p{Lu}[\p{L}\d'’-]*)+|\p{L}[\p{L}'’-]{2,}/gu;
 const ENDING = /(?:^|[.!?:\n]["”’)]?\s+|["“(])$/u;
 /** Long words that say little by themselves. */
 const COMMON = new Set(
@@ -72,8 +72,8 @@ const COMMON = new Set(
   even every everyone everything example examples first following form forms from further general good great greater
   have however important include includes instead into itself known large later least less like little long made main
   make makes many matter mean means might more most much must myself nature near never nothing number often once only
-  other others over part parts people perhaps place places possible provide provides quite rather really same second
-  several should simple simply since small some something sometimes somewhere soon start still such surface than that
+  other others over part parts people perhaps place places possible provide provides quite rather really rise rises same
+  second several should simple simply since small some something sometimes somewhere soon start still such surface than that
   their them themselves then there therefore these they thing things this those though through throughout thus time
   times together too toward towards under unique unlike until upon used useful usually variety various very well what
   when where whether which while will with within without world would year years your yourself`.split(/\s+/),

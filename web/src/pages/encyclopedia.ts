@@ -25,10 +25,11 @@ import {
   type Article,
   type Section,
 } from "../core/encyclopedia";
+import { sentenceOf } from "../core/files";
 import { undoKey } from "../core/keys";
 import { addressOf, Kept, tidyTopic } from "../core/kept";
 import { knowing } from "../core/prose";
-import { announce, isStop, messageOf, say } from "../core/say";
+import { announce, isStop, say } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 
 const BASE = "/encyclopedia";
@@ -174,7 +175,7 @@ export class EncyclopediaPage extends LitElement {
       await this.fill(article);
     } catch (error) {
       this.ready = null;
-      if (isHere()) this.problem = isStop(error) ? "It was stopped." : messageOf(error);
+      if (isHere()) this.problem = isStop(error) ? "It was stopped." : sentenceOf(error);
     }
   }
 

@@ -30,9 +30,10 @@ import {
   type Order,
   type Post,
 } from "../core/forum";
+import { sentenceOf } from "../core/files";
 import { undoKey } from "../core/keys";
 import { Kept, tidyTopic } from "../core/kept";
-import { announce, isStop, messageOf, say, sayError } from "../core/say";
+import { announce, isStop, say, sayError } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { forumStyles } from "./forum-styles";
 
@@ -99,7 +100,7 @@ export class ForumPage extends LitElement {
       await this.fill(forum, kept === null);
     } catch (error) {
       this.ready = null;
-      if (isHere()) this.problem = isStop(error) ? "It was stopped." : messageOf(error);
+      if (isHere()) this.problem = isStop(error) ? "It was stopped." : sentenceOf(error);
     }
   }
 
@@ -279,13 +280,6 @@ export class ForumPage extends LitElement {
             New post
           </button>
           <button ?disabled=${this.writing.isBusy} @click=${() => void this.more()}>More posts</button>
-        </span>
-        <span class="row" role="group" aria-label="Sort by">
-          <span class="muted">Sort by</span>
-          ${ORDERS.map(
-            (order) =>
-              html`<button class="small" @click=${() => this.show(sorted(forum, order))}>${order}</button>`,
-          )}
           <button class="small" ?disabled=${this.steps.at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>
             Undo
           </button>
@@ -297,6 +291,13 @@ export class ForumPage extends LitElement {
           >
             Redo
           </button>
+        </span>
+        <span class="row" role="group" aria-label="Sort by">
+          <span class="muted">Sort by</span>
+          ${ORDERS.map(
+            (order) =>
+              html`<button class="small" @click=${() => this.show(sorted(forum, order))}>${order}</button>`,
+          )}
         </span>
       </div>
       ${this.isComposing ? this.composer(forum) : nothing}
