@@ -1,4 +1,4 @@
-"""The tab: a model in the browser writes what Python writes, without a server, and says what is wrong with what it gets."""
+"""The tab: a model in the browser writes what Python writes, without a server, and reports bad files."""
 
 from __future__ import annotations
 

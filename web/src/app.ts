@@ -1,5 +1,5 @@
 /** The shell: pages, theme, messages, and the key where the server wants one. */
-import { css, html, LitElement, nothing } from "lit";
+import { css, html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import { controls } from "./components/base";
@@ -61,6 +61,9 @@ export class AppElement extends LitElement {
         nav {
           order: 1;
           flex-basis: 100%;
+          /* That there are more pages is to be seen. */
+          mask-image: linear-gradient(to left, transparent, black 2.5rem);
+          padding-right: 2rem;
         }
       }
       nav a {
@@ -160,6 +163,12 @@ export class AppElement extends LitElement {
     this.openPage();
   }
 
+  override updated(changes: PropertyValues): void {
+    if (!changes.has("path")) return;
+    const link = this.renderRoot.querySelector("nav [aria-current]");
+    link?.scrollIntoView({ block: "nearest", inline: "center" });
+  }
+
   private openPage(): void {
     const page = pageOf(this.path);
     document.title = page === undefined ? "Sfumato" : `${page.title} · Sfumato`;
@@ -227,6 +236,7 @@ export class AppElement extends LitElement {
           ? nothing
           : html`<div class="saying ${this.shown.kind}">
               <span>${this.shown.text}</span>
+              ${this.action(this.shown)}
               <button class="quiet" aria-label="Close the message" @click=${() => (this.shown = null)}>
                 ✕
               </button>
@@ -244,6 +254,15 @@ export class AppElement extends LitElement {
         </form>
       </dialog>
     </div>`;
+  }
+
+  private action({ action }: Saying) {
+    if (action === undefined) return nothing;
+    const run = () => {
+      this.shown = null;
+      action.run();
+    };
+    return html`<button class="quiet" @click=${run}>${action.label}</button>`;
   }
 
   private page(page: Page) {

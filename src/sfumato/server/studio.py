@@ -18,7 +18,7 @@ from sfumato.server.failures import ApiError
 
 STATIC = Path(__file__).parent / "static"
 """Where the build puts it."""
-PAGES = ("canvas", "editor", "race", "structure", "cost", "tab", "todo", "desktop")
+PAGES = ("canvas", "editor", "race", "structure", "cost", "tab", "todo", "encyclopedia", "forum", "desktop")
 """What the script shows by the path of its page."""
 _POLICY = (
     "default-src 'self'; connect-src 'self'; frame-src 'self'; img-src 'self' data: blob:; "
@@ -68,8 +68,8 @@ class Studio:
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
         if (assets := self.directory / "assets").is_dir():
-            # Streams of events are not among them: those must not wait for a block of gzip. WebAssembly is not compressed
-            # either, as its 14 MB would take a second of every first visit.
+            # Event streams are not compressed, because they must not wait for a block of gzip, and neither is WebAssembly,
+            # whose 14 MB would take a second of every first visit.
             for path in assets.glob("*.wasm"):
                 add(f"/assets/{path.name}", lambda path=path: FileResponse(path, headers=_ASSET_HEADERS))  # type: ignore[misc]
             router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))

@@ -70,6 +70,22 @@ export const pages: readonly Page[] = [
     load: () => import("../pages/todo"),
   },
   {
+    path: "/encyclopedia",
+    title: "Encyclopedia",
+    summary: "A page on any topic, written when you open it; each link leads to a further one.",
+    group: "apps",
+    tag: "sf-encyclopedia-page",
+    load: () => import("../pages/encyclopedia"),
+  },
+  {
+    path: "/forum",
+    title: "Forum",
+    summary: "Posts, votes and comments on any topic, by a model and by you.",
+    group: "apps",
+    tag: "sf-forum-page",
+    load: () => import("../pages/forum"),
+  },
+  {
     path: "/desktop",
     title: "Desktop",
     summary: "Apps that are made when you open them, each in its window.",
@@ -86,7 +102,13 @@ export function pageOf(path: string): Page | undefined {
 
 /** What stands behind the page's own path. */
 export function restOf(path: string): string {
-  return decodeURIComponent(path.split("/").slice(2).join("/"));
+  const rest = path.split("/").slice(2).join("/");
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    // A sign of percent that somebody typed.
+    return rest;
+  }
 }
 
 /** Goes to another page, or another place of this one. */
