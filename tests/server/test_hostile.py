@@ -36,7 +36,10 @@ TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
     [
         ("[" * 40_000, "nests too deep"),
         ('{"a":' * 40_000, "nests too deep"),
-        ('{"messages": %s, "stop": [' + '"a",' * 60_000 + '"a"]}', "about 60,007 values, most of them in stop; allowed: 50,000"),
+        (
+            '{"messages": %s, "stop": [' + '"a",' * 60_000 + '"a"]}',
+            "about 60,007 values, most of them in stop; allowed: 50,000",
+        ),
         ('{"messages": %s, "temperature": NaN}', "NaN"),
         ('{"messages": %s, "temperature": 1e999}', "temperature"),
         ('{"messages": %s, "seed": ' + "9" * 5000 + "}", "too long"),

@@ -2,7 +2,7 @@
 import { indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { python } from "@codemirror/lang-python";
-import { acceptChunk, goToNextChunk, goToPreviousChunk, rejectChunk } from "@codemirror/merge";
+import { goToNextChunk, goToPreviousChunk, rejectChunk } from "@codemirror/merge";
 import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { html, LitElement, nothing, type PropertyValues } from "lit";
@@ -10,6 +10,7 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import { codeEditor, codeState } from "../components/code";
 import { ghostText } from "../components/ghost";
+import { acceptChange } from "../components/review";
 import "../components/revisions";
 import { EditingSession, type SessionHost } from "../components/session";
 import { api } from "../core/api";
@@ -106,7 +107,7 @@ export class EditorPage extends LitElement implements SessionHost {
           { key: "Mod-s", run: always(() => this.save()) },
           { key: "Mod-o", run: always(() => this.picker.click()) },
           { key: "F8", run: goToNextChunk, shift: goToPreviousChunk },
-          { key: "Mod-Alt-y", run: (view) => acceptChunk(view) },
+          { key: "Mod-Alt-y", run: (view) => acceptChange(view) },
           { key: "Mod-Alt-n", run: (view) => rejectChunk(view) },
           { key: "Escape", run: () => this.session.stop() },
         ]),
