@@ -33,14 +33,14 @@ def export(
     from sfumato.checkpoints.load import load_checkpoint
     from sfumato.checkpoints.onnx import MANIFEST, check_exportable, export_onnx
     from sfumato.checkpoints.registry import find_model
-    from sfumato.gguf_file import opened
+    from sfumato.gguf_file import open_checkpoint
     from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():
         raise CheckpointError(f"{directory} holds a checkpoint; give another directory")
-    place = opened(find_model(source))
-    checkpoint = load_checkpoint(place)
+    opened = open_checkpoint(find_model(source))
+    checkpoint = load_checkpoint(opened)
     check_exportable(source, checkpoint)
-    own = place if isinstance(place, Path) else None
-    export_onnx(directory, name or Path(source).name, checkpoint, Tokenizer.of(place), dtype=dtype, source=own)
+    own = opened if isinstance(opened, Path) else None
+    export_onnx(directory, name or Path(source).name, checkpoint, Tokenizer.of(opened), dtype=dtype, source=own)
     typer.echo(str(directory / MANIFEST))

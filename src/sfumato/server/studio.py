@@ -68,10 +68,10 @@ class Studio:
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
         if (assets := self.directory / "assets").is_dir():
-            # Event streams are not compressed, because they must not wait for a block of gzip, and neither is WebAssembly,
-            # whose 14 MB would take a second of every first visit.
-            for path in assets.glob("*.wasm"):
-                add(f"/assets/{path.name}", lambda path=path: FileResponse(path, headers=_ASSET_HEADERS))  # type: ignore[misc]
+            # Neither event streams, which must not wait for a block of gzip, nor WebAssembly, whose 14 MB would take a
+            # second of every first visit, are compressed.
+            for wasm in assets.glob("*.wasm"):
+                add(f"/assets/{wasm.name}", lambda wasm=wasm: FileResponse(wasm, headers=_ASSET_HEADERS))  # type: ignore[misc]
             router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))
         return router
 

@@ -81,19 +81,37 @@ def draw_command(
         # Few pages have tables and checkboxes: draw another page rather than another intent.
         for _ in range(_MAX_PAGES):
             page = draw_page(random, domain, unseen_domain=unseen_domain)
-            try:
-                program, slots, kind = Draft(random, page, domain)(intent)
-                changed = execute(page, program) != page
-            except RequestError:
-                continue
-            if changed or is_refusal(program):
-                return Command(
-                    page=page,
-                    sentence=_sentence(intent, slots, random, unseen_wording),
-                    program=program,
-                    intent=intent,
-                    combination=(intent, kind) in HELD_OUT_COMBINATIONS,
-                )
+            command = _command(random, page, domain, intent, unseen_wording)
+            if command is not None:
+                return command
+
+
+def draw_command_about(page: Component, domain: Domain, random: Random, *, unseen_wording: bool = False) -> Command:
+    """A command about a page that is there, of an intent that it has something for."""
+    commands = texts()["commands"]
+    while True:
+        intent = random.choices(list(commands), [_WEIGHTS.get(name, 1) for name in commands])[0]
+        command = _command(random, page, domain, intent, unseen_wording)
+        if command is not None:
+            return command
+
+
+def _command(random: Random, page: Component, domain: Domain, intent: str, unseen_wording: bool) -> Command | None:
+    """A command of an intent; None where the page has nothing to do that to."""
+    try:
+        program, slots, kind = Draft(random, page, domain)(intent)
+        changed = execute(page, program) != page
+    except RequestError:
+        return None
+    if not changed and not is_refusal(program):
+        return None
+    return Command(
+        page=page,
+        sentence=_sentence(intent, slots, random, unseen_wording),
+        program=program,
+        intent=intent,
+        combination=(intent, kind) in HELD_OUT_COMBINATIONS,
+    )
 
 
 def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording: bool) -> str:
