@@ -23,7 +23,7 @@ _POLICY = (
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
-    # For what the policy does not cover: WebRTC peers, and connections that a browser opens ahead of a request. Chromium
+    # For what the policy does not cover: WebRTC peers, and connections opened ahead of a request. Chromium
     # enforces it; other browsers do not know it yet.
     "Connection-Allowlist": "()",
     "X-Content-Type-Options": "nosniff",
