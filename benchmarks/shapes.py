@@ -152,7 +152,7 @@ def random_checkpoint(
     if quantization is None:
         finish(checkpoint.model, None)
     else:
-        quantize_model(checkpoint.model, quantization.suited_to(checkpoint.spec))
+        quantize_model(checkpoint.model, quantization.suited_to(checkpoint.spec, device))
     return checkpoint
 
 

@@ -196,7 +196,7 @@ def load_checkpoint(
     """
     place = opened(place)
     model, spec, kind = build(place)
-    quantization = None if quantization is None else quantization.suited_to(spec)
+    quantization = None if quantization is None else quantization.suited_to(spec, device)
     kept = kept_model(place, model, dtype, quantization, device)
     if kept is None or quantization is None or not restore(kept, model, dtype, quantization):
         fill(model, FAMILIES[kind], tensors_of(place), dtype, quantization, device)

@@ -79,12 +79,12 @@ class Quantization:
         """Whether weights have minimums."""
         return self.bits == 4 or self.group > 0
 
-    def suited_to(self, spec: GenerationSpec) -> Quantization:
-        """The same, with groups and two digits for a model that writes one token at a time: reading weights takes its
-        time."""
+    def suited_to(self, spec: GenerationSpec, device: str = "cpu") -> Quantization:
+        """The same, with two digits for a model that writes one token at a time, and groups on a CPU: reading weights
+        takes its time."""
         if self.arithmetic != "int8" or not spec.autoregressive:
             return dataclasses.replace(self, digits=1)
-        return dataclasses.replace(self, digits=2, group=self.group or _GROUP)
+        return dataclasses.replace(self, digits=2, group=self.group or (_GROUP if device == "cpu" else 0))
 
     def group_of(self, num_inputs: int) -> int:
         """The group that rows of this many inputs have."""
