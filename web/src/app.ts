@@ -185,16 +185,15 @@ export class AppElement extends LitElement {
     page.load().then(() => (this.loaded = new Set([...this.loaded, page.tag])), sayError);
   }
 
-  private askForKey(): Promise<string | null> {
-    this.keyDialog.returnValue = "";
-    this.keyDialog.showModal();
-    return new Promise((resolve) => {
-      const onClose = () => {
-        const input = this.keyDialog.querySelector("input");
-        resolve(this.keyDialog.returnValue === "ok" && input?.value ? input.value : null);
-      };
-      this.keyDialog.addEventListener("close", onClose, { once: true });
+  private async askForKey(): Promise<string | null> {
+    await this.updateComplete;
+    const dialog = this.keyDialog;
+    dialog.returnValue = "";
+    dialog.showModal();
+    await new Promise((resolve) => {
+      dialog.addEventListener("close", resolve, { once: true });
     });
+    return (dialog.returnValue === "ok" && dialog.querySelector("input")?.value) || null;
   }
 
   private changeTheme(): void {
@@ -216,6 +215,7 @@ export class AppElement extends LitElement {
     if (link === undefined || !isPlain || link.target !== "" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin || (link.pathname !== "/" && pageOf(link.pathname) === undefined))
       return;
+    if (pageOf(link.pathname)?.isAlone === true || pageOf(this.path)?.isAlone === true) return;
     event.preventDefault();
     navigate(link.pathname + link.search + link.hash);
   }

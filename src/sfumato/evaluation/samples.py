@@ -114,6 +114,10 @@ def evaluate_samples(
     if judge is not None:
         sums = [_judged(judge, prompt, result.text) for prompt, result in zip(asked, results, strict=True)]
         nll = _share(sum(total for total, _ in sums), sum(count for _, count in sums))
+        if nll is not None and not math.isfinite(nll):
+            raise RequestError(
+                f"the judge {judge.name} says {nll} of an answer; allowed: one whose predictions are finite"
+            )
     return SampleScore(
         n=n,
         seed=options.get("seed", 0),

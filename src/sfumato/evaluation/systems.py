@@ -26,7 +26,7 @@ class Answer:
     text: str
     finish_reason: str
     usage: dict[str, float]
-    """By the names of `sfumato.Usage`; of an API, what it says."""
+    """By the names of `sfumato.Usage`, and `cpu_s`, the seconds of all threads; of an API, what it says."""
     first_s: float | None
     """Seconds to the first text that stayed; None where there was none."""
     total_s: float
@@ -104,13 +104,16 @@ class LocalSystem:
                 # What is compiled or measured once is no answer's time.
                 self._model.generate(item.prompt, **options)
                 self._is_warm = True
+            started = time.process_time()
             result = self._model.generate(item.prompt, **options)
+            cpu_s = time.process_time() - started
         except SfumatoError as error:
             raise FailedError(str(error), refused=isinstance(error, RequestError)) from error
         return Answer(
             text=result.text,
             finish_reason=result.finish_reason,
-            usage={name: float(cast(float, value)) for name, value in result.usage.to_dict().items()},
+            usage={name: float(cast(float, value)) for name, value in result.usage.to_dict().items()}
+            | {"cpu_s": cpu_s},
             first_s=result.usage.time_to_first_commit_s or None,
             total_s=result.usage.total_s,
             first_answer=first_accepted_answer(task, result) if options["trace"] else None,

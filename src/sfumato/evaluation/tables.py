@@ -17,7 +17,8 @@ from sfumato.storage import write_atomically
 Row = dict[str, str]
 NOTE = (
     "Scores are shares of right answers, with bootstrap intervals of 95%. Items that a system refused or failed to "
-    "answer are in no score. Seconds are medians of items asked one at a time; an API's have its network in them."
+    "answer are in no score. Seconds are medians of items asked one by one; an API's have its network in them; those "
+    "of cpu are of all threads, and other programs on the machine do not lengthen them."
 )
 
 
@@ -45,6 +46,12 @@ class Cell:
     @property
     def median_s(self) -> float:
         return quantile([record.total_s for record in self.records], 0.5)
+
+    @property
+    def median_cpu_s(self) -> float | None:
+        """Of all threads, which other programs on the machine do not slow down; None where that is not known."""
+        values = [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]
+        return quantile(values, 0.5) if values else None
 
     @property
     def _left_out(self) -> dict[str, int]:
@@ -82,6 +89,8 @@ class Cell:
             row["first s"] = _seconds(quantile(firsts, 0.5))
         row["whole s"] = _seconds(self.median_s)
         row["p95 s"] = _seconds(quantile([record.total_s for record in self.records], 0.95))
+        if (cpu_s := self.median_cpu_s) is not None:
+            row["cpu s"] = _seconds(cpu_s)
         if (tokens := self.usage("completion_tokens")) is not None:
             mean_s = sum(record.total_s for record in self.records) / len(self.records)
             row["tokens/s"] = f"{tokens / mean_s:.0f}" if mean_s else "-"

@@ -61,7 +61,7 @@ export class TalkElement extends LitElement {
     this.mode = "reading";
     const form = new FormData();
     form.append("file", recording, "command.webm");
-    form.append("model", "speech");
+    form.append("model", "whisper-1");
     try {
       const { text } = await api.json<{ text: string }>("POST", "/v1/audio/transcriptions", form);
       this.dispatchEvent(new CustomEvent("sf-heard", { detail: text.trim(), bubbles: true, composed: true }));

@@ -43,8 +43,9 @@ const UNKNOWN: Omit<ModelCard, "id"> = {
 const RETRY_AFTER_MS = [50, 100, 300, 1000, 1000, 2000, 3000, 3000];
 
 export class Api {
-  /** Asks for a key; the request is sent again with what it returns. */
+  /** Asks for a key; what was refused is sent again with what it returns. */
   askForKey: () => Promise<string | null> = () => Promise.resolve(null);
+  private asking: Promise<string | null> | null = null;
 
   constructor(
     readonly base = "",
@@ -170,10 +171,18 @@ export class Api {
     return (await (await this.request(method, path, body, signal)).json()) as T;
   }
 
+  private async newKey(): Promise<string | null> {
+    this.asking ??= this.askForKey().finally(() => (this.asking = null));
+    const key = await this.asking;
+    if (key !== null) sessionStorage.setItem("key", (this.key = key));
+    return key;
+  }
+
   /** A response with status 2xx. */
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
     const isRaw = typeof body === "string" || body instanceof FormData;
-    const headers: Record<string, string> = this.key === "" ? {} : { Authorization: `Bearer ${this.key}` };
+    const { key } = this;
+    const headers: Record<string, string> = key === "" ? {} : { Authorization: `Bearer ${key}` };
     if (body !== undefined && !isRaw) headers["Content-Type"] = "application/json";
     let response: Response;
     try {
@@ -188,13 +197,9 @@ export class Api {
       throw new ApiError(0, { message: "the server cannot be reached; is it running?" });
     }
     if (response.ok) return response;
-    if (response.status === 401) {
-      const key = await this.askForKey();
-      if (key !== null) {
-        this.key = key;
-        sessionStorage.setItem("key", key);
-        return this.request(method, path, body, signal);
-      }
+    // Of requests that are refused together, the first asks; one that comes back later finds the key given.
+    if (response.status === 401 && (this.key !== key || (await this.newKey()) !== null)) {
+      return this.request(method, path, body, signal);
     }
     const said = (await response.json().catch(() => null)) as { error?: ErrorBody } | null;
     throw new ApiError(response.status, said?.error ?? { message: `the server answered ${response.status}` });

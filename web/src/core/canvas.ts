@@ -61,6 +61,32 @@ export function textOf(view: CanvasView): string {
   return view.tokens.map((token) => token.text).join("");
 }
 
+/** "60 → 49 → 39": what some tokens said together, from when each of them said something. */
+export function historyOf(tokens: readonly Token[]): string {
+  const begun = Math.max(...tokens.map(({ history }) => history[0]?.step ?? 0));
+  const steps = [...new Set([begun, ...tokens.flatMap(({ history }) => history.map(({ step }) => step))])];
+  const said = steps
+    .filter((step) => step >= begun)
+    .sort((a, b) => a - b)
+    .map((step) =>
+      tokens.map(({ history }) => history.findLast((each) => each.step <= step)?.text ?? "").join(""),
+    );
+  return said
+    .filter((text, i) => text !== said[i - 1])
+    .map((text) => JSON.stringify(text).slice(1, -1))
+    .join(" → ");
+}
+
+/** The token at a position with its neighbours in the same word or number. */
+export function wordAt(tokens: readonly Token[], index: number): readonly Token[] {
+  const isInside = (at: number) => /^[\p{L}\p{N}]+$/u.test(tokens[at]?.text ?? "");
+  let [from, to] = [index, index + 1];
+  if (!isInside(index)) return tokens.slice(from, to);
+  while (isInside(from - 1)) from--;
+  while (isInside(to)) to++;
+  return tokens.slice(from, to);
+}
+
 /** The canvas after an event; the same one if the event was seen before. */
 export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
   if (event.seq < view.seq || (event.seq === view.seq && event.type !== "canvas.snapshot")) return view;

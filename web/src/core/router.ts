@@ -7,6 +7,8 @@ export interface Page {
   group: "studio" | "apps";
   tag: string;
   load: () => Promise<unknown>;
+  /** Whether it is a document of its own, with headers of its own. */
+  isAlone?: boolean;
 }
 
 export const pages: readonly Page[] = [
@@ -49,6 +51,15 @@ export const pages: readonly Page[] = [
     group: "studio",
     tag: "sf-cost-page",
     load: () => import("../pages/cost"),
+  },
+  {
+    path: "/tab",
+    title: "Tab",
+    summary: "A model in this browser, without a server or a network.",
+    group: "studio",
+    tag: "sf-tab-page",
+    load: () => import("../pages/tab"),
+    isAlone: true,
   },
   {
     path: "/todo",
