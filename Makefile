@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -19,6 +19,10 @@ run: .venv/.ready
 # A process for each core; what shares a file shares what it set up.
 test: lint web-check
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+# The studio in a browser, in full; what of it is quick is in `make test`.
+test-web: .venv/.ready-dev web
+	SFUMATO_STUDIO_FULL=1 $(BIN)/pytest --durations 20 tests/studio
 
 # The quick part: lint, types, and tests of what computes.
 check: lint

@@ -38,5 +38,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   server: { proxy: { "/v1": server, "/ready": server, "/metrics": server, "/sandbox": server } },
-  test: { environment: "happy-dom", include: ["tests/**/*.test.ts"] },
+  // No test is about time, and machines are busy.
+  test: { environment: "happy-dom", include: ["tests/**/*.test.ts"], testTimeout: 600_000 },
 });
