@@ -55,7 +55,11 @@ export async function write(
   let request: CanvasRequest = { model, prompt, seed };
   let [reason, idle] = ["", ""];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const { text, usage, reason: ending } = await answerOf(api.stream({ ...request, every_step: false }, signal), (view) => {
+    const {
+      text,
+      usage,
+      reason: ending,
+    } = await answerOf(api.stream({ ...request, every_step: false }, signal), (view) => {
       if (page !== null || onDraft === undefined) return;
       const draft = parseDraft(textOf(view));
       if (draft !== null) onDraft(draft, view);
