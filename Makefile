@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked test-tab clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -42,6 +42,10 @@ lint: .venv/.ready-dev
 WEB := web/node_modules/.package-lock.json
 web: $(WEB)
 	cd web && npx vite build
+
+# The tab against Python, over 50 seeds of each model.
+test-tab: .venv/.ready-dev
+	SFUMATO_TAB_SEEDS=50 $(BIN)/pytest tests/studio/test_tab.py
 
 web-check:
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web-checked; \
