@@ -22,7 +22,7 @@ test: lint web-check
 
 # The studio in a browser, in full; its quick tests are in `make test`.
 test-web: .venv/.ready-dev web
-	SFUMATO_STUDIO_FULL=1 $(BIN)/pytest --durations 20 tests/studio
+	SFUMATO_STUDIO_FULL=1 SFUMATO_TAB_SEEDS=50 $(BIN)/pytest --durations 20 tests/studio
 
 # The fast checks: lint, types and the fast tests.
 check: lint
