@@ -30,17 +30,22 @@ _TIMEOUT_S = 600.0
 
 
 class Server:
-    """The embedded model behind HTTP. When it is stopped, the books of its engine must be right.
+    """A model behind HTTP. When it is stopped, the books of its engine must be right.
 
     Args:
         directory: of its canvases.
+        model: the one that answers.
+        studio: whether it shows the studio.
+        speech: whether it hears.
         **config: fields of `EngineConfig`.
     """
 
-    def __init__(self, directory: Path, **config: Any) -> None:
+    def __init__(
+        self, directory: Path, *, model: str = "tiny", studio: bool = False, speech: bool = False, **config: Any
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self._said, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, directory, config))
+        self._process = context.Process(target=_serve, args=(theirs, directory, model, studio, speech, config))
         self._process.start()
         theirs.close()
         self.port: int = self._said.recv()
@@ -69,7 +74,7 @@ class Server:
         return found
 
 
-def _serve(said: Connection, directory: Path, config: dict[str, Any]) -> None:
+def _serve(said: Connection, directory: Path, model: str, studio: bool, speech: bool, config: dict[str, Any]) -> None:
     import threading
 
     import uvicorn
@@ -80,10 +85,13 @@ def _serve(said: Connection, directory: Path, config: dict[str, Any]) -> None:
     from sfumato.server.app import create_app
     from sfumato.server.history import History
     from sfumato.server.hosting import Host
+    from sfumato.server.speech import find_speech
+    from sfumato.server.studio import Studio
 
     keep_freed_memory()
-    host = Host({"tiny": "tiny"}, config=EngineConfig(**config))
-    app = create_app(host, History(directory / "canvases.db"))
+    host = Host({model: model}, config=EngineConfig(**config))
+    history = History(directory / "canvases.db")
+    app = create_app(host, history, studio=Studio() if studio else None, speech=find_speech(None) if speech else None)
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="error", access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -92,7 +100,7 @@ def _serve(said: Connection, directory: Path, config: dict[str, Any]) -> None:
     said.send(server.servers[0].sockets[0].getsockname()[1])
     with contextlib.suppress(EOFError):
         said.recv()
-    engine = host.loaded["tiny"].answering.engine
+    engine = host.loaded[model].answering.engine
     found = f"{engine.num_running + engine.num_waiting} answers are in work" if engine.has_work else ""
     server.should_exit = True
     thread.join()

@@ -143,7 +143,7 @@ def test_results_of_another_version_are_refused(suite: Suite, tmp_path: Path, mo
 def test_a_file_that_is_no_record_is_named(suite: Suite, tmp_path: Path) -> None:
     Report(suite, tmp_path).left()
     (tmp_path / "results.jsonl").write_text('{"system": "tiny"}\n')
-    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is no record"):
+    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is not a record"):
         Report(suite, tmp_path).left()
 
 
@@ -168,7 +168,7 @@ def test_items_without_an_answer_are_in_no_score() -> None:
     assert other.row()["right"] == "75.0%"
     assert one.row()["failed"] == "1"
     [row] = comparisons([one, other])
-    assert (row["items"], row["right by one alone"], row["right by the other alone"]) == ("3", "1", "1")
+    assert (row["items"], row["only one right"], row["only the other right"]) == ("3", "1", "1")
 
 
 class _Faulty(BaseHTTPRequestHandler):

@@ -27,6 +27,7 @@ def test_a_page_comes_back_with_a_policy_that_shuts_it_in(served: Served):
             "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
             "img-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'"
         ),
+        "connection-allowlist": "()",
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
         "cross-origin-embedder-policy": "require-corp",

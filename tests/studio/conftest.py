@@ -48,11 +48,25 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser, served: Served) -> Iterator[Page]:
+def open_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
+    """Opens tabs at the address of a server, each with a storage of its own, that wait as long as it takes."""
+    contexts = []
+
+    def open_page(url: str) -> Page:
+        context = browser.new_context(base_url=url, reduced_motion="reduce")
+        context.set_default_timeout(_WAIT_MS)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(open_page: Callable[[str], Page], served: Served) -> Iterator[Page]:
     """A tab that fails the test if the page throws, or is refused something by its policy."""
-    context = browser.new_context(base_url=served.url, reduced_motion="reduce")
-    page = context.new_page()
-    page.set_default_timeout(_WAIT_MS)
+    page = open_page(served.url)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
 
@@ -63,7 +77,6 @@ def page(browser: Browser, served: Served) -> Iterator[Page]:
 
     page.on("console", note)
     yield page
-    context.close()
     assert not errors, errors
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,9 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
+
+    from serving import Served
 
 
 def text_of(page: Page) -> str:
@@ -64,3 +68,65 @@ def test_files_stay_as_they_are_but_for_what_is_written(page: Page, tmp_path: Pa
     saved = tmp_path / "saved.py"
     download.value.save_as(saved)
     assert saved.read_bytes() == b"def area(a, b):\r\n    return a * b\r\n"
+
+
+def test_what_is_selected_is_written_and_any_revision_comes_back(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    before = text_of(page)
+    page.locator(".cm-line", has_text="return").click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    page.get_by_role("button", name="Rewrite the selection").click()
+    page.locator(".cm-deletedChunk").get_by_role("button", name="Accept").click()
+    expect(page.get_by_text("Accepted.")).to_be_visible()
+    assert text_of(page) == before.replace("a + b", "a * b")
+    page.locator(".cm-line").first.click()
+    page.keyboard.type("# by hand")
+    page.get_by_role("button", name=re.compile("Restore revision 1, as opened")).click()
+    expect(page.get_by_text("The text is as in revision 1.")).to_be_visible()
+    assert text_of(page) == before
+    revisions = page.locator("sf-revisions li")
+    expect(revisions).to_have_count(4)
+    expect(revisions.filter(has_text="by the model")).to_have_count(1)
+
+
+def test_what_is_proposed_is_taken_refused_or_forgotten(page: Page, served: Served):
+    texts = ["return a * b", "no", "nothing", "unsettled"]
+    asked: list[dict[str, object]] = []
+    # What the model says between two texts changes as it is trained, and how soon, with the machine.
+    body = {"model": "tiny", "prompt": "x = ", "suffix": "", "max_tokens": 4}
+    answer = served.ask("/v1/fim/completions", **body).json()
+
+    def propose(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        text = texts[len(asked) - 1]
+        answer["choices"][0]["text"] = text
+        answer["sfumato"]["finish_reasons"] = ["steps" if text == "unsettled" else "stop"]
+        route.fulfill(body=json.dumps(answer), content_type="application/json")
+
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    page.get_by_label("Examples").select_option("new")
+    page.route("**/v1/fim/completions", propose)
+    ghost = page.locator(".cm-ghost")
+    page.get_by_label("Text of the file").click()
+    page.keyboard.type("x = ")
+    expect(ghost).to_have_text("return a * b")
+    assert (asked[0]["prompt"], asked[0]["suffix"]) == ("x = ", "")
+    page.keyboard.press("Tab")
+    expect(ghost).to_have_count(0)
+    assert text_of(page) == "x = return a * b"
+    page.keyboard.type(" ")
+    expect(ghost).to_have_text("no")
+    page.keyboard.press("Escape")
+    expect(ghost).to_have_count(0)
+    page.keyboard.type("+")
+    expect(ghost).to_have_text("nothing")
+    with page.expect_response("**/v1/fim/completions"):
+        page.keyboard.type("1")
+    assert text_of(page) == "x = return a * b +1"
+    expect(ghost).to_have_count(0)
+    page.get_by_label("Suggest as I type").uncheck()
+    page.keyboard.type("2")
+    assert len(asked) == 4

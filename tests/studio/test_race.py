@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,10 @@ import pytest
 pytest.importorskip("playwright", reason="not installed")
 
 from playwright.sync_api import expect
+
+from serving import Served, start
+from sfumato.server.studio import Studio
+from sfumato.server.upstream import Upstream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -86,3 +91,32 @@ def test_a_refusal_is_shown_in_its_lane(page: Page):
     page.unroute("**/v1/canvas")
     race(page)
     expect(page.locator("sf-lane").first.locator(".verdict")).to_contain_text("39")
+
+
+@pytest.fixture
+def relaying(tmp_path: Path, served: Served) -> Iterator[Served]:
+    """A server that has a model of its own, and two behind another server's OpenAI API."""
+    upstreams = [
+        Upstream(name="far", url=f"{served.url}/v1", model="tiny-twin"),
+        Upstream(name="gone", url="http://127.0.0.1:1/v1", model="none"),
+    ]
+    yield from start(tmp_path, studio=Studio(), upstreams=upstreams)
+
+
+def test_models_behind_other_servers_take_part(open_page: Callable[[str], Page], relaying: Served):
+    page = open_page(relaying.url)
+    page.goto("/race")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
+    expect(page.get_by_label("Lane 2")).to_have_value("far")
+    page.get_by_role("button", name="Another lane").click()
+    expect(page.get_by_label("Lane 3")).to_have_value("gone")
+    race(page)
+    lanes = page.locator("sf-lane")
+    expect(lanes).to_have_count(3)
+    expect(lanes.nth(0).locator(".verdict")).to_contain_text("Right")
+    expect(lanes.nth(1).locator(".verdict")).to_contain_text("Wrong")
+    expect(lanes.nth(2).locator(".verdict.error")).to_be_visible()
+    tokens = lanes.nth(1).locator("dl > div").filter(has=page.get_by_text("tokens", exact=True)).locator("dd")
+    expect(tokens).to_have_text(re.compile(r"^\d+$"))
+    page.get_by_label("Lane 3").select_option("no model")
+    expect(lanes).to_have_count(2)

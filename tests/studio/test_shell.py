@@ -17,7 +17,7 @@ from sfumato.server.access import Key
 from sfumato.server.studio import PAGES, Studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page, Route
 
 KEY = "sfu-shell"
 PHONE = {"width": 390, "height": 844}
@@ -82,30 +82,48 @@ def test_a_path_that_is_none_is_refused_in_words(served: Served):
     assert refused.json()["error"]["message"]
 
 
-def test_a_key_is_asked_for_once(browser: Browser, locked: Served):
-    context = browser.new_context(base_url=locked.url)
-    page = context.new_page()
-    # Asks for two things at once.
+def test_a_key_is_asked_for_once(open_page: Callable[[str], Page], locked: Served):
+    page = open_page(locked.url)
+    late: list[Route] = []
+    page.route("**/v1/models", lambda route: route.continue_() if late else late.append(route))
+    # Asks for two things at once; the refusal of one comes when the other has its key.
     page.goto("/cost")
     dialog = page.get_by_role("dialog", name="This server wants a key")
     dialog.get_by_label("Key").fill(KEY)
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
+    expect(page.get_by_role("rowheader", name="tiny")).to_be_visible()
+    late[0].continue_()
     expect(page.get_by_label("Model")).to_have_text("tiny")
+    expect(dialog).to_be_hidden()
     page.reload()
     expect(page.get_by_label("Model")).to_have_text("tiny")
     expect(dialog).to_be_hidden()
-    context.close()
 
 
-def test_a_server_that_is_gone_is_said_and_comes_back(browser: Browser, served: Served):
-    context = browser.new_context(base_url=served.url)
-    page = context.new_page()
+def test_a_key_that_is_wrong_is_asked_for_again_and_none_is_told(open_page: Callable[[str], Page], locked: Served):
+    page = open_page(locked.url)
+    page.goto("/race")
+    dialog = page.get_by_role("dialog", name="This server wants a key")
+    dialog.get_by_label("Key").fill("sfu-other")
+    page.keyboard.press("Enter")
+    with page.expect_response("**/v1/models"):
+        expect(dialog).to_be_visible()
+        dialog.get_by_label("Key").fill(KEY)
+        page.keyboard.press("Enter")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".saying.error")).to_contain_text("key")
+
+
+def test_a_server_that_is_gone_is_said_and_comes_back(open_page: Callable[[str], Page], served: Served):
+    page = open_page(served.url)
     page.goto("/cost")
     expect(page.get_by_label("Model")).to_have_text("tiny")
     trouble = page.get_by_text("the server cannot be reached; is it running?")
-    context.set_offline(True)
-    expect(trouble).to_be_visible(timeout=120_000)
-    context.set_offline(False)
-    expect(trouble).to_be_hidden(timeout=120_000)
-    context.close()
+    page.context.set_offline(True)
+    expect(trouble).to_be_visible()
+    page.context.set_offline(False)
+    expect(trouble).to_be_hidden()

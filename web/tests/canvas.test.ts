@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { applyEvent, emptyView, textOf } from "../src/core/canvas";
+import { applyEvent, emptyView, historyOf, textOf, wordAt, type Token } from "../src/core/canvas";
 import type { CanvasEvent } from "../src/core/protocol";
 import recorded from "./recorded.json";
 
@@ -110,4 +110,26 @@ test("a draft that gets longer or shorter has no holes", () => {
   expect(textOf(grown)).toBe("aBCD");
   expect(grown.tokens.map(({ history }) => history.length)).toEqual([1, 2, 2, 1]);
   expect(textOf(applyEvent(grown, patch(3, [1, 4], ["z"], 2)))).toBe("az");
+});
+
+test("a number of several tokens has one history", () => {
+  const token = (...history: [number, string][]): Token => ({
+    text: history.at(-1)?.[1] ?? "",
+    state: "committed",
+    confidence: null,
+    entropy: null,
+    since: history.at(-1)?.[0] ?? 0,
+    revisions: history.length - 1,
+    history: history.map(([step, text]) => ({ step, text })),
+  });
+  const tokens = [
+    token([1, "answer: "]),
+    token([1, "6"], [4, "4"], [7, "3"]),
+    token([2, "0"], [4, "9"]),
+    token([3, "\n"]),
+  ];
+  expect(wordAt(tokens, 2)).toEqual([tokens[1], tokens[2]]);
+  expect(historyOf(wordAt(tokens, 1))).toBe("60 → 49 → 39");
+  expect(historyOf(wordAt(tokens, 0))).toBe("answer: ");
+  expect(historyOf(wordAt(tokens, 3))).toBe("\\n");
 });

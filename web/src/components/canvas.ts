@@ -3,7 +3,7 @@ import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
 import { styleMap } from "lit/directives/style-map.js";
-import type { Token } from "../core/canvas";
+import { historyOf, wordAt, type Token } from "../core/canvas";
 import { controls } from "./base";
 
 export type Colouring = "confidence" | "entropy" | "age" | "revisions" | "none";
@@ -36,11 +36,6 @@ export function levelOf(token: Token, colouring: Colouring, clock: number): numb
     case "none":
       return null;
   }
-}
-
-/** "60 → 49 → 39": what stood at a position. */
-export function historyOf(token: Token): string {
-  return token.history.map(({ text }) => JSON.stringify(text).slice(1, -1)).join(" → ");
 }
 
 @customElement("sf-canvas")
@@ -114,6 +109,7 @@ export class CanvasElement extends LitElement {
     // No space of the template may stand in the text.
     // prettier-ignore
     return html`<div
+      part="text"
       class=${classMap({ text: true, interactive: this.interactive })}
       role=${this.interactive ? "listbox" : "group"}
       aria-label=${this.label}
@@ -124,6 +120,7 @@ export class CanvasElement extends LitElement {
 
   private token(token: Token, index: number) {
     const level = levelOf(token, this.colouring, this.clock);
+    const word = wordAt(this.tokens, index);
     const classes = {
       token: true,
       noise: token.state === "noise",
@@ -139,7 +136,7 @@ export class CanvasElement extends LitElement {
       aria-label=${this.interactive && token.text.trim() === "" ? JSON.stringify(token.text) : nothing}
       aria-selected=${this.interactive ? String(this.isChosen(index)) : nothing}
       tabindex=${this.interactive ? (index === this.focused ? 0 : -1) : nothing}
-      title=${token.history.length > 1 ? historyOf(token) : nothing}
+      title=${word.some(({ history }) => history.length > 1) ? historyOf(word) : nothing}
       >${token.text}</span
     >`;
   }

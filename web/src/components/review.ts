@@ -1,9 +1,31 @@
 /** Changes of a text, to be accepted or refused one by one. */
-import { acceptChunk, getChunks, goToNextChunk, rejectChunk, unifiedMergeView } from "@codemirror/merge";
-import { Compartment, Text, type Extension } from "@codemirror/state";
+import {
+  getChunks,
+  getOriginalDoc,
+  goToNextChunk,
+  originalDocChangeEffect,
+  rejectChunk,
+  unifiedMergeView,
+} from "@codemirror/merge";
+import { ChangeSet, Compartment, Text, type Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
 const LABELS = { accept: "Accept", reject: "Refuse" };
+
+/** Accepts the change at a place. The package's own command loses the CR of lines that end in CR LF. */
+export function acceptChange(view: EditorView, at = view.state.selection.main.head): boolean {
+  const { state } = view;
+  const chunk = getChunks(state)?.chunks.find(({ fromB, endB }) => fromB <= at && at <= endB);
+  if (chunk === undefined) return false;
+  const { fromA, toA, fromB, toB } = chunk;
+  const { length } = getOriginalDoc(state);
+  const lines = state.doc.slice(fromB, Math.max(fromB, toB - 1));
+  // A chunk ends behind the break of its last line, which the last line of a text does not have.
+  const insert = fromB < toB && toA <= length ? lines.append(Text.of(["", ""])) : lines;
+  const changes = ChangeSet.of({ from: fromA, to: Math.min(length, toA), insert }, length);
+  view.dispatch({ effects: originalDocChangeEffect(state, changes), userEvent: "accept" });
+  return true;
+}
 
 /** The part of an editor in which changes are looked at. */
 export class Review {
@@ -20,7 +42,8 @@ export class Review {
       mergeControls: (type, action) => {
         const button = document.createElement("button");
         button.textContent = LABELS[type];
-        button.addEventListener("click", action);
+        const accept = () => acceptChange(view, view.posAtDOM(button.closest(".cm-deletedChunk") ?? button));
+        button.addEventListener("click", type === "accept" ? accept : action);
         return button;
       },
     });
@@ -39,7 +62,7 @@ export class Review {
   }
 
   decideAll(view: EditorView, isAccepted: boolean): void {
-    const decide = isAccepted ? acceptChunk : rejectChunk;
+    const decide = isAccepted ? acceptChange : rejectChunk;
     for (const { fromB } of [...(getChunks(view.state)?.chunks ?? [])].reverse()) decide(view, fromB);
   }
 }

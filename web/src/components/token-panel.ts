@@ -1,9 +1,8 @@
 /** What is known of some tokens, and what can be done to them. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import type { Token } from "../core/canvas";
+import { historyOf, type Token } from "../core/canvas";
 import { controls } from "./base";
-import { historyOf } from "./canvas";
 
 /** What is wanted of the chosen tokens. */
 export type TokenAction =
@@ -101,6 +100,11 @@ export class TokenPanelElement extends LitElement {
         </h2>
         <button class="quiet" aria-label="Close" @click=${() => this.send({ kind: "close" })}>✕</button>
       </header>
+      ${
+        this.tokens.some(({ history }) => history.length > 1)
+          ? html`<p><span class="muted">History:</span> <code>${historyOf(this.tokens)}</code></p>`
+          : nothing
+      }
       ${this.tokens.length === 1 ? this.about(first) : nothing}
       ${
         this.editable
@@ -131,7 +135,6 @@ export class TokenPanelElement extends LitElement {
       `${token.revisions} ${token.revisions === 1 ? "revision" : "revisions"}`,
     ].filter((figure) => figure !== null);
     return html`<p class="figures">${figures.join(" · ")}</p>
-      ${token.history.length > 1 ? html`<p><span class="muted">History:</span> <code>${historyOf(token)}</code></p>` : nothing}
       ${
         others.length > 0
           ? html`<div>

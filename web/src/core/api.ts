@@ -43,8 +43,9 @@ const UNKNOWN: Omit<ModelCard, "id"> = {
 const RETRY_AFTER_MS = [50, 100, 300, 1000, 1000, 2000, 3000, 3000];
 
 export class Api {
-  /** Asks for a key; the request is sent again with what it returns. */
+  /** Asks for a key; what was refused is sent again with what it returns. */
   askForKey: () => Promise<string | null> = () => Promise.resolve(null);
+  private asking: Promise<string | null> | null = null;
 
   constructor(
     readonly base = "",
@@ -81,6 +82,11 @@ export class Api {
     return this.json("POST", `/v1/canvas/${id}/edits`, body, signal);
   }
 
+  /** Has a picture made, for a slot of a canvas; the canvas's events tell when it is there. */
+  async addPicture(id: string, picture: { slot: string; prompt: string; size: string }): Promise<void> {
+    await this.json("POST", `/v1/canvas/${id}/assets`, picture);
+  }
+
   undo(id: string, baseRev: number): Promise<CanvasBody> {
     return this.json("POST", `/v1/canvas/${id}/undo`, { base_rev: baseRev });
   }
@@ -98,11 +104,12 @@ export class Api {
    * What happens to a canvas, until nothing more does: each event once, in order, from the one behind `after` on. A
    * connection that breaks, or loses something, is taken up again where it was.
    *
-   * Throws ApiError if the server refuses, or cannot be reached for about ten seconds.
+   * With `pictures` it goes on until those of the canvas are there too. Throws ApiError if the server refuses, or cannot
+   * be reached for about ten seconds.
    */
   async *follow(
     id: string,
-    options: { after?: number; signal?: AbortSignal } = {},
+    options: { after?: number; signal?: AbortSignal; pictures?: boolean } = {},
   ): AsyncGenerator<CanvasEvent> {
     let { after } = options;
     for (let failures = 0; ;) {
@@ -120,9 +127,11 @@ export class Api {
           failures = 0;
           after = event.seq;
           yield event;
+          if (options.pictures === true) continue;
           if (event.type === "canvas.done" || event.type === "canvas.error") return;
           if (event.type === "canvas.snapshot" && event.status !== "running") return;
         }
+        if (options.pictures === true && !isBusy(await this.canvas(id))) return;
         // The stream ended before the canvas did.
         throw new ApiError(0, { message: "the connection ended" });
       } catch (error) {
@@ -162,10 +171,18 @@ export class Api {
     return (await (await this.request(method, path, body, signal)).json()) as T;
   }
 
+  private async newKey(): Promise<string | null> {
+    this.asking ??= this.askForKey().finally(() => (this.asking = null));
+    const key = await this.asking;
+    if (key !== null) sessionStorage.setItem("key", (this.key = key));
+    return key;
+  }
+
   /** A response with status 2xx. */
   async request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
     const isRaw = typeof body === "string" || body instanceof FormData;
-    const headers: Record<string, string> = this.key === "" ? {} : { Authorization: `Bearer ${this.key}` };
+    const { key } = this;
+    const headers: Record<string, string> = key === "" ? {} : { Authorization: `Bearer ${key}` };
     if (body !== undefined && !isRaw) headers["Content-Type"] = "application/json";
     let response: Response;
     try {
@@ -180,17 +197,18 @@ export class Api {
       throw new ApiError(0, { message: "the server cannot be reached; is it running?" });
     }
     if (response.ok) return response;
-    if (response.status === 401) {
-      const key = await this.askForKey();
-      if (key !== null) {
-        this.key = key;
-        sessionStorage.setItem("key", key);
-        return this.request(method, path, body, signal);
-      }
+    // Of requests that are refused together, the first asks; one that comes back later finds the key given.
+    if (response.status === 401 && (this.key !== key || (await this.newKey()) !== null)) {
+      return this.request(method, path, body, signal);
     }
     const said = (await response.json().catch(() => null)) as { error?: ErrorBody } | null;
     throw new ApiError(response.status, said?.error ?? { message: `the server answered ${response.status}` });
   }
+}
+
+/** Whether anything of it is still being made. */
+function isBusy({ status, assets = [] }: CanvasBody): boolean {
+  return status === "running" || assets.some((asset) => asset.status === "pending");
 }
 
 export interface ChatChunk {

@@ -2,7 +2,7 @@
 import { indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { python } from "@codemirror/lang-python";
-import { acceptChunk, goToNextChunk, goToPreviousChunk, rejectChunk } from "@codemirror/merge";
+import { goToNextChunk, goToPreviousChunk, rejectChunk } from "@codemirror/merge";
 import { Compartment, EditorState, Prec, type Extension } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { html, LitElement, nothing, type PropertyValues } from "lit";
@@ -10,6 +10,7 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import { codeEditor, codeState } from "../components/code";
 import { ghostText } from "../components/ghost";
+import { acceptChange } from "../components/review";
 import "../components/revisions";
 import { EditingSession, type SessionHost } from "../components/session";
 import { api } from "../core/api";
@@ -22,8 +23,15 @@ import { announce } from "../core/say";
 import { examples } from "./editor-examples";
 import { editorStyles } from "./editor-styles";
 
+interface Infilled {
+  readonly choices: readonly { readonly text: string }[];
+  readonly sfumato?: { readonly finish_reasons: readonly string[] };
+}
+
 const LABEL = "Text of the file";
 const MAX_PROPOSED_TOKENS = 32;
+/** What comes later is about a text that has gone on. */
+const PROPOSED_WITHIN_MS = 2000;
 
 @customElement("sf-editor-page")
 export class EditorPage extends LitElement implements SessionHost {
@@ -106,7 +114,7 @@ export class EditorPage extends LitElement implements SessionHost {
           { key: "Mod-s", run: always(() => this.save()) },
           { key: "Mod-o", run: always(() => this.picker.click()) },
           { key: "F8", run: goToNextChunk, shift: goToPreviousChunk },
-          { key: "Mod-Alt-y", run: (view) => acceptChunk(view) },
+          { key: "Mod-Alt-y", run: (view) => acceptChange(view) },
           { key: "Mod-Alt-n", run: (view) => rejectChunk(view) },
           { key: "Escape", run: () => this.session.stop() },
         ]),
@@ -131,9 +139,11 @@ export class EditorPage extends LitElement implements SessionHost {
         // A character is a token at most, and the answer needs room too.
         const [prompt, suffix] = [before.slice(-length), after.slice(0, length / 2)];
         const body = { model: this.model, prompt, suffix, max_tokens: MAX_PROPOSED_TOKENS };
-        const path = "/v1/fim/completions";
-        const found = await api.json<{ choices: { text: string }[] }>("POST", path, body, signal);
-        return found.choices[0]?.text ?? "";
+        const inTime = AbortSignal.any([signal, AbortSignal.timeout(PROPOSED_WITHIN_MS)]);
+        const found = await api.json<Infilled>("POST", "/v1/fim/completions", body, inTime);
+        // A text that had not settled when its steps were up is no proposal.
+        const isSettled = found.sfumato?.finish_reasons[0] === "stop";
+        return isSettled ? (found.choices[0]?.text ?? "") : "";
       },
       (text) => announce(`Suggestion: ${text}. Tab takes it, Escape refuses it.`),
     );

@@ -4,6 +4,7 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import "../components/talk";
 import { api } from "../core/api";
+import { isFieldKey, undoKey } from "../core/keys";
 import { remember, remembered } from "../core/preferences";
 import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
@@ -12,7 +13,7 @@ import type { Effect } from "../ui/actions";
 import { authors, NotUnderstood, write } from "../ui/author";
 import { execute } from "../ui/edits";
 import "../ui/screen";
-import { parse, toText, type Component } from "../ui/tree";
+import { parse, toText, walk, type Component } from "../ui/tree";
 
 interface Step {
   readonly page: Component;
@@ -35,6 +36,8 @@ const CHANGES = [
   "tick off the first one",
 ];
 const STORED = "todo.page";
+/** Characters; what hears reads about 200 tokens. */
+const MAX_HINT = 600;
 
 @customElement("sf-todo-page")
 export class TodoPage extends LitElement {
@@ -135,16 +138,11 @@ export class TodoPage extends LitElement {
   }
 
   private onKey = (event: KeyboardEvent): void => {
-    const isField = event
-      .composedPath()
-      .some((node) => node instanceof HTMLInputElement && node.type !== "checkbox");
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !isField) {
-      event.preventDefault();
-      this.move(event.shiftKey ? 1 : -1);
-    } else if (event.key === "/" && !isField) {
-      event.preventDefault();
-      this.input.focus();
-    }
+    const by = undoKey(event);
+    if (by === 0 && !isFieldKey(event)) return;
+    event.preventDefault();
+    if (by === 0) this.input.focus();
+    else this.move(by);
   };
 
   private move(by: number): void {
@@ -204,6 +202,13 @@ export class TodoPage extends LitElement {
     }
   }
 
+  private hint(step: Step | undefined): string {
+    const names =
+      step === undefined ? [] : [...walk(step.page)].flatMap(({ text, cells }) => [text, ...cells]);
+    const said = [...(step === undefined ? STARTS : CHANGES), ...names.filter((name) => name !== "")];
+    return said.join(". ").slice(0, MAX_HINT);
+  }
+
   private startAgain(): void {
     this.steps = noSteps();
     this.keep();
@@ -242,6 +247,7 @@ export class TodoPage extends LitElement {
             : html`<button class="primary" ?disabled=${this.sentence.trim() === ""}>Do it</button>`
         }
         <sf-talk
+          .hint=${this.hint(step)}
           @sf-heard=${({ detail }: CustomEvent<string>) => {
             this.sentence = detail;
             void this.command(detail);

@@ -1,0 +1,426 @@
+"""The studio in a browser, measured: commands in held-out wording on the to-do page, a monkey on the desktop."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from benchmarks.http_load import Server
+from benchmarks.options import ways
+from benchmarks.speech import say
+from sfumato.data.apps.commands import draw_command_about
+from sfumato.data.apps.domains import Domain
+from sfumato.data.apps.screens import draw_domain, draw_screen
+from sfumato.data.apps.speech import plain
+from sfumato.data.tasks.base import Item
+from sfumato.data.tasks.ui import Screen
+from sfumato.errors import ConfigError, RequestError
+from sfumato.ui import Component, execute, is_refusal, parse, to_text
+from sfumato.ui.tree import line_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+_PROBE = Path(__file__).with_suffix(".js")
+_TODO, _DESKTOP = "sfumato.todo.page", "sfumato.desktop"
+_LIMIT_MS = 120_000
+Launch = Callable[..., AbstractContextManager["Browser"]]
+_TYPED = ("sort by name", "dark mode", "delete the second", "add bread", "tick off the first one", "Otto", "12", "?!")
+
+
+@contextmanager
+def open_studio(model: str, *, speech: bool = False) -> Iterator[tuple[Launch, str]]:
+    """What opens browsers, and the address of a server of a model with the studio.
+
+    Raises:
+        ConfigError: if playwright, Chromium or the built studio is not there.
+    """
+    from sfumato.server.studio import STATIC
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise ConfigError("there is no chromium; Debian's package has that name")
+    if not (STATIC / "index.html").is_file():
+        raise ConfigError("the studio is not built; in a checkout: make web")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise ConfigError("playwright is not installed: pip install 'sfumato[dev]'") from error
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        directory = Path(name)
+        server = Server(directory, model=model, studio=True, speech=speech)
+
+        @contextmanager
+        def launch(microphone: bytes | None = None) -> Iterator[Browser]:
+            arguments = ["--no-sandbox"]
+            if microphone is not None:
+                (directory / "said.wav").write_bytes(microphone)
+                arguments += ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
+                arguments += [f"--use-file-for-fake-audio-capture={directory / 'said.wav'}%noloop"]
+            browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+            try:
+                yield browser
+            finally:
+                browser.close()
+
+        try:
+            yield launch, f"http://127.0.0.1:{server.port}"
+        finally:
+            server.stop()
+
+
+def open_tab(browser: Browser, url: str, errors: list[str], *, permissions: tuple[str, ...] = ()) -> Page:
+    """A tab with a storage of its own, whose errors are noted."""
+    context = browser.new_context(base_url=url, viewport={"width": 1280, "height": 900})
+    context.grant_permissions(list(permissions))
+    context.set_default_timeout(_LIMIT_MS)
+    context.add_init_script(path=_PROBE)
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    page.on("console", note)
+    return page
+
+
+def kept_by(page: Page, name: str) -> Any:
+    """What the page keeps under a name in the browser."""
+    return page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
+
+
+@dataclass(kw_only=True)
+class Todo:
+    """What became of sentences on the to-do page."""
+
+    sessions: int
+    commands: int = 0
+    right: int = 0
+    """Of them: the tree is the one that was meant; what cannot be done is refused for the right reason."""
+    valid: int = 0
+    """After which the page held a valid tree."""
+    spared: int = 0
+    """After which every slot that the command was not about is what it was."""
+    redrawn: int = 0
+    """Slots whose node is another though they show the same."""
+    first_right: int = 0
+    """First screens that are the one that was asked for."""
+    first_valid: int = 0
+    median_ms: float = 0.0
+    """From Enter to the changed screen, painted; of commands."""
+    p95_ms: float = 0.0
+    first_median_ms: float = 0.0
+    errors: list[str] = field(default_factory=list)
+    """Of the page."""
+    wrong: list[dict[str, str]] = field(default_factory=list)
+
+
+def _first_screen(draw: random.Random, domain: Domain) -> Item:
+    """A sentence in held-out wording that asks for a to-do list, and the screen that it means."""
+    while True:
+        screen = draw_screen(draw, unseen_wording=True, domain=domain)
+        if " list" in screen.lines and any(line.startswith("  checkbox") for line in screen.lines):
+            prompt, response = f"screen: {plain(screen.sentence)}", "\n".join(screen.lines)
+            return Item(prompt=prompt, response=response, meta={"choices": screen.choices})
+
+
+def _say(page: Page, sentence: str) -> dict[str, Any]:
+    page.locator("#command").fill(sentence)
+    page.evaluate("probe.arm('keydown')")
+    page.locator("#command").press("Enter")
+    outcome: dict[str, Any] = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
+    close = page.get_by_role("button", name="Close the message")
+    if close.is_visible():
+        close.click()
+    return outcome
+
+
+def _load(page: Page, text: str) -> None:
+    """Have the page show a tree."""
+    page.evaluate("([name, value]) => localStorage.setItem(name, JSON.stringify(value))", [_TODO, text])
+    page.reload()
+    page.locator("sf-screen").wait_for()
+
+
+def _lines(page: Component) -> dict[str, str]:
+    return {each.id: line_of(each) for each in page.walk()}
+
+
+def _spares(before: Component, meant: Component, now: Component) -> bool:
+    """Whether every slot that a command is not about is what it was."""
+    was, wanted, shown = _lines(before), _lines(meant), _lines(now)
+    return all(shown.get(slot) == line for slot, line in was.items() if wanted.get(slot) == line)
+
+
+def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) -> Todo:
+    """Sessions of one first sentence and some commands, none in a wording that training sees."""
+    found, times, first_times = Todo(sessions=sessions), list[float](), list[float]()
+    task = Screen("wordings")
+    for session in range(sessions):
+        draw = random.Random(f"{seed} {session}")
+        domain = draw_domain(draw, held_out=False)
+        page = open_tab(browser, url, found.errors)
+        page.goto("/todo")
+        page.get_by_role("button", name="a to-do list with ten items").click(trial=True)
+        item = _first_screen(draw, domain)
+        outcome = _say(page, item.prompt.removeprefix("screen: "))
+        first_times.append(outcome["ms"])
+        made = kept_by(page, _TODO) or ""
+        try:
+            text = to_text(parse(made), ids=False) if made else ""
+        except RequestError:
+            text = ""
+        found.first_valid += bool(text)
+        if task.check(item, text):
+            found.first_right += 1
+        else:
+            found.wrong.append({"said": item.prompt, "meant": item.response, "shown": text or outcome["message"]})
+            _load(page, to_text(parse(item.response)))
+        for _ in range(commands):
+            before = parse(kept_by(page, _TODO))
+            command = draw_command_about(before, domain, draw, unseen_wording=True)
+            sentence, meant = plain(command.sentence), execute(before, command.program)
+            outcome = _say(page, sentence)
+            found.commands += 1
+            times.append(outcome["ms"])
+            found.redrawn += len(outcome["redrawn"])
+            try:
+                now = parse(kept_by(page, _TODO))
+            except RequestError:
+                _load(page, to_text(meant))
+                continue
+            found.valid += 1
+            found.spared += _spares(before, meant, now)
+            reason = command.program.removeprefix("refuse: ")
+            is_right = to_text(now, ids=False) == to_text(meant, ids=False)
+            if is_refusal(command.program):
+                is_right = is_right and reason in outcome["message"]
+            found.right += is_right
+            if not is_right:
+                shown = outcome["message"] if to_text(now) == to_text(before) else to_text(now)
+                found.wrong.append({"said": sentence, "on": to_text(before), "meant": command.program, "shown": shown})
+                # As anybody would.
+                if to_text(now) != to_text(before):
+                    page.locator("h1").click()
+                    page.keyboard.press("Control+z")
+        page.context.close()
+    found.median_ms, found.p95_ms = _percentiles(times)
+    found.first_median_ms, _ = _percentiles(first_times)
+    return found
+
+
+def _percentiles(times: list[float]) -> tuple[float, float]:
+    """The median and the 95th percentile; zeros where there is nothing."""
+    if not times:
+        return 0.0, 0.0
+    times = sorted(times)
+    return round(statistics.median(times), 1), round(times[min(len(times) - 1, int(0.95 * len(times)))], 1)
+
+
+@dataclass(kw_only=True)
+class Monkey:
+    """What became of random clicks on the desktop."""
+
+    clicks: int
+    changed: int = 0
+    """Clicks after which something else was to be seen."""
+    written: int = 0
+    """Clicks, or lines typed, that the model answered."""
+    unwritten: int = 0
+    """Apps of which the model wrote nothing that can be shown; their windows offer another try."""
+    invalid: int = 0
+    """Trees that are none."""
+    dead_ends: int = 0
+    """Clicks after which nothing could be clicked, or something was still in work after two minutes."""
+    redrawn: int = 0
+    """Slots whose node is another though they show the same."""
+    median_ms: float = 0.0
+    """From a click to the next screen, painted; of those that changed something."""
+    p95_ms: float = 0.0
+    written_median_ms: float = 0.0
+    """Of those that the model answered."""
+    errors: list[str] = field(default_factory=list)
+    """Of the page."""
+
+
+def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
+    """A monkey that clicks on whatever can be clicked, and types at times."""
+    found, times, written = Monkey(clicks=clicks), list[float](), list[float]()
+    draw = random.Random(seed)
+    page = open_tab(browser, url, found.errors)
+    page.goto("/desktop")
+    page.get_by_role("button", name="Wedding", exact=True).click(trial=True)
+    for _ in range(clicks):
+        targets: list[dict[str, str]] = page.evaluate("probe.targets('sf-desktop-page')")
+        if not targets:
+            found.dead_ends += 1
+            page.reload()
+            page.get_by_role("button", name="Wedding", exact=True).click(trial=True)
+            continue
+        number = draw.randrange(len(targets))
+        target = targets[number]
+        page.evaluate("probe.arm('pointerdown')")
+        if target["tag"] == "select":
+            # Its list is the system's, and no click on the page.
+            page.mouse.click(*page.evaluate("probe.aim", number))
+            for key in ("ArrowDown", "Enter"):
+                page.keyboard.press(key)
+        else:
+            page.mouse.click(*page.evaluate("probe.aim", number))
+        if target["tag"] == "input" and target["type"] in ("text", "search", "number", "date", "email"):
+            page.keyboard.insert_text(draw.choice(_TYPED))
+            page.evaluate("probe.arm('keydown')")
+            page.keyboard.press("Enter")
+        outcome = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
+        found.dead_ends += outcome["isBusy"]
+        found.redrawn += len(outcome["redrawn"])
+        if outcome["isChanged"]:
+            found.changed += 1
+            times.append(outcome["ms"])
+        if outcome["wasBusy"]:
+            found.written += 1
+            written.append(outcome["ms"])
+        found.invalid += sum(not _is_page(each["page"]) for each in kept_by(page, _DESKTOP) or ())
+    found.unwritten = page.get_by_role("button", name="Try again").count()
+    found.median_ms, found.p95_ms = _percentiles(times)
+    found.written_median_ms, _ = _percentiles(written)
+    page.context.close()
+    return found
+
+
+@dataclass(kw_only=True)
+class Voice:
+    """What became of spoken commands."""
+
+    voice: str
+    commands: int
+    heard: int = 0
+    """In the words in which they were said."""
+    right: int = 0
+    """Whose tree is the one that was meant."""
+    right_when_typed: int = 0
+    """Of the same sentences, typed."""
+    median_ms: float = 0.0
+    """From letting go of the button to the changed screen, painted."""
+    errors: list[str] = field(default_factory=list)
+    """Of the page."""
+    wrong: list[dict[str, str]] = field(default_factory=list)
+
+
+def _command_to_say(page: Component, domain: Domain, draw: random.Random) -> tuple[str, str]:
+    """A sentence about a page, and the program it means; every name in it stands on the page."""
+    shown = {text.casefold() for each in page.walk() for text in (each.text, *each.cells) if text}
+    while True:
+        command = draw_command_about(page, domain, draw)
+        copied = re.findall("\x01([^\x02]*)\x02", command.sentence)
+        if not is_refusal(command.program) and all(text.casefold() in shown for text in copied):
+            return plain(command.sentence).replace('"', ""), command.program
+
+
+def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voice:
+    """Commands that espeak-ng says into the browser's microphone, while the button is held.
+
+    Args:
+        url: of the server.
+        launch: a browser whose microphone plays a file.
+        commands: how many.
+        seed: of what is said.
+        voice: of espeak-ng.
+    """
+    found, times = Voice(voice=voice, commands=commands), list[float]()
+    for number in range(commands):
+        draw = random.Random(f"{seed} {number}")
+        domain = draw_domain(draw, held_out=False)
+        names = draw.sample(domain.tasks, 5)
+        before = parse(
+            "\n".join(
+                ["page", f" header: {domain.topic.capitalize()}", " list"]
+                + [f"  checkbox{' on' * (draw.random() < 0.4)}: {name.capitalize()}" for name in names]
+            )
+        )
+        sentence, program = _command_to_say(before, domain, draw)
+        meant = to_text(execute(before, program), ids=False)
+        spoken = say(sentence, voice)
+        with launch(spoken) as browser:
+            page = open_tab(browser, url, found.errors, permissions=("microphone",))
+            page.goto("/todo")
+            _load(page, to_text(before))
+            button = page.get_by_role("button", name="Hold to talk")
+            box = button.bounding_box()
+            assert box is not None
+            page.mouse.move(box["x"] + 5, box["y"] + 5)
+            page.mouse.down()
+            page.get_by_role("button", name="Listening").wait_for()
+            # A wav of espeak-ng has 22,050 samples of two bytes a second; the browser plays it from the start.
+            page.wait_for_timeout(1000 * len(spoken) / 44_100 + 800)
+            page.evaluate("probe.arm('pointerup')")
+            with page.expect_response("**/v1/audio/transcriptions") as answer:
+                page.mouse.up()
+            heard = answer.value.json().get("text", "")
+            outcome = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
+            times.append(outcome["ms"])
+            now = to_text(parse(kept_by(page, _TODO)), ids=False)
+            found.heard += _words(heard) == _words(sentence)
+            found.right += now == meant
+            if now != meant:
+                found.wrong.append(
+                    {"said": sentence, "heard": heard, "meant": program, "shown": outcome["message"] or now}
+                )
+            _load(page, to_text(before))
+            _say(page, sentence)
+            found.right_when_typed += to_text(parse(kept_by(page, _TODO)), ids=False) == meant
+    found.median_ms, _ = _percentiles(times)
+    return found
+
+
+def _words(sentence: str) -> list[str]:
+    return re.findall(r"\w+", sentence.lower())
+
+
+def _is_page(text: str) -> bool:
+    try:
+        parse(text)
+    except RequestError:
+        return False
+    return True
+
+
+def studio(
+    measure: Annotated[str, typer.Argument(help="todo, desktop or voice.")],
+    model: Annotated[str, typer.Option(help="What writes the screens: a name or a directory.")] = "ui",
+    sessions: Annotated[int, typer.Option(min=1, help="Of the to-do page.")] = 20,
+    commands: Annotated[int, typer.Option(min=1, help="Of a session.")] = 5,
+    clicks: Annotated[int, typer.Option(min=1, help="Of the monkey.")] = 200,
+    spoken: Annotated[int, typer.Option(min=1, help="Commands for the microphone.")] = 30,
+    speaker: Annotated[str, typer.Option(help="A voice of espeak-ng.")] = "en-us",
+    seed: Annotated[int, typer.Option(min=0, help="Of sentences and clicks.")] = 0,
+) -> None:
+    """The studio in a browser: commands in held-out wording, and random clicks. Prints one line of JSON."""
+    [chosen] = ways("measure", measure, ("todo", "desktop", "voice"))
+    found: Todo | Monkey | Voice
+    with open_studio(model, speech=chosen == "voice") as (launch, url):
+        if chosen == "voice":
+            found = voice(url, launch, spoken, seed, speaker)
+        else:
+            with launch() as browser:
+                found = (
+                    todo(browser, url, sessions, commands, seed)
+                    if chosen == "todo"
+                    else desktop(browser, url, clicks, seed)
+                )
+    about = {"bench": f"studio {chosen}", "model": model, "seed": seed, "load": round(os.getloadavg()[1], 1)}
+    typer.echo(json.dumps(about | asdict(found)))
