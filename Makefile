@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test test-web check lint docs canvas screenshots parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas screenshots parity scores bench gpu-bench gpu-test report evidence soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume, if the run has a saved state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -122,6 +122,12 @@ report: .venv/.ready-dev
 	@$(BIN)/sfumato serve tiny --port 8137 & server=$$!; trap "kill $$server" EXIT; \
 	until curl -sf localhost:8137/ready > /dev/null; do sleep 0.5; done; \
 	$(BIN)/sfumato report recipes/report.toml
+
+# What docs/evidence says, measured again and drawn: NAME:ITEMS.
+evidence: .venv/.ready-dev
+	@for claim in frontier:50 answer-first:200 steps:100 difficulty:200 iteration:60 learned-stop:100 batch:128 drafting:1; do \
+	  $(BIN)/python -m benchmarks claims $${claim%:*} --n $${claim#*:} > /dev/null || exit; \
+	done
 
 soak: .venv/.ready
 	$(BIN)/python -m benchmarks soak tiny --minutes 30
