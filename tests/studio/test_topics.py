@@ -188,8 +188,10 @@ def test_a_page_is_written_leads_on_and_is_revised(
     assert texts(page) == before
 
     # Every link leads to a page that is written then.
-    page.get_by_role("link", name="Lower Saxony").click()
+    page.get_by_role("link", name="Lower Saxony").press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Lower Saxony")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    assert page.evaluate("scrollY") == 0
     expect(page.locator("sf-prose .text")).to_have_count(5)
     page.get_by_role("navigation", name="Further pages").get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Lower Saxony: ")

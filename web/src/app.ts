@@ -163,8 +163,17 @@ export class AppElement extends LitElement {
     this.openPage();
   }
 
+  override firstUpdated(): void {
+    const nav = this.renderRoot.querySelector("nav");
+    if (nav !== null) new ResizeObserver(() => this.showLink()).observe(nav);
+  }
+
   override updated(changes: PropertyValues): void {
-    if (!changes.has("path")) return;
+    if (changes.has("path")) this.showLink();
+  }
+
+  /** Where the pages have no room side by side, the one that is open is to be seen. */
+  private showLink(): void {
     const link = this.renderRoot.querySelector("nav [aria-current]");
     link?.scrollIntoView({ block: "nearest", inline: "center" });
   }

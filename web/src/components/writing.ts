@@ -173,7 +173,12 @@ export class Writing implements ReactiveController {
       able.map(({ id }) => id),
       (writer) => this.choose({ writer }),
     )}
-    ${this.isBusy ? html`<button @click=${() => this.stop()}>Stop</button>` : nothing}`;
+    ${
+      this.isBusy
+        ? html`<span class="figures">${this.drafts.size === 0 ? "" : `${this.drafts.size} to write`}</span>
+            <button @click=${() => this.stop()}>Stop</button>`
+        : nothing
+    }`;
   }
 
   /** Tells what to do where no model can write. */

@@ -18,6 +18,8 @@ export type Outliner = { readonly card: ModelCard; readonly isWriter: boolean };
 
 /** The pattern leaves little to be decided. */
 const STEPS = 2;
+/** Tokens that hold an outline; the model itself expects shorter lists, and would need a second canvas. */
+const CANVAS_LENGTH = 96;
 const MAX_LABEL = 32;
 const MAX_LINES = 6;
 
@@ -49,7 +51,7 @@ export async function chosenOutline(
 ): Promise<Outline> {
   const { seed, signal, onLines } = options;
   const prompt = `screen: a list about ${labelOf(topic)} with ${groups.length} items`;
-  const asked = { model, prompt, regex: patternOf(groups), steps: STEPS, seed };
+  const asked = { model, prompt, regex: patternOf(groups), steps: STEPS, canvas_length: CANVAS_LENGTH, seed };
   let canvas: string | null = null;
   const events = async function* () {
     for await (const event of api.stream(asked, signal)) {

@@ -111,8 +111,9 @@ export function restOf(path: string): string {
   }
 }
 
-/** Goes to another page, or another place of this one. */
+/** Goes to another page, at its top, or with `replace` to another place of this one. */
 export function navigate(path: string, { replace = false } = {}): void {
   history[replace ? "replaceState" : "pushState"](null, "", path);
+  if (!replace) window.scrollTo(0, 0);
   window.dispatchEvent(new PopStateEvent("popstate"));
 }

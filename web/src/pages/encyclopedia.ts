@@ -1,6 +1,6 @@
 /** An encyclopedia whose pages are written when they are opened: headings first, then each section where it stands. */
 import { css, html, LitElement, nothing, type PropertyValues } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
 import "../components/prose";
@@ -43,6 +43,7 @@ export class EncyclopediaPage extends LitElement {
   @state() private wish = "";
   @state() private where = WHOLE_PAGE;
   @state() private problem = "";
+  @query("h1") private mainHeading!: HTMLElement;
   private readonly kept = new Kept("encyclopedia", readArticle);
   private readonly writing = new Writing(this, "encyclopedia");
   private ready: Promise<void> | null = null;
@@ -61,6 +62,9 @@ export class EncyclopediaPage extends LitElement {
         font-size: 1.9rem;
         margin: 0;
         overflow-wrap: anywhere;
+      }
+      h1[tabindex]:focus-visible {
+        outline: none;
       }
       h2 {
         margin: 0 0 0.3rem;
@@ -149,6 +153,8 @@ export class EncyclopediaPage extends LitElement {
     this.problem = "";
     this.where = WHOLE_PAGE;
     void this.open(tidyTopic(this.place));
+    // Who came by a link reads on from the title.
+    if (this.hasUpdated) void this.updateComplete.then(() => this.mainHeading.focus());
   }
 
   private onKey = (event: KeyboardEvent): void => {
@@ -262,7 +268,7 @@ export class EncyclopediaPage extends LitElement {
   }
 
   private home() {
-    return html`<h1>Encyclopedia</h1>
+    return html`<h1 tabindex="-1">Encyclopedia</h1>
       <p class="muted">
         A page on any topic is written when you open it, and so is each page that it links to. Models wrote
         them: check what matters.
@@ -285,7 +291,7 @@ export class EncyclopediaPage extends LitElement {
         <a href=${BASE}>All pages</a>
         <span class="row">${writing.controls("Headings by")}</span>
       </div>
-      <h1>${topic}</h1>
+      <h1 tabindex="-1">${topic}</h1>
       ${writing.notice()} ${article === undefined ? this.forming() : this.written(article)}`;
   }
 

@@ -14,6 +14,9 @@ export const forumStyles = css`
     margin: 0;
     overflow-wrap: anywhere;
   }
+  h1[tabindex]:focus-visible {
+    outline: none;
+  }
   h2 {
     margin: 0 0 0.4rem;
     overflow-wrap: anywhere;

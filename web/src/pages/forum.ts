@@ -1,6 +1,6 @@
 /** A forum on any topic: posts and comments by a model and by you, votes, and pictures that come when they are there. */
 import { html, LitElement, nothing, type PropertyValues } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
 import "../components/picture";
@@ -47,6 +47,7 @@ export class ForumPage extends LitElement {
   @state() private steps: Steps<Forum> = noSteps();
   @state() private isComposing = false;
   @state() private problem = "";
+  @query("h1") private mainHeading!: HTMLElement;
   private readonly kept = new Kept("forum", readForum);
   private readonly writing = new Writing(this, "forum");
   private readonly pictures = new Pictures(this);
@@ -70,6 +71,8 @@ export class ForumPage extends LitElement {
     this.steps = noSteps();
     this.isComposing = false;
     void this.open(tidyTopic(this.place));
+    // Who came by a link reads on from the title.
+    if (this.hasUpdated) void this.updateComplete.then(() => this.mainHeading.focus());
   }
 
   private onKey = (event: KeyboardEvent): void => {
@@ -226,7 +229,7 @@ export class ForumPage extends LitElement {
   }
 
   private home() {
-    return html`<h1>Forum</h1>
+    return html`<h1 tabindex="-1">Forum</h1>
       <p class="muted">
         A forum on any topic begins when you open it. Posts say who wrote them; the votes are yours alone.
       </p>
@@ -248,7 +251,7 @@ export class ForumPage extends LitElement {
         <a href=${BASE}>All forums</a>
         <span class="row">${writing.controls("Titles by")}</span>
       </div>
-      <h1>${topic}</h1>
+      <h1 tabindex="-1">${topic}</h1>
       ${writing.notice()} ${forum === undefined ? this.forming() : this.posts(forum)}`;
   }
 
@@ -280,17 +283,19 @@ export class ForumPage extends LitElement {
             New post
           </button>
           <button ?disabled=${this.writing.isBusy} @click=${() => void this.more()}>More posts</button>
-          <button class="small" ?disabled=${this.steps.at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>
-            Undo
-          </button>
-          <button
-            class="small"
-            ?disabled=${this.steps.at >= this.steps.all.length - 1}
-            title="Ctrl+Shift+Z"
-            @click=${() => this.move(1)}
-          >
-            Redo
-          </button>
+          <span>
+            <button class="small" ?disabled=${this.steps.at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>
+              Undo
+            </button>
+            <button
+              class="small"
+              ?disabled=${this.steps.at >= this.steps.all.length - 1}
+              title="Ctrl+Shift+Z"
+              @click=${() => this.move(1)}
+            >
+              Redo
+            </button>
+          </span>
         </span>
         <span class="row" role="group" aria-label="Sort by">
           <span class="muted">Sort by</span>
