@@ -204,5 +204,5 @@ def test_what_cannot_be_recorded_is_computed(caplog: pytest.LogCaptureFixture):
     assert found == [0.0, 2.0, 4.0, 6.0]
     assert replayer.num_replays == 0
     assert [line.getMessage() for line in caplog.records] == [
-        "steps are not replayed, as they could not be recorded: operation not permitted"
+        "steps are not replayed, because they could not be recorded: operation not permitted"
     ]

@@ -1,1 +1,1 @@
-"""The operations of models, in torch, in compiled loops of a CPU, and in kernels of a GPU."""
+"""Backends: model operations in torch, compiled CPU loops and GPU kernels."""

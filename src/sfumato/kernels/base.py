@@ -1,7 +1,7 @@
-"""What a model does besides plain matrix products: one `Backend`, in torch, and those that do it faster.
+"""`Backend`: the model operations besides plain matrix products, in torch.
 
-Modules ask their `backend`. The one here runs on any device, in any type, and has gradients: it says what operations
-are. `kernels.cpu` does the same in compiled loops over float32 tensors of a CPU, `kernels.gpu` in Triton; each leaves
+Modules use their `backend`. This one runs on any device and type, with gradients, and defines the operations.
+`kernels.cpu` implements them as compiled loops over float32 CPU tensors, `kernels.gpu` in Triton; each leaves
 everything else to torch.
 """
 
@@ -29,34 +29,34 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": functional.silu,
     "gelu_pytorch_tanh": partial(functional.gelu, approximate="tanh"),
 }
-"""By the names that configs use."""
+"""Activations, by the names that configs use."""
 
 DIGIT = 127
-"""The largest integer of 8 bits in use, and the base of positive numbers of two digits."""
+"""The largest 8-bit integer used, and the base of positive two-digit numbers."""
 SECOND_DIGIT = 254
-"""What the second digit of a number that was rounded to the first counts for: the rest is a half at most."""
+"""Divisor of the second digit, which rounds the first digit's remainder of at most one half."""
 LARGEST_FLOAT8 = torch.finfo(torch.float8_e4m3fn).max
-"""The largest number of 8 bits with a point, of the kind with three bits of mantissa."""
+"""The largest 8-bit float with three mantissa bits."""
 _TINY = torch.finfo(torch.float32).tiny
 
 WHOLE = 8
-"""What a row of a matrix product gives depends, in its last bit, on how many rows there are: MKL treats the last one to
-three apart, of all or of a thread's share (measured). In whole eights it does not, so that forwards are filled up to
-them: a text stays the same, to the last bit, whoever else is there. Single rows are left alone, as they are faster."""
+"""The last bit of a row of a matrix product depends on the number of rows: MKL treats the last one to three
+differently, of all rows or of a thread's share (measured). Multiples of eight avoid this, so forwards are padded to
+them, and a text is bit-identical in any batch. Single rows are not padded, because they are faster."""
 
-# Weights are held for so many positions at a time: of a whole canvas of 256 they would take 268 MB of DiffusionGemma's
-# 262,144 tokens. Below 32 MB, glibc finds freed memory again instead of asking the system for it.
+# Positions whose weights are in memory at once: for a whole canvas of 256 they would take 268 MB with DiffusionGemma's
+# 262,144 tokens. Below 32 MB, glibc reuses freed memory instead of asking the system.
 _HELD_BYTES = 24 * 2**20
 
 
 class KVPool:
-    """Slots for the keys and values of single positions, of any texts.
+    """Slots for keys and values of single positions of any texts.
 
-    Slot 0 belongs to no text: what pads a forward is written there.
+    Slot 0 belongs to no text and receives padding.
 
     Args:
         heads: (key-value heads, head dimension) of each layer.
-        num_slots: of each layer.
+        num_slots: per layer.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class KVPool:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        # Empty: slots that no text ever used take no memory.
+        # Empty: slots that no text has used take no memory.
         self.keys = [torch.empty((num_slots, *pair), dtype=dtype, device=device) for pair in heads]
         self.values = [torch.empty((num_slots, *pair), dtype=dtype, device=device) for pair in heads]
         self.num_slots = num_slots
         self.replays = True
         """Whether passes that read and write it may be recorded."""
         self.graphs: object = None
-        """What a backend recorded of passes that read and write it."""
+        """Recorded passes that read and write it."""
 
     @property
     def device(self) -> torch.device:
@@ -83,43 +83,43 @@ class KVPool:
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """Neighbouring positions of one text that go through the weights together."""
+    """Adjacent positions of one text that go through the weights together."""
 
     slot_S: Numbers
     """int64; the pool's slot of each position of the text, at least up to the end of this segment."""
     start: int
-    """Position in the text of the first."""
+    """Text position of the start."""
     end: int
-    """Position in the text behind the last."""
+    """Text position after the end."""
     block: int | None = 1
-    """A position reads up to the end of its own block of this many positions, counted from the start of the text: 1 is
-    causal. None is a canvas, whose positions read all of it. Nobody reads past the segment."""
+    """A position attends up to the end of its own block of this size, counted from the start of the text: 1 is causal.
+    None is a canvas, whose positions attend to all of it. Nothing attends past the segment."""
     run: bool = False
-    """Whether the slots are neighbours, in order."""
+    """Whether the slots are consecutive."""
     place_Q: Numbers | None = None
-    """int64, ascending; of a canvas, the positions that are computed anew, where the others keep what was written of
-    them before. None is all."""
+    """int64, ascending; for a canvas, the positions to recompute, while others keep their last keys and values. None is
+    all."""
 
     @property
     def count(self) -> int:
-        """How many positions go through the weights."""
+        """Number of positions that go through the weights."""
         return self.end - self.start if self.place_Q is None else len(self.place_Q)
 
 
 def readable(
     start: int, end: int, block: int | None, window: int | None = None, *, device: torch.device | str | None = None
 ) -> tuple[int, Tensor | None]:
-    """What the positions of a segment may read of their text.
+    """The keys that a segment's positions may read.
 
     Args:
         start, end, block: see `Segment`.
-        window: a position reads as many keys up to itself as this holds; a canvas reads itself whole, and before it
-            as far as its first position does.
+        window: sliding window of a position, itself included; a canvas reads all of itself, and as far back as its
+            first position does.
         device: of the mask.
 
     Returns:
-        The first position that any of them reads, and a mask bool [Q, S] over the positions from there to the end of
-        the segment, None if all is read.
+        The first position that any of them reads, and a mask bool [Q, S] from there to the end of the segment, None if
+        all is read.
     """
     first = 0 if window is None else max(0, start - window + 1)
     if block is None:
@@ -134,7 +134,7 @@ def readable(
 
 
 class _Group:
-    """Segments of one shape, side by side in the packed row."""
+    """Segments of one shape, adjacent in the packed row."""
 
     def __init__(self, pool: KVPool, segments: Sequence[Segment], windows: Sequence[int]) -> None:
         like = segments[0]
@@ -153,11 +153,11 @@ class _Group:
         self._runs: dict[tuple[int, int], Tensor] = {}
 
     def _read(self, held: Tensor, first: int) -> Tensor:
-        """Keys or values [R, S, G, E] of all rows, from a place on."""
+        """Keys or values [R, S, G, E] of all rows, from a position on."""
         if self.slot_RS is not None:
             slots = self.slot_RS[:, first:].flatten()
             return held.index_select(0, slots).view(self.num_rows, self.end - first, *held.shape[1:])
-        # Of one text whose slots are neighbours, the pool's own memory: at every step the same.
+        # For one text with consecutive slots, the pool's own memory: the same in every step.
         key = held.data_ptr(), first
         if key not in self._runs:
             assert self.base is not None
@@ -180,16 +180,15 @@ class _Group:
 
 
 class SegmentReader:
-    """Writes keys and values of a forward's positions into the pool, and reads from there."""
+    """Writes a forward's keys and values into the pool, and reads from it."""
 
     form: tuple[int, ...] | None = None
-    """Of readers that differ in their `tensors` alone: how many positions each segment has. None where there is more to
-    it."""
+    """A key equal for readers that differ only in their `tensors`, by segment sizes. None if they differ otherwise."""
     tensors: tuple[Tensor, ...] = ()
-    """All that such a reader differs in."""
+    """All tensors in which such readers differ."""
 
     def over(self, tensors: Sequence[Tensor]) -> SegmentReader:
-        """The same over other tensors."""
+        """The same with other tensors."""
         other = copy.copy(self)
         other.tensors = tuple(tensors)
         return other
@@ -205,7 +204,7 @@ class SegmentReader:
 
 
 class GatheredSegments(SegmentReader):
-    """Reads segments of one shape that are neighbours together, in torch: gathers what they read of the pool."""
+    """Reads adjacent segments of one shape together in torch, gathering keys and values from the pool."""
 
     def __init__(self, pool: KVPool, segments: Sequence[Segment], windows: Sequence[int]) -> None:
         shapes = itertools.groupby(segments, lambda one: (one.start, one.end, one.count, one.block))
@@ -230,7 +229,7 @@ def attend(
     queries, keys, values = (one.transpose(1, 2) for one in (queries_RQHE, keys_RSGE, values_RSGE))
     grouped = queries.shape[1] != keys.shape[1]
     if queries.requires_grad and queries.dtype is torch.bfloat16 and queries.device.type == "cpu" and not grouped:
-        # torch's own backward takes twice as long there as that of plain products (measured, 256 positions).
+        # torch's own backward takes twice as long there as plain products (measured, 256 positions).
         if causal:
             mask = torch.ones(queries.shape[2], keys.shape[2], dtype=torch.bool).tril()
         scores = queries @ keys.transpose(2, 3) * (queries.shape[3] ** -0.5 if scale is None else scale)
@@ -243,70 +242,70 @@ def attend(
 
 
 class LogitRows(NamedTuple):
-    """Rows of logits, and how one pass reads them."""
+    """Rows of logits, and how to read them in one pass."""
 
     logits_NV: Tensor
     """Of any float type."""
     scale_N: Tensor
-    """float32; what they are divided by, more than 0."""
+    """float32; divisor, more than 0."""
     u_N: Tensor
     """float32; uniforms in [0, 1)."""
     greedy_N: Tensor
-    """bool; rows of which the best token is drawn."""
+    """bool; rows that draw the best token."""
     banned_RV: Tensor | None = None
-    """bool; sets of tokens that are never drawn."""
+    """bool; sets of banned tokens."""
     ban_N: Tensor | None = None
-    """int64; the set of each row."""
+    """int64; each row's set."""
     mask_id: int | None = None
-    """A token that is never drawn."""
+    """A token banned in every set."""
 
 
 class TokenStats(NamedTuple):
-    """What one pass over the logits knows of each row."""
+    """Statistics of each row from one pass over its logits."""
 
     best_N: Tensor
     """int64; the most probable token."""
     drawn_N: Tensor
-    """int64; the one that was drawn."""
+    """int64; the drawn token."""
     confidence_N: Tensor
-    """The probability of that."""
+    """Its probability."""
     entropy_N: Tensor
-    """In nats."""
+    """Entropy in nats."""
     margin_N: Tensor
-    """Probability of the best token less that of the next; NaN if the logits are broken."""
+    """Probability of the best token minus that of the next; NaN if the logits are invalid."""
     total_N: Tensor
     """Sum of the weights."""
 
 
 class Rounding(NamedTuple):
-    """How inputs of a product become integers."""
+    """How inputs of a product are quantized."""
 
     factor_I: Tensor
-    """float32; what they are multiplied by before."""
+    """float32; factors applied first."""
     digits: int = 1
-    """1 or 2 of each."""
+    """Digits per input, 1 or 2."""
     num_groups: int = 1
-    """Of a row's neighbours, that have a scale each."""
+    """Size of groups with their own scale."""
 
 
 class QuantizedActivation(NamedTuple):
-    """Inputs of a product as integers: what they are but for a factor of each row, or of each group of one."""
+    """Quantized inputs of a product: integers, with one scale per row or per group."""
 
     levels_MI: Tensor
-    """int8, from -127 to 127: the first digits of all rows, then the second ones, if they have two."""
+    """int8, from -127 to 127: the first digits of all rows, then the second ones, if any."""
     scale_NG: Tensor
-    """float32; that factor, of the first digits, more than 0, NaN where a group has one."""
+    """float32; scale of the first digits, more than 0; NaN if a group contains one."""
 
 
 class Backend:
-    """In torch."""
+    """The operations in torch."""
 
     def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
-        """Root mean square normalisation of the last dimension, with a learned scale."""
+        """RMS normalisation of the last dimension, with a learned scale."""
         return functional.rms_norm(x, weight_I.shape, weight_I, eps)
 
     def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
-        """Rotate every head's query or key by its position; dimensions past those of the cosines stay."""
+        """Rotate every head's query or key by its position; dimensions beyond those of the cosines are unchanged."""
         size = cos_RQ1E.shape[-1]
         part = x_RQHE[..., :size]
         first, second = part.chunk(2, dim=-1)
@@ -314,15 +313,15 @@ class Backend:
         return turned if size == x_RQHE.shape[-1] else torch.cat((turned, x_RQHE[..., size:]), dim=-1)
 
     def norm_rotate(self, x_RQHE: Tensor, weight_E: Tensor, eps: float, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
-        """The same of heads that are normed before."""
+        """The same after normalising each head."""
         return self.rotate(self.rms_norm(x_RQHE, weight_E, eps), cos_RQ1E, sin_RQ1E)
 
     def gate(self, gate: Tensor, up: Tensor, activation: str) -> Tensor:
-        """The activation of one half, times the other half."""
+        """The activation of one half times the other half."""
         return ACTIVATIONS[activation](gate) * up
 
     def quantize(self, x_NI: Tensor, rounding: Rounding) -> QuantizedActivation:
-        """Rows times factors, as integers."""
+        """Quantize rows after multiplying them by factors."""
         x_NGS = torch.unflatten(x_NI * rounding.factor_I, -1, (rounding.num_groups, -1))
         scale_NG1 = (x_NGS.abs().amax(-1, keepdim=True) / DIGIT).clamp_min_(_TINY).float()
         levels_NI = (x_NGS / scale_NG1).flatten(1)
@@ -332,30 +331,30 @@ class Backend:
         return QuantizedActivation(levels_MI.to(torch.int8), scale_NG1.squeeze(-1))
 
     def norm_quantize(self, x: Tensor, weight_I: Tensor, eps: float, rounding: Rounding) -> QuantizedActivation:
-        """`rms_norm`, and `quantize` of its rows."""
+        """`rms_norm`, then `quantize`."""
         return self.quantize(self.rms_norm(x, weight_I, eps).flatten(0, -2), rounding)
 
     def gate_quantize(self, both_NO: Tensor, activation: str, rounding: Rounding) -> QuantizedActivation:
-        """`gate` of the halves of each row, and `quantize` of that."""
+        """`gate` of each row's halves, then `quantize`."""
         gate_NI, up_NI = both_NO.chunk(2, dim=-1)
         return self.quantize(self.gate(gate_NI, up_NI, activation), rounding)
 
     def quantize_float8(self, x_NI: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows as floats of 8 bits, and a scale for each.
+        """Rows as 8-bit floats with one scale each.
 
         Returns:
             levels_NI: float8_e4m3fn; the largest of a row is 448 or -448.
-            scale_N: float32, more than 0; NaN where a row has one.
+            scale_N: float32, more than 0; NaN if the row contains one.
         """
         scale_N1 = (x_NI.abs().amax(-1, keepdim=True).float() / LARGEST_FLOAT8).clamp_min_(_TINY)
-        # A quotient may round up past the largest, which is no number in this type.
+        # A quotient may round up past the largest value, which this type cannot represent.
         levels_NI = (x_NI / scale_N1).clamp_(-LARGEST_FLOAT8, LARGEST_FLOAT8).to(torch.float8_e4m3fn)
         return levels_NI, scale_N1.squeeze(-1)
 
     def segments(self, pool: KVPool, segments: Sequence[Segment], windows: Sequence[int]) -> SegmentReader:
-        """What writes segments of many texts, in the order of the packed row, into a pool, and reads them there.
+        """An object that writes segments of many texts into a pool, in packed order, and reads them there.
 
-        Windows are the sizes of the sliding windows that some layers read.
+        Windows are the sizes of the layers' sliding windows.
         """
         return GatheredSegments(pool, segments, windows)
 
@@ -367,21 +366,22 @@ class Backend:
         inputs: Sequence[Tensor],
         constants: Callable[[], Iterable[Tensor]],
     ) -> Tensor:
-        """What a computation gives of its inputs, which may come again with others.
+        """Run a computation, or replay it with other inputs.
 
         Args:
-            pool: whose keys and values it writes and reads; the next computation over it may overwrite the result.
-            key: equal for computations that differ in the values of their inputs alone.
+            pool: of the keys and values it uses; the next computation on it may overwrite the result.
+            key: equal for computations that differ only in the values of their inputs.
             compute, inputs: the computation, and what changes.
-            constants: gives what else it reads.
+            constants: returns everything else it reads.
         """
         return compute(*inputs)
 
     def digits(self, probs_NV: Tensor, factor_V: Tensor) -> Tensor:
-        """Numbers times factors, from 0 to 1, as two digits to the base 127: int8 [2 N, V], the second ones rounded."""
+        """Numbers in 0 to 1, times factors, as two digits in base 127: int8 [2 N, V], with the second digits
+        rounded."""
         digits_MV = probs_NV.new_empty(2 * len(probs_NV), probs_NV.shape[1], dtype=torch.int8)
         high_NV, low_NV = digits_MV.chunk(2)
-        # A few rows at a time, which stay in the cache meanwhile.
+        # A few rows at a time, which stay in the cache.
         for parts in zip(*(torch.split(rows_NV, 16) for rows_NV in (probs_NV, high_NV, low_NV)), strict=True):
             rest_NV = parts[0] * factor_V * DIGIT
             parts[1].copy_(rest_NV)
@@ -391,13 +391,13 @@ class Backend:
     def refine(
         self, logits_NV: Tensor, x_ND: Tensor, weight_VD: Tensor, scales_V: Tensor, *, error: float, cap: float | None
     ) -> None:
-        """Compute logits anew, in floats, that may be the highest of their row; then cap all of them.
+        """Recompute in floats the logits that may be the highest of their row, then cap all of them.
 
         Args:
-            logits_NV: float32; changed in place.
-            x_ND, weight_VD: what they are products of, exactly.
-            scales_V, error: a logit is unsure by error times its scale times the length of x.
-            cap: c in c tanh(logit / c); None leaves them.
+            logits_NV: float32; modified in place.
+            x_ND, weight_VD: the exact factors of the logits.
+            scales_V, error: a logit's uncertainty is error times its scale times the length of x.
+            cap: c in c tanh(logit / c); None for no cap.
         """
         spread_NV = error * x_ND.float().norm(dim=-1, keepdim=True) * scales_V
         least_N1 = (logits_NV - spread_NV).amax(-1, keepdim=True)
@@ -407,33 +407,34 @@ class Backend:
             self.cap(logits_NV, cap)
 
     def cap(self, logits: Tensor, most: float) -> Tensor:
-        """c tanh(logit / c) of logits [..., V] of any float type, as float32; float32 ones may be changed in place."""
+        """c tanh(logit / c) of logits [..., V] of any float type, as float32; float32 logits may be modified in
+        place."""
         if torch.is_grad_enabled():
             return most * torch.tanh(logits.float() / most)
         logits = logits.float()
-        # On a CPU a few rows at a time, which stay in its cache meanwhile.
+        # On a CPU a few rows at a time, which stay in the cache.
         rows_NV = logits.view(-1, logits.shape[-1])
         for part_NV in torch.split(rows_NV, max(1, len(rows_NV)) if logits.is_cuda else 1):
             part_NV.div_(most).tanh_().mul_(most)
         return logits
 
     def rows_at_once(self, vocab_size: int) -> int:
-        """How many rows of weights [V] are held at a time, where soft embeddings are made of them."""
+        """Number of rows of weights [V] in memory at once when soft embeddings are computed."""
         return _HELD_BYTES // (4 * vocab_size)
 
     def reads(self, logits_NV: Tensor) -> bool:
-        """Whether `read` does: whether there is a loop, or a kernel."""
+        """Whether `read` is available as a loop or kernel."""
         return False
 
     def read(self, rows: LogitRows, *, weigh: bool) -> tuple[TokenStats, Tensor | None]:
-        """Read rows of logits in one pass: one draw each, by inverting the distribution function, and what is known.
+        """Read rows of logits in one pass: statistics, and one draw each by inverting the distribution function.
 
         Args:
             rows: logits, and how they are read.
-            weigh: whether the weights exp((logit - highest) / scale) are wanted.
+            weigh: whether to return the weights exp((logit - highest) / scale).
 
         Returns:
-            The statistics, and the weights as `Model.soft_embedding` takes them; None if they are not wanted.
+            The statistics, and the weights for `Model.soft_embedding`; None if not requested.
         """
         raise NotImplementedError
 
@@ -442,7 +443,7 @@ TORCH = Backend()
 
 
 def set_backend(model: nn.Module, backend: Backend) -> None:
-    """Have every part of a model ask this one."""
+    """Make every part of a model use this backend."""
     for module in model.modules():
         if isinstance(getattr(module, "backend", None), Backend):
             setattr(module, "backend", backend)  # noqa: B010

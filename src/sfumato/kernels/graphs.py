@@ -1,8 +1,7 @@
-"""Forwards that are taken again, step after step: recorded once on a GPU, and replayed from then on.
+"""Repeated forwards on a GPU: recorded once as CUDA graphs, then replayed.
 
-A step of a canvas launches a thousand small kernels, and the host is slower at that than a GPU at running them. The
-steps of a canvas differ in nothing but the tensors that they read, so that a recording of one of them, with tensors
-that stay where they are, does for all.
+A canvas step launches a thousand small kernels, which takes the host longer than the GPU needs to run them. Steps of a
+canvas differ only in the tensors they read, so one recording over fixed tensors serves all of them.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from torch import Tensor
 
 Compute = Callable[..., Tensor]
 Record = Callable[[Callable[[], Tensor]], Callable[[], Tensor]]
-"""Turns a computation into one that does the same again, on the same tensors, and is called at once for the first
-time."""
+"""Runs a computation once and returns a function that repeats it on the same tensors."""
 
 _LOG = logging.getLogger(__name__)
 
 
 def record_cuda(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """A `Record` of CUDA graphs. The computation must not wait for the device."""
+    """A `Record` using CUDA graphs. The computation must not wait for the device."""
     graph = torch.cuda.CUDAGraph()
     stream, current = torch.cuda.Stream(), torch.cuda.current_stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(current)
@@ -43,7 +41,7 @@ def record_cuda(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
 
 
 class Replayer:
-    """Computes, and replays what it computed last in the same way.
+    """Runs computations, and replays the last one if it is repeated.
 
     Args:
         record: makes recordings.
@@ -55,22 +53,22 @@ class Replayer:
         self._inputs: list[Tensor | None] = []
         self._replay: Callable[[], Tensor] | None = None
         self.num_replays = 0
-        """Computations that were replayed so far."""
+        """Number of replays so far."""
 
     def __call__(self, key: Hashable, compute: Compute, *inputs: Tensor | None) -> Tensor:
-        """What a computation gives of its inputs; the next replay overwrites it.
+        """The result for some inputs; the next replay overwrites it.
 
         Args:
-            key: equal for computations that differ in the values of their inputs alone; None for one that does not come
-                again. What it names by identity is kept by `compute`.
-            compute: reads nothing that changes but its inputs.
-            inputs: tensors, or None where there is none.
+            key: equal for computations that differ only in the values of their inputs; None for one that does not
+                repeat. Objects it identifies by id are kept alive by `compute`.
+            compute: reads nothing that changes except its inputs.
+            inputs: tensors, or None.
         """
         if self._record is None or key is None:
             return compute(*inputs)
         key = (key, tuple(None if one is None else (one.shape, one.dtype) for one in inputs))
         if key != self._key:
-            # Taken as it is the first time, which also prepares what must not be prepared in a recording.
+            # The first time it runs normally, which also prepares what must not be prepared during recording.
             self._key, self._replay = key, None
             return compute(*inputs)
         if self._replay is None:
@@ -78,7 +76,7 @@ class Replayer:
             try:
                 self._replay = self._record(lambda: compute(*self._inputs))
             except RuntimeError as error:
-                _LOG.warning("steps are not replayed, as they could not be recorded: %s", error)
+                _LOG.warning("steps are not replayed, because they could not be recorded: %s", error)
                 self._record = None
                 return compute(*inputs)
         else:

@@ -1,4 +1,4 @@
-"""Which backend computes a model: chosen when a model is loaded; compilers are imported then, not before."""
+"""Chooses a model's backend when it is loaded; compilers are imported only then."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sfumato.kernels.base import TORCH, Backend
 
 
 def select_backend(device: torch.device, dtype: torch.dtype, share_V: Tensor | None = None) -> Backend:
-    """The fastest backend that there is.
+    """The fastest available backend.
 
     Args:
         device: of the model.
         dtype: of its embedding.
-        share_V: of a model whose soft embeddings are made of digits, `IntegerTable.share_V`.
+        share_V: for a model whose soft embeddings use digits, `IntegerTable.share_V`.
     """
     if device.type == "cpu":
         from sfumato.kernels.cpu.backend import CompiledBackend

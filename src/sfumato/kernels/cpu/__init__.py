@@ -1,1 +1,1 @@
-"""Compiled loops of a CPU, each compiled at its first call."""
+"""Compiled CPU loops, each compiled at its first call if the package has none for this machine."""

@@ -1,4 +1,4 @@
-"""`Backend` in compiled loops, for float32 on a CPU."""
+"""`Backend` as compiled loops, for float32 on a CPU."""
 
 # N rows of a product, I inputs, O outputs, V vocabulary, D model
 
@@ -23,12 +23,12 @@ from sfumato.kernels.cpu import memory, rows, vocabulary
 from sfumato.kernels.cpu.attention import CompiledSegments
 from sfumato.kernels.cpu.loops.sizes import GATES
 
-# Of digits; they are in memory that stays.
+# For digits, in memory that is kept.
 _KEPT_BYTES = 64 * 2**20
 
 
 class CompiledBackend(Backend):
-    """In compiled loops where they can go, elsewhere in torch.
+    """Compiled loops where possible, torch elsewhere.
 
     Args:
         share_V: factors of weights that are read as digits.

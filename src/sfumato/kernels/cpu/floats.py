@@ -1,4 +1,4 @@
-"""Products of floats with matrices, by `loops.floats`."""
+"""Float matrix products, using `loops.floats`."""
 
 # N rows, I inputs, O outputs
 
@@ -16,7 +16,7 @@ _multiply = Loop("floats.multiply")
 
 
 class Matrix:
-    """A matrix of floats, in the order in which it is multiplied.
+    """A float matrix, packed for multiplication.
 
     Args:
         weight_OI: float32 on a CPU.
@@ -35,23 +35,23 @@ class Matrix:
 
     @property
     def weight_OI(self) -> Tensor:
-        """As it was given."""
+        """The original matrix."""
         return self._panels.transpose(1, 2).flatten(0, 1)[: self.shape[0]]
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All that a product reads besides what it is given."""
+        """Everything a product reads besides its arguments."""
         return self._panels, self._bias
 
     def multiply(self, x_NI: Tensor, *, residual_NO: Tensor | None = None) -> Tensor:
-        """The product [N, O] with some rows, and the bias; a residual is added."""
+        """The product [N, O] with some rows, plus bias and optionally a residual."""
         num_rows, (num_outputs, num_inputs) = len(x_NI), self.shape
         if x_NI.stride(1) != 1:
             x_NI = x_NI.contiguous()
         added = x_NI if residual_NO is None else residual_NO.contiguous()
         out_NO = empty(num_rows, num_outputs)
         sizes = (num_rows, num_inputs, num_outputs, self._biased, residual_NO is not None)
-        # Of few rows it is reading the matrix that takes the time.
+        # With few rows, reading the matrix takes most of the time.
         work = max(num_rows, 4) * self._panels.numel() // 16
         stride = x_NI.stride(0) if num_rows > 1 else num_inputs
         _multiply(len(self._panels), work, *sizes, x_NI, stride, self._panels, self._bias, added, out_NO)

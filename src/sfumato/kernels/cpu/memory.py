@@ -1,7 +1,7 @@
-"""Memory of a CPU that is used again, and loops that are run again on it.
+"""Reusable CPU memory, and recorded loops replayed on it.
 
-A step of a small model is hundreds of loops, each of which comes out of a program that decides nothing anew. A `Graph`
-keeps the loops of one pass, with the memory that they read and wrote, as a CUDA graph does on a GPU.
+A step of a small model is hundreds of loops, driven by a program that makes the same decisions every time. A `Graph`
+records the loops of one pass with their memory, like a CUDA graph on a GPU.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# Blocks start at such addresses, as torch's own memory does.
+# Alignment of blocks, as in torch's own memory.
 _ALIGNMENT = 64
-# Outside of a graph: smaller tensors are found again by the allocator, larger ones would be missed elsewhere.
+# Outside a graph: the allocator reuses smaller tensors by itself, and larger ones would be missing elsewhere.
 _MIN_KEPT, _MAX_KEPT = 2**20, 2**27
-# Graphs that are kept, those that were played last.
+# Maximum number of graphs kept, least recently used evicted.
 _MAX_GRAPHS = 16
 
 
 class UnrepeatableError(RuntimeError):
-    """A graph would read what was not computed by its loops, and is no weight or input either."""
+    """A graph would read something that is neither computed by its loops, nor a weight, nor an input."""
 
 
 class _Block:
@@ -39,21 +39,21 @@ class _Block:
 
     @property
     def free(self) -> bool:
-        """Whether no tensor is left here, and no view of one."""
+        """Whether no tensor, and no view of one, is left here."""
         return self._held() is None
 
     def give(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         held = self._bytes[: math.prod(shape) * dtype.itemsize]
-        # A tensor keeps the array that it is over, and views of a tensor keep its memory.
+        # A tensor keeps its array alive, and views of a tensor keep its memory.
         self._held = weakref.ref(held)
         return torch.from_numpy(held).view(dtype).view(*shape)
 
 
 class Blocks:
-    """Blocks for tensors that come and go.
+    """Blocks for temporary tensors.
 
     Args:
-        stay: whether those that are too small for what is asked for are kept.
+        stay: whether to keep blocks that are too small for a request.
     """
 
     def __init__(self, *, stay: bool) -> None:
@@ -73,11 +73,11 @@ class Blocks:
 
 
 class Graph:
-    """The loops of a computation.
+    """The recorded loops of a computation.
 
     Args:
-        blocks: memory of what is computed on the way; other graphs may use it in between.
-        constants: what the loops may read besides inputs and what they computed.
+        blocks: memory for intermediate results; other graphs may use it in between.
+        constants: what loops may read besides inputs and computed tensors.
     """
 
     def __init__(self, blocks: Blocks, constants: Iterable[Tensor]) -> None:
@@ -86,10 +86,10 @@ class Graph:
         self._known = {_address(one) for one in self._constants}
 
     def append(self, run: Callable[[], None], given: Sequence[Tensor | float]) -> None:
-        """Keep a loop.
+        """Record a loop.
 
         Raises:
-            UnrepeatableError: if it reads a tensor whose content came about in another way.
+            UnrepeatableError: if it reads a tensor whose content came from elsewhere.
         """
         known = self._known | {block.address for block in self._blocks.blocks}
         if any(isinstance(one, Tensor) and one.numel() and _address(one) not in known for one in given):
@@ -97,11 +97,11 @@ class Graph:
         self._runs.append(run)
 
     def empty(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-        """Memory for something that is computed on the way."""
+        """Memory for an intermediate result."""
         return self._blocks.empty(shape, dtype)
 
     def record(self, compute: Callable[..., Tensor], inputs: Sequence[Tensor]) -> Tensor:
-        """Compute, and keep the loops: the result is where each `play` puts it."""
+        """Compute and record the loops; each `play` writes to the same result."""
         self._inputs = [self.empty(one.shape, one.dtype).copy_(one) for one in inputs]
         recorder.graph = self
         try:
@@ -111,7 +111,7 @@ class Graph:
         return self._out
 
     def play(self, inputs: Sequence[Tensor]) -> Tensor:
-        """The same of other inputs; the next graph that is played may overwrite the result."""
+        """Replay with other inputs; the next graph that is played may overwrite the result."""
         for own, one in zip(self._inputs, inputs, strict=True):
             own.copy_(one)
         for run in self._runs:
@@ -120,7 +120,7 @@ class Graph:
 
 
 class Graphs:
-    """Graphs that take turns in one memory: those of one pool of keys and values, which one thread at a time writes."""
+    """Graphs that share memory: those of one pool of keys and values, which one thread at a time writes."""
 
     def __init__(self) -> None:
         self._blocks = Blocks(stay=True)
@@ -133,7 +133,7 @@ class Graphs:
         inputs: Sequence[Tensor],
         constants: Callable[[], Iterable[Tensor]],
     ) -> Tensor:
-        """See `Backend.replay`: by a graph of the computation, if it is of loops alone."""
+        """See `Backend.replay`: uses a graph if the computation consists of loops only."""
         key = (key, torch.get_num_threads(), *((one.shape, one.dtype) for one in inputs))
         if key in self._graphs:
             graph = self._graphs[key] = self._graphs.pop(key)
@@ -151,7 +151,7 @@ class Graphs:
 
 
 class _Recorder(threading.local):
-    """What a thread keeps."""
+    """Per-thread state."""
 
     def __init__(self) -> None:
         self.graph: Graph | None = None
@@ -162,7 +162,7 @@ recorder = _Recorder()
 
 
 def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A tensor for what a step makes and leaves, in memory that an earlier one may have had, which is gone by now."""
+    """A tensor for a step's temporary result, in memory that an earlier one may have used."""
     if recorder.graph is not None:
         return recorder.graph.empty(shape, dtype)
     if _MIN_KEPT <= math.prod(shape) * dtype.itemsize <= _MAX_KEPT:
@@ -171,7 +171,7 @@ def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 def place_in_lines(values: Tensor) -> Tensor:
-    """A copy of a tensor whose memory starts with a line of the cache."""
+    """A copy of a tensor, aligned to a cache line."""
     raw = torch.empty(values.numel() * values.element_size() + _ALIGNMENT, dtype=torch.uint8)
     first = -raw.data_ptr() % _ALIGNMENT
     own = raw[first : len(raw) - _ALIGNMENT + first].view(values.dtype).view(values.shape)

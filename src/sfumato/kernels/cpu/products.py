@@ -1,4 +1,4 @@
-"""Products of integers of 8 bits with matrices, by `loops.products`."""
+"""8-bit integer matrix products, using `loops.products`."""
 
 # M rows, I inputs, G groups of S of them, O outputs, P panels of them, X matrices
 
@@ -20,11 +20,11 @@ from sfumato.kernels.cpu.memory import empty
 from sfumato.kernels.cpu.running import Loop, features
 from sfumato.kernels.packing import pack, unpack
 
-# Inputs of a part of a long sum. With 128 rows they fill a quarter of a megabyte, and panels pass by.
+# Inputs per part of a long sum. With 128 rows they fill a quarter of a megabyte, and panels stream past.
 _CHUNK = 2048
-# Rows that are taken to a panel at a time: more would not stay in a cache.
+# Maximum rows per panel: more would not stay in a cache.
 _MOST_ROWS = 1024
-# Rows of a tile of AMX that there should be.
+# Minimum rows for a tile of AMX.
 _LEAST_TILED = 4
 
 _run, _sum = Loop("products.multiply"), Loop("products.sum_parts")
@@ -32,7 +32,7 @@ _run, _sum = Loop("products.multiply"), Loop("products.sum_parts")
 
 @functools.cache
 def _has_tiles() -> bool:
-    """Whether there is AMX, and the system lets this process use it.
+    """Whether AMX is available to this process.
 
     Source: the Linux kernel's documentation of x86, on dynamically enabled features: ARCH_REQ_XCOMP_PERM of XTILEDATA.
     """
@@ -40,16 +40,16 @@ def _has_tiles() -> bool:
 
 
 def is_available() -> bool:
-    """Whether this CPU multiplies integers in one of these ways."""
+    """Whether this CPU supports one of these integer products."""
     return "avx512_vnni" in features()
 
 
 class Matrix:
-    """A matrix of integers, in the order in which it is multiplied, or many of one shape.
+    """An integer matrix, packed for multiplication, or many of one shape.
 
     Args:
         levels, groups: see `IntegerMatrix`.
-        sums: it is there for `mean`, which few outputs of very many inputs are made by.
+        sums: for `mean`, products with few outputs and very many inputs.
     """
 
     def __init__(self, levels: Tensor, groups: Tensor | None = None, *, sums: bool = False) -> None:
@@ -59,7 +59,7 @@ class Matrix:
         num_outputs, num_inputs = self.shape[-2:]
         self._no_bias_O = torch.zeros(num_outputs)
         self.num_groups = 1 if groups is None else groups.shape[-2]
-        """How many scales inputs have."""
+        """Number of input scales."""
         if groups is not None:
             self._depth, self._num_panels = -(-num_inputs // 4) * 4, -(-num_outputs // PANEL)
             self._start = self._flipped_start = torch.empty(0, dtype=torch.int32)
@@ -80,8 +80,8 @@ class Matrix:
         parts = whole.view(torch.int32).reshape(-1, PANEL, num_chunks, self._depth // 4)
         parts = parts.permute(2, 0, 3, 1).contiguous()
         self._panels = parts.view(torch.int8).view(*parts.shape, 4)
-        # What sums start from, also where rows are flipped. A few at a time, as they are made wide first: floats, whose
-        # sums are exact below 2^24, as those of 2^17 inputs are.
+        # Start values of the sums, also for flipped rows. A few at a time, because they are widened first: float sums
+        # are exact below 2^24, as sums of 2^17 inputs are.
         few = torch.split(whole.reshape(-1, whole.shape[-1]), 1024)
         exact = torch.float32 if whole.shape[-1] < 2**17 else torch.float64
         self._flipped_start = torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP)
@@ -101,12 +101,12 @@ class Matrix:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All that a product reads besides what it is given."""
+        """Everything a product reads besides its arguments."""
         return self._panels, self._start, self._flipped_start, self._no_bias_O
 
     @property
     def levels(self) -> Tensor:
-        """As they were given."""
+        """The original levels."""
         *matrices, num_outputs, num_inputs = self.shape
         if self._bits:
             blocks = torch.unflatten(self._panels[..., : -4 * PANEL], -1, (-1, PANEL * self._bits // 8, 4))
@@ -118,7 +118,7 @@ class Matrix:
 
     @property
     def groups(self) -> Tensor | None:
-        """As they were given."""
+        """The original groups."""
         if not self._bits:
             return None
         *matrices, num_outputs, _ = self.shape
@@ -167,13 +167,13 @@ class Matrix:
         return out_NO
 
     def _multiply(self, x_MI: Tensor, out: Tensor, digits: int, num_parts: int, *more: Tensor | int) -> Any:
-        """Run the loop; no digits stand for sums."""
+        """Run the loop; without digits it computes sums."""
         num_outputs, num_inputs = self.shape[-2:]
         least_tiled = _LEAST_TILED if _has_tiles() and not self._bits else sys.maxsize
         panel_bytes = math.prod(self._panels.shape[2:])
         sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, digits == 0, max(1, digits))
         tensors = (x_MI, self._panels, self._start, self._flipped_start, out)
-        # Of few rows it is reading the matrix that takes the time.
+        # With few rows, reading the matrix takes most of the time.
         work = max(len(x_MI), _LEAST_TILED) * self._panels.numel() // self._num_matrices // 16
         more = (*more, self._bits, self.num_groups, panel_bytes)
         return _run(num_parts, work, *sizes, least_tiled, self._num_matrices, *tensors, *more)

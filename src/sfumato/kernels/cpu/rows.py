@@ -1,4 +1,4 @@
-"""Calls of `loops.rows`."""
+"""Wrappers of `loops.rows`."""
 
 # N rows, I inputs, G groups of them, H heads, E head dimension, F its rotated part
 
@@ -17,7 +17,7 @@ _plain_norm, _plain_gate, _rotate = Loop("rows.plain_norm"), Loop("rows.plain_ga
 
 
 def takes(*tensors: Tensor) -> bool:
-    """Whether loops can go over these: float32 on a CPU, and nobody wants gradients."""
+    """Whether loops can be used: float32 on a CPU, without gradients."""
     return not torch.is_grad_enabled() and all(x.dtype is torch.float32 and x.device.type == "cpu" for x in tensors)
 
 
@@ -66,9 +66,9 @@ def rotate(x_NHE: Tensor, cos_NF: Tensor, sin_NF: Tensor, weight_E: Tensor | Non
     """Rotate every head by its position, as `Backend.rotate`.
 
     Args:
-        x_NHE: heads of a row stand behind each other; rows may stand apart.
+        x_NHE: heads of a row are contiguous; rows may be strided.
         cos_NF, sin_NF: contiguous.
-        weight_E: norm each head before, with this weight.
+        weight_E: normalise each head first, with this weight.
         eps: of the norm.
     """
     num_rows, num_heads, size = x_NHE.shape

@@ -1,9 +1,9 @@
-"""How compiled loops run: on the threads of torch's own OpenMP, whose idle threads would spin against those of a second
-pool.
+"""Runs compiled loops on the threads of torch's own OpenMP, because a second pool's idle threads would compete with
+them.
 
-Loops are written in `kernels.cpu.loops`. A library of them comes with the package for CPUs with AVX-512 and VNNI under
-Linux; for others, and where their source was changed, a loop is compiled at its first call and kept on disk, beside the
-package or in the user's cache.
+Loops are written in `kernels.cpu.loops`. The package ships them compiled for Linux CPUs with AVX-512 and VNNI;
+elsewhere, and if their source was changed, a loop is compiled at its first call and cached on disk, next to the package
+or in the user's cache.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from sfumato.kernels.cpu.memory import recorder
 
 LOOPS = Path(__file__).parent / "loops"
 LIBRARY = LOOPS / "x86-64-v4-vnni.so"
-"""The library; `python -m sfumato.kernels.cpu.loops.build` makes it."""
+"""The library, built by `python -m sfumato.kernels.cpu.loops.build`."""
 NEEDED = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "bmi2", "fma", "avx2"}
-"""What a CPU has to have for it, by Linux's names."""
+"""CPU features it needs, by Linux's names."""
 _LOG = logging.getLogger(__name__)
-# What takes less is not worth a word.
+# Shorter compilations are not announced.
 _COMPILING_S = 0.3
 # Bytes of a seal.
 _SEAL = 32
-# Elements from which a second thread is worth waking, and how many parts each thread takes of what there is.
+# Elements from which a second thread is worth waking, and parts per thread.
 _GRAIN = 2**15
 _PARTS = 4
 
 
 @functools.cache
 def features() -> frozenset[str]:
-    """What this CPU can, by Linux's names of x86."""
+    """Features of this x86 CPU, by Linux's names."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("flags"):
@@ -58,7 +58,7 @@ def features() -> frozenset[str]:
 
 
 def seal(content: bytes) -> bytes:
-    """What stands behind a library's content: a hash of it, and of all that loops are made of."""
+    """The seal at the end of a library: a hash of its content and of all sources of the loops."""
     digest = hashlib.sha256(repr((DIGIT, SECOND_DIGIT)).encode())
     for path in sorted((*LOOPS.glob("*.py"), *LOOPS.glob("*.c"))):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -68,7 +68,7 @@ def seal(content: bytes) -> bytes:
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The loops that come with the package; None where they do not run, or are of another source."""
+    """The loops shipped with the package; None if they do not run here or have other sources."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or not features() >= NEEDED:
         return None
     if os.environ.get("SFUMATO_COMPILE_LOOPS"):
@@ -82,7 +82,7 @@ def library() -> ctypes.CDLL | None:
 
 @functools.cache
 def _team() -> Any:
-    """GOMP_parallel of the OpenMP that torch runs on; None where it is another one."""
+    """GOMP_parallel of the OpenMP that torch uses; None if torch uses another one."""
     for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*")):
         try:
             start = ctypes.CDLL(str(path)).GOMP_parallel
@@ -94,9 +94,9 @@ def _team() -> Any:
 
 
 class Loop:
-    """A loop by its name, "module.function" of `kernels.cpu.loops`: a function over a job.
+    """A loop by its name, "module.function" of `kernels.cpu.loops`: a function of a job.
 
-    A job is the numbers of the rows that threads claim, and of threads; then addresses and sizes.
+    A job is the numbers of rows that threads claim and of threads, then addresses and sizes.
     """
 
     _lock = threading.Lock()
@@ -107,7 +107,7 @@ class Loop:
         self._address: int | None = None
 
     def function(self) -> Callable[[Any], None]:
-        """What is compiled."""
+        """The compiled function."""
         module, _, name = self.name.rpartition(".")
         found: Callable[[Any], None] = getattr(importlib.import_module(f"{__package__}.loops.{module}"), name)
         return found
@@ -128,19 +128,19 @@ class Loop:
             slow = not self._made.cache_hits and time.perf_counter() - started > _COMPILING_S
             if slow and not Loop._announced:
                 Loop._announced = True
-                _LOG.warning("loops are being compiled for this CPU, once: that takes half a minute")
+                _LOG.warning("compiling loops for this CPU, once: this takes half a minute")
         return int(self._made.address)
 
     def __call__(self, num_rows: int, num_elements: int, *rest: Tensor | float) -> Any:
         """Run it.
 
         Args:
-            num_rows: what threads claim parts of.
-            num_elements: how much there is to do, in what one of a norm is.
-            rest: what else the function asks for; of tensors it is given the addresses.
+            num_rows: rows for threads to claim.
+            num_elements: amount of work, in elements of a norm.
+            rest: further arguments; tensors are passed as addresses.
 
         Returns:
-            The job, in whose place 3 it says how many threads claimed a seat.
+            The job, whose index 3 counts the threads that took part.
         """
         address = self._address or self._find()
         team = _team()

@@ -1,4 +1,4 @@
-"""Calls of `loops.vocabulary`."""
+"""Wrappers of `loops.vocabulary`."""
 
 # N rows, V vocabulary, D model
 
@@ -29,7 +29,7 @@ def read(rows: LogitRows, *, weigh: bool = False, factor_V: Tensor | None = None
     """See `Backend.read`; with factors from 0 to 1, the weights times these come in two digits, see `Backend.digits`.
 
     Returns:
-        The statistics, and the weights, float32 [N, V] or int8 [2 N, V]; None if they are not wanted.
+        The statistics, and the weights, float32 [N, V] or int8 [2 N, V]; None if not requested.
     """
     logits_NV, scale_N, u_N, greedy_N, banned_RV, ban_N, mask_id = rows
     num_rows, size = logits_NV.shape

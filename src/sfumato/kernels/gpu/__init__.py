@@ -1,1 +1,1 @@
-"""Kernels of a GPU, in Triton."""
+"""GPU kernels in Triton."""

@@ -1,4 +1,4 @@
-"""`Backend` in Triton, for floats of a GPU; see `kernels`."""
+"""`Backend` in Triton, for floats on a GPU; see `kernels`."""
 
 # N rows, H heads, E head dimension, I inputs, V vocabulary, T tiles
 
@@ -13,15 +13,15 @@ from torch import Tensor
 from sfumato.kernels.base import Backend, KVPool, LogitRows, Segment, SegmentReader, TokenStats
 from sfumato.kernels.gpu import kernels
 
-# Of weights that soft embeddings are made of: those of 2,048 positions of DiffusionGemma's 262,144 tokens.
+# Bytes of weights for soft embeddings: those of 2,048 positions with DiffusionGemma's 262,144 tokens.
 _HELD_BYTES = 2**30
 
 
 class TritonBackend(Backend):
-    """In kernels where they can go, elsewhere in torch.
+    """Kernels where possible, torch elsewhere.
 
     Args:
-        dtype: of the embedding, in which weights are read.
+        dtype: of the embedding, in which weights are returned.
     """
 
     def __init__(self, dtype: torch.dtype) -> None:
@@ -59,7 +59,7 @@ class TritonBackend(Backend):
 
 
 class TiledSegments(SegmentReader):
-    """Reads all segments in one kernel, each where its keys and values are; see `sfumato.kernels.attend`."""
+    """Reads all segments in one kernel, directly in the pool; see `sfumato.kernels.attend`."""
 
     def __init__(self, pool: KVPool, segments: Sequence[Segment]) -> None:
         self._segments, self._device = segments, pool.device
@@ -80,7 +80,7 @@ class TiledSegments(SegmentReader):
         return kernels.attend(queries_NHE, keys, values, self._slots, tiles_T7, rows=rows, window=window, scale=scale)
 
     def _table(self, num_queries: int) -> Tensor:
-        """Tiles of so many queries."""
+        """Tiles with a number of queries."""
         if num_queries not in self._tables:
             numbers = np.array([(one.start, one.end, one.block or 0) for one in self._segments])
             first_N = self._counts.cumsum() - self._counts

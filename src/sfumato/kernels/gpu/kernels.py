@@ -1,8 +1,8 @@
-"""What a step does between its products on a GPU, each in one kernel; written in Triton.
+"""Triton kernels for everything between matrix products on a GPU.
 
-The same as `kernels.cpu`: one pass over each row, in float32 whatever the tensors hold. With TRITON_INTERPRET=1 in
-the environment, when this module is imported, the kernels run on a CPU, in Python, a program after the other: slowly,
-and to the same numbers. That is how they are tested where there is no GPU.
+Like `kernels.cpu`: one pass over each row, in float32 whatever the tensors' type. With TRITON_INTERPRET=1 in the
+environment when this module is imported, the kernels run on a CPU in Python, one program after the other: slowly, with
+the same results. The tests use this without a GPU.
 """
 
 # N rows, H heads, G key-value heads, E head dimension, F rotated dimensions, I inputs, V vocabulary, R sets of tokens,
@@ -24,9 +24,9 @@ from sfumato.kernels.base import LARGEST_FLOAT8, LogitRows, TokenStats
 INTERPRETED = bool(triton.knobs.runtime.interpret)
 """Whether kernels run on a CPU."""
 DEVICE = "cpu" if INTERPRETED else "cuda"
-"""Where kernels run."""
+"""Device that kernels run on."""
 GATES: tuple[str, ...] = ("silu", "gelu_pytorch_tanh")
-"""Activations that `gate` knows."""
+"""Activations supported by `gate`."""
 
 # Columns of a row that are read at once, and of elementwise kernels.
 _TILE = 4096
@@ -240,17 +240,17 @@ def _attend_tiles(
 
 
 def takes(*tensors: Tensor) -> bool:
-    """Whether kernels can go over these: floats where kernels run, and nobody wants gradients."""
+    """Whether kernels can be used: floats on the kernels' device, without gradients."""
     return not torch.is_grad_enabled() and all(x.device.type == DEVICE and x.is_floating_point() for x in tensors)
 
 
 def _at(x: Tensor) -> AbstractContextManager[object]:
-    """Launch where the tensor is."""
+    """Launch on the tensor's device."""
     return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
 
 
 def gate(gate_NI: Tensor, up_NI: Tensor, activation: str) -> Tensor:
-    """An activation of one half, times the other half; rows of both may stand equally far apart.
+    """An activation of one half times the other half; rows of both may have equal strides.
 
     Args:
         gate_NI, up_NI: the halves.
@@ -270,10 +270,10 @@ def gate(gate_NI: Tensor, up_NI: Tensor, activation: str) -> Tensor:
 
 
 def rotate(x_NHE: Tensor, cos_NF: Tensor, sin_NF: Tensor) -> Tensor:
-    """Rotate every head by its position, as `Backend.rotate`.
+    """Rotate every head by its position, like `Backend.rotate`.
 
     Args:
-        x_NHE: rows and heads may stand apart.
+        x_NHE: rows and heads may be strided.
         cos_NF, sin_NF: of each row.
     """
     num_rows, num_heads, size = x_NHE.shape
@@ -327,7 +327,7 @@ def round_rows(x_NI: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def read(rows: LogitRows, *, weights_dtype: torch.dtype | None = None) -> tuple[TokenStats, Tensor | None]:
-    """See `Backend.read`; with a type for the weights, they are wanted."""
+    """See `Backend.read`; weights are returned if their type is given."""
     logits_NV, scale_N, u_N, greedy_N, banned_RV, ban_N, mask_id = rows
     logits_NV = logits_NV.contiguous()
     num_rows, size = logits_NV.shape
@@ -353,12 +353,12 @@ def read(rows: LogitRows, *, weights_dtype: torch.dtype | None = None) -> tuple[
 
 
 def attention_rows(size: int, most: int, dtype: torch.dtype) -> int:
-    """Rows of a tile of `attend`, heads of queries that are read together: as many as registers hold.
+    """Rows of a tile of `attend`, heads of queries read together: as many as registers hold.
 
     Args:
         size: of a head.
         most: heads of a group times queries, of the largest segment.
-        dtype: of what is read.
+        dtype: of queries, keys and values.
     """
     held = 16 if dtype is torch.float32 else 64 if size <= 128 else 32 if size <= 256 else 16
     return max(16, min(int(triton.next_power_of_2(most)), held))
@@ -375,21 +375,21 @@ def attend(
     window: int | None = None,
     scale: float | None = None,
 ) -> Tensor:
-    """Attention of segments of many texts, packed one after the other, to keys and values where they are in a pool.
+    """Attention for segments of many texts, packed in a row, with keys and values read directly from a pool.
 
     Args:
-        queries_NHE: heads of a query stand behind each other; H a multiple of G, the heads of a group are neighbours.
+        queries_NHE: heads of a query are contiguous; H is a multiple of G, and the heads of a group are adjacent.
         keys_SGE, values_SGE: the pool's slots.
-        slots: int32; for each segment the slots of its text, from the first to the end of the segment.
-        tiles_T7: int32; of each tile, of its segment: the first row among the queries, how many there are, the place in
-            the text of the first and behind the last, the block as in `Segment` or 0 for a canvas, where its slots
-            begin; and the first of its queries, of `rows` over H / G.
+        slots: int32; for each segment its text's slots, from the first to the end of the segment.
+        tiles_T7: int32; per tile, from its segment: first row among the queries, number of rows, text position of the
+            start and after the end, the block as in `Segment` or 0 for a canvas, start of its slots; and its first
+            query, of `rows` over H / G.
         rows: see `attention_rows`.
-        window: how far back a layer reads; None is everything.
-        scale: on the scores; None is 1 / sqrt(E).
+        window: sliding window of the layer; None is everything.
+        scale: of the scores; None is 1 / sqrt(E).
 
     Returns:
-        out_NHE: what is in no segment is zero.
+        out_NHE: zero outside all segments.
     """
     num_heads, size = queries_NHE.shape[1:]
     if queries_NHE.stride(2) != 1:

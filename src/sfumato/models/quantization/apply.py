@@ -1,6 +1,6 @@
-"""Put quantized weights into a model: which of its parameters can be held so, and where they go.
+"""Quantizes a model: selects the parameters and installs the quantized weights.
 
-Embeddings, heads, routers and norms stay as they are.
+Embeddings, heads, routers and norms stay floats.
 """
 
 # Q positions, I inputs of a linear or inside of an expert, D model, M rows sorted by expert, X experts
@@ -32,23 +32,23 @@ from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import FLOAT8_SIDES, Quantization, QuantizedWeight
 
 _LOG = logging.getLogger(__name__)
-# Most tokens that inputs are seen on, and what counts as nothing.
+# Maximum tokens for calibration, and the smallest input counted.
 _NUM_SEEN = 1024
 _SMALLEST = 1e-5
-# As floats, of linears that wait to be smoothed.
+# Bytes of float weights of linears that wait for smoothing.
 _WAITING_BYTES = 2**31
 
 
 def quantize_model(model: Model, quantization: Quantization) -> None:
-    """Quantize a model's linears and experts where they are, and `finish` it."""
+    """Quantize a model's linears and experts in place, and `finish` it."""
     for name in quantizable(model, quantization) - waiting(model, quantization):
         hold(model, name, model.get_parameter(name).detach(), quantization)
     finish(model, quantization)
 
 
 def waiting(model: Model, quantization: Quantization) -> set[str]:
-    """Names of the parameters that stay floats until `finish`, which smooths them, so that they are rounded once: of
-    linears of whole rows, unless all of them together are large. The model may be on the meta device."""
+    """Names of parameters that stay floats until `finish` smooths them, so that they are rounded once: linears of whole
+    rows, unless they are too large together. The model may be on the meta device."""
     if quantization.arithmetic != "int8" or quantization.grouped:
         return set()
     names = {name for name in quantizable(model, quantization) if name.endswith(".weight")}
@@ -56,18 +56,18 @@ def waiting(model: Model, quantization: Quantization) -> set[str]:
 
 
 def hold(model: Model, name: str, value: Tensor, quantization: Quantization) -> None:
-    """Put a float value in few bits where a parameter was."""
+    """Replace a parameter by its quantized value."""
     weight = QuantizedWeight(value.shape, quantization, value.dtype, value.device)
     weight.put((), value)
     install(model, name, weight)
 
 
 def quantizable(model: Model, quantization: Quantization) -> set[str]:
-    """Names of the parameters that can be held in few bits, and are not yet: linears inside the layers, and experts.
+    """Names of parameters that can be quantized and are not yet: linears inside the layers, and experts.
 
-    Where inputs are rounded to integers as well, the last layer's linears are left out: what they round comes into the
-    logits as it is. Its experts are not: as floats they would take as long as those of a dozen other layers. Of floats
-    of 8 bits, matrices with sides that GPUs multiply.
+    With integer inputs, the last layer's linears are left out, because their rounding errors reach the logits directly.
+    Its experts are not: as floats they would take as long as those of a dozen other layers. For 8-bit floats, only
+    matrices with sides that GPUs multiply.
     """
     last = f".layers.{model.num_layers - 1}." if quantization.arithmetic == "int8" else None
     names: set[str] = set()
@@ -85,12 +85,12 @@ def quantizable(model: Model, quantization: Quantization) -> set[str]:
 
 
 def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: int) -> int:
-    """Memory that a model's weights take, tables included; the model may be on the meta device.
+    """Memory of a model's weights, including tables; the model may be on the meta device.
 
     Args:
         model: of float weights.
-        quantization: how those are held that can be.
-        float_bytes: of each of the others.
+        quantization: of the weights that can be quantized.
+        float_bytes: size of each of the others.
     """
     held = set() if quantization is None else quantizable(model, quantization)
     total = 0
@@ -107,7 +107,7 @@ def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: i
 
 
 def install(model: Model, name: str, weight: QuantizedWeight) -> None:
-    """Put a quantized weight where a parameter was."""
+    """Install a quantized weight in place of a parameter."""
     path, _, own = name.rpartition(".")
     module = model.get_submodule(path)
     if isinstance(module, (nn.Linear, QuantizedLinear)):
@@ -119,11 +119,11 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
 
 
 def finish(model: Model, quantization: Quantization | None) -> None:
-    """What comes when all weights are there, and where they stay: shared products, their inputs smoothed; a table for
-    logits and mean embeddings; and how to do what is between the products.
+    """Final steps once all weights are in place: shared products with smoothed inputs, tables for logits and mean
+    embeddings, and the backend.
 
-    Where rows are whole, input i of integers is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that
-    weights bear a part of a few large inputs. Inputs are seen on a sample, read as a text and as a canvas.
+    For whole rows, integer input i is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights
+    absorb part of a few large inputs. Inputs are measured on a sample, read as a text and as a canvas.
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
@@ -149,7 +149,7 @@ def finish(model: Model, quantization: Quantization | None) -> None:
 
 
 def _share_groups(model: Model, quantization: Quantization) -> None:
-    """Have linears of one input share a product of integers, and each expert its own; groups need no smoothing."""
+    """Create shared integer products of linears with one input, and one per expert; groups need no smoothing."""
     for paths, peak_I in _seen_inputs(model, (0,))[0]:
         share_integers(model, paths, torch.ones_like(peak_I, dtype=torch.float32), quantization.digits)
     for weight in _of_mixtures(model):
@@ -163,7 +163,7 @@ def _of_mixtures(model: Model) -> list[QuantizedWeight]:
 
 
 def _smooth(model: Model, quantization: Quantization) -> None:
-    """Have linears of one input share a product of integers, their weights smoothed; and each expert its own."""
+    """Create shared integer products of linears with one input and smoothed weights, and one per expert."""
     # On a GPU they would be multiplied one by one.
     mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
     groups, peaks = _seen_inputs(
@@ -184,12 +184,12 @@ def _smooth(model: Model, quantization: Quantization) -> None:
 
 
 def share_integers(model: Model, paths: Sequence[str], unsmooth_I: Tensor, digits: int) -> None:
-    """Have linears of one input, whose weights are held in 8 bits and smoothed, share a product of integers."""
+    """Create shared integer products of linears with one input, 8-bit and smoothed."""
     _share(IntegerProduct([cast(QuantizedLinear, model.get_submodule(path)) for path in paths], unsmooth_I, digits))
 
 
 def multiply_integers(model: Model) -> None:
-    """Give a model whose linears multiply integers its tables of integers, and a backend; `fuse` does the rest."""
+    """Give a model with integer products its integer tables and backend; `fuse` does the rest."""
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
@@ -199,7 +199,8 @@ def multiply_integers(model: Model) -> None:
 
 
 def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:
-    """Smooth what all experts read, and what each has within, which the half of it bears that is not in the gate."""
+    """Smooth the input of all experts and each expert's inner values, using the half of its weights that is not the
+    gate."""
     outer, inner = (getattr(experts, name) for name in ("gate_up_proj", "down_proj"))
     assert isinstance(outer, QuantizedWeight)
     assert isinstance(inner, QuantizedWeight)
@@ -209,7 +210,7 @@ def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) ->
     smooth_D = _smoothing(peaks[outer].amax(0), weight_D)
     for i, peak_I in enumerate(peaks[inner]):
         outer.put((i,), outer[i] * smooth_D)
-        # Nobody knows what an expert has within that was not asked.
+        # The inner values of an unused expert are unknown.
         if peak_I.any():
             weight_DI = inner[i]
             smooth_I = _smoothing(peak_I, weight_DI.abs().amax(0))
@@ -237,12 +238,11 @@ def _seen_inputs(
     *,
     typical: bool = False,
 ) -> tuple[list[tuple[list[str], Tensor]], dict[QuantizedWeight, Tensor]]:
-    """Largest absolute values of each element of inputs: of all quantized linears, of those whose weights have given
-    names, and of experts that are asked for.
+    """Largest absolute inputs, per element: of all quantized linears, of those with given weight names, and of experts.
 
     Returns:
-        groups: paths of linears by the input that they share, and those of it.
-        experts: by weight, those [X, I] of what each expert was given.
+        groups: names of linears by shared input, with its maxima.
+        experts: by weight name, [X, I] maxima per expert.
     """
     groups: list[tuple[list[str], Tensor]] = []
     paths = {

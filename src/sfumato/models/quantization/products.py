@@ -1,4 +1,4 @@
-"""Products of linears and experts with inputs in 8 bits: integers on a CPU, floats of 8 bits on a GPU."""
+"""Matrix products of linears and experts with 8-bit inputs: integers on a CPU, floats on a GPU."""
 
 # O outputs, I inputs, N positions, M rows sorted by expert, X experts
 
@@ -19,14 +19,14 @@ from sfumato.models.quantization.weights import QuantizedWeight
 
 
 class QuantizedLinear(nn.Module):
-    """A linear whose weight is quantized."""
+    """A linear with a quantized weight."""
 
     def __init__(self, weight: QuantizedWeight, bias: nn.Parameter | None) -> None:
         super().__init__()
         self.weight = weight
         self.bias = bias
         self.product: SharedProduct | None = None
-        """Multiplies what is held, if that is how it is done; it may be that of other linears too."""
+        """Multiplies the quantized weight, possibly together with other linears."""
 
     def forward(self, x: Tensor) -> Tensor:
         if self.product is None:
@@ -36,10 +36,10 @@ class QuantizedLinear(nn.Module):
 
 
 class QuantizedProduct(SharedProduct):
-    """Linears that read one input, which is rounded once, multiplied as one matrix.
+    """Linears with the same input, which is quantized once, multiplied as one matrix.
 
     Args:
-        linears: their weights are parts of that matrix from now on.
+        linears: their weights become parts of that matrix.
     """
 
     scales_O: Tensor
@@ -70,19 +70,19 @@ class QuantizedProduct(SharedProduct):
     @property
     @abc.abstractmethod
     def groups(self) -> Tensor | None:
-        """Its groups, if it has any: see `dequantize`."""
+        """Its groups, if any: see `dequantize`."""
 
     @abc.abstractmethod
     def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        """Take in the matrix."""
+        """Set the matrix."""
 
 
 class IntegerProduct(QuantizedProduct, FusedProduct):
-    """Of integers. Inputs of whole rows are smoothed: element i of them is divided by s_i, and the weights that it
-    meets are multiplied by it. Where weights are in groups, inputs are rounded by them.
+    """Integer products. Inputs of whole rows are smoothed: element i is divided by s_i, and its weights are multiplied
+    by it. With grouped weights, inputs are rounded per group.
 
     Args:
-        linears: see `QuantizedProduct`; their weights are smoothed, if they are whole rows.
+        linears: see `QuantizedProduct`; with weights of whole rows already smoothed.
         unsmooth_I: 1 / s.
         digits: see `Quantization`.
     """
@@ -108,7 +108,7 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All that a product reads."""
+        """Everything a product reads."""
         return *self.buffers(), *self._matrix.tensors
 
     def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
@@ -128,7 +128,7 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
 
 
 class Float8Product(QuantizedProduct):
-    """Of floats of 8 bits, which need no smoothing: a small one is as exact as a large one."""
+    """Products of 8-bit floats, which need no smoothing: their relative precision does not depend on their size."""
 
     _levels_OI: Tensor
 
@@ -151,11 +151,11 @@ class Float8Product(QuantizedProduct):
 
 
 class IntegerExperts(nn.Module):
-    """Products of integers with a matrix each for rows of many experts; only what experts with rows hold is read.
+    """Integer products of many experts with their own rows; experts without rows are not read.
 
     Args:
-        weight: of all experts, smoothed if it is of whole rows; what it holds is held here from now on.
-        unsmooth_I: what inputs are multiplied by.
+        weight: of all experts, smoothed if of whole rows; its levels move here.
+        unsmooth_I: factors of the inputs.
     """
 
     unsmooth_I: Tensor
@@ -176,32 +176,32 @@ class IntegerExperts(nn.Module):
 
     @property
     def groups(self) -> Tensor | None:
-        """Their groups, if they have any."""
+        """Their groups, if any."""
         return self._matrices.groups
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""
         x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I, num_groups=self._matrices.num_groups))
         if row_M is not None:
-            # Each position once, whoever reads it.
+            # Each position once, whichever experts read it.
             x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))
         return self._matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
 
 
 def multiplies_float8(device: torch.device) -> bool:
-    """Whether there is a product of floats of 8 bits: on GPUs from compute capability 8.9 on, and, slowly, on CPUs."""
+    """Whether 8-bit float products are available: on GPUs from compute capability 8.9 on, and, slowly, on CPUs."""
     return device.type == "cpu" or (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9))
 
 
 def float8_product(
     levels_NI: Tensor, scale_N: Tensor, levels_OI: Tensor, scales_O: Tensor, dtype: torch.dtype
 ) -> Tensor:
-    """The product [N, O] of two matrices of floats of 8 bits whose rows have scales; of CUDA's in bfloat16 at best.
+    """Product [N, O] of two 8-bit float matrices with row scales; CUDA's are best in bfloat16.
 
     Args:
         levels_NI, levels_OI: float8_e4m3fn.
         scale_N, scales_O: float32.
-        dtype: of the result, if there is a product that gives it.
+        dtype: of the result, if supported.
     """
     if not len(levels_NI):
         return levels_NI.new_empty(0, len(levels_OI), dtype=dtype)
@@ -219,15 +219,15 @@ def grouped_product(
     row_M: Tensor | None = None,
     backend: Backend = TORCH,
 ) -> Tensor:
-    """Products of neighbouring rows with a matrix each, [M, O].
+    """Products of adjacent rows with a matrix each, [M, O].
 
     Args:
         x_NI: inputs.
         weight_XOI: the matrices.
-        end_X: int32; the row that those of each matrix end before, M of the last.
-        row_M: which input each row is: those of the first matrix, then of the second, and so on; a matrix may have
-            none. None is one after the other.
-        backend: rounds the rows, where floats of 8 bits are multiplied.
+        end_X: int32; end of each matrix's rows, M for the last.
+        row_M: input index of each row: those of the first matrix, then of the second, and so on; a matrix may have
+            none. None means in order.
+        backend: quantizes the rows for 8-bit floats.
     """
     if isinstance(weight_XOI, QuantizedWeight) and weight_XOI.product is not None:
         out_MO: Tensor = weight_XOI.product(x_NI, row_M, end_X)
@@ -241,7 +241,7 @@ def grouped_product(
         return _one_by_one(x_MI, weight_XOI, end_X, lambda here, i: functional.linear(x_MI[here], weight_XOI[i]))
     levels_MI, scale_M = backend.quantize_float8(x_MI)
     levels_XOI, scales_XO = weight_XOI.levels, weight_XOI.scales.squeeze(-1)
-    # The product of all at once is one of Hopper's and Blackwell's.
+    # One product for all exists only on Hopper and Blackwell.
     if x_MI.is_cuda and torch.cuda.get_device_capability(x_MI.device)[0] in (9, 10):
         rows = functional.ScalingType.RowWise
         out_MO = functional.scaled_grouped_mm(  # type: ignore[attr-defined]
@@ -258,7 +258,7 @@ def grouped_product(
 def _one_by_one(
     x_MI: Tensor, weight_XOI: QuantizedWeight, end_X: Tensor, product: Callable[[slice, int], Tensor]
 ) -> Tensor:
-    """Products of the rows that each matrix has, if any; asks the device how many those are."""
+    """Products per matrix, skipping those without rows; asks the device for the numbers."""
     pairs = itertools.pairwise([0, *end_X.tolist()])
     parts = [product(slice(a, b), i) for i, (a, b) in enumerate(pairs) if a < b]
     return torch.cat(parts) if parts else x_MI.new_empty(0, weight_XOI.shape[1])
