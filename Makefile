@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test test-web check lint docs canvas parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas gif parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume for a run that has a state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -35,6 +35,10 @@ docs: .venv/.ready-dev
 # The animation in README.md, recorded from the program.
 canvas: .venv/.ready-dev
 	$(BIN)/python docs/record_canvas.py docs/_static/canvas.svg
+
+# The animation of the studio, recorded from it in Debian's Chromium.
+gif: .venv/.ready-dev
+	$(BIN)/python docs/record_studio.py docs/_static/studio.gif
 
 lint: .venv/.ready-dev
 	$(BIN)/ruff format --check src tests docs benchmarks recipes
