@@ -36,9 +36,9 @@ docs: .venv/.ready-dev
 canvas: .venv/.ready-dev
 	$(BIN)/python docs/record_canvas.py docs/_static/canvas.svg
 
-# The animation of the studio, recorded from it in Debian's Chromium.
+# The animation in README.md and pictures of all pages, taken of the studio in Debian's Chromium.
 gif: .venv/.ready-dev
-	$(BIN)/python docs/record_studio.py docs/_static/studio.gif
+	$(BIN)/python docs/record_studio.py docs/_static/studio
 
 lint: .venv/.ready-dev
 	$(BIN)/ruff format --check src tests docs benchmarks recipes
