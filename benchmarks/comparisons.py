@@ -35,7 +35,7 @@ def breakeven(
     canvas: Canvases = "16,32,64",
     prompt: Prompt = 128,
     weights: Annotated[
-        str, typer.Option(help="How ours are held, several with commas: float32, int8, int4, w8a8, fp8.")
+        str, typer.Option(help="How ours are held, several with commas: float32, int8, int4, w8a8, w4a8, fp8.")
     ] = "float32,w8a8",
     gguf: Annotated[
         str, typer.Option(help="SmolLM2-135M for llama.cpp, which is measured as well where xllamacpp is installed.")
@@ -110,7 +110,7 @@ def quality(
         Path | None,
         typer.Option(help="A text to predict; without one, everyday questions.", exists=True, dir_okay=False),
     ] = None,
-    quantize: Annotated[str, typer.Option(help="Several with commas.")] = "int8,int4,w8a8",
+    quantize: Annotated[str, typer.Option(help="Several with commas.")] = "int8,int4,w8a8,w4a8",
     tokens: Annotated[int, typer.Option(min=1, help="Of the text, to predict.")] = 1500,
     as_json: Lines = False,
 ) -> None:

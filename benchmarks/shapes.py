@@ -29,6 +29,8 @@ Build = Callable[[dict[str, Any]], Model]
 
 _CANVAS = GenerationSpec(canvas_length=64, self_conditioning=True)
 _AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
+# What an autoregressive model reads to verify drafted tokens.
+_VERIFIED = GenerationSpec(canvas_length=16, logit_shift=True, commit="in_place")
 _FULL = GenerationSpec(noise="mask", mask_id=0, canvas_length=256, prefix_attention="full")
 # Of those that are read in full, as LLaDA decides them: what is accepted does not depend on weights that say nothing.
 _EVENLY: dict[str, Any] = {"name": "confidence", "block_length": 32}
@@ -89,6 +91,7 @@ def _gemma(changes: dict[str, Any]) -> Model:
 _SMALL: dict[str, tuple[Build, GenerationSpec]] = {
     "smollm2-135m": _canvas_decoder("smollm2", _CANVAS),
     "smollm2-135m-ar": _canvas_decoder("smollm2", _AUTOREGRESSIVE),
+    "smollm2-135m-verify": _decoder("smollm2", _VERIFIED),
     "smollm2-135m-full": _canvas_decoder("smollm2", _FULL),
 }
 _LARGE: dict[str, tuple[Build, GenerationSpec]] = {
@@ -152,7 +155,8 @@ def random_checkpoint(
     if quantization is None:
         finish(checkpoint.model, None)
     else:
-        quantize_model(checkpoint.model, quantization.suited_to(checkpoint.spec))
+        reader = _AUTOREGRESSIVE if checkpoint.spec is _VERIFIED else checkpoint.spec
+        quantize_model(checkpoint.model, quantization.suited_to(reader, device))
     return checkpoint
 
 

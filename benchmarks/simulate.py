@@ -98,14 +98,7 @@ def predict(
     Raises:
         ConfigError: if the hardware or its type is not known.
     """
-    if hardware not in HARDWARE:
-        raise ConfigError(unknown("hardware", hardware, HARDWARE))
-    peaks = HARDWARE[hardware]
-    if dtype not in peaks.operations_per_s:
-        raise ConfigError(unknown(f"dtype of {hardware}", dtype, peaks.operations_per_s))
-    machine = Machine(
-        operations_per_s=peaks.operations_per_s[dtype] * efficiency, bytes_per_s=peaks.bytes_per_s * efficiency
-    )
+    machine = reached(hardware, dtype, efficiency)
     seconds = answer_seconds(
         model,
         machine,
@@ -126,4 +119,20 @@ def predict(
         seconds=seconds,
         tokens_per_s=new_tokens / seconds,
         bound="arithmetic" if arithmetic else "memory",
+    )
+
+
+def reached(hardware: str, dtype: str, efficiency: float = 0.75) -> Machine:
+    """A share of published peaks.
+
+    Raises:
+        ConfigError: if the hardware or its type is not known.
+    """
+    if hardware not in HARDWARE:
+        raise ConfigError(unknown("hardware", hardware, HARDWARE))
+    peaks = HARDWARE[hardware]
+    if dtype not in peaks.operations_per_s:
+        raise ConfigError(unknown(f"dtype of {hardware}", dtype, peaks.operations_per_s))
+    return Machine(
+        operations_per_s=peaks.operations_per_s[dtype] * efficiency, bytes_per_s=peaks.bytes_per_s * efficiency
     )

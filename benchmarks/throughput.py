@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,12 @@ class Throughput:
 
 
 def throughput(
-    bench_model: BenchModel, requests: Sequence[Request], *, concurrency: int | None = None, rate: float | None = None
+    bench_model: BenchModel,
+    requests: Sequence[Request],
+    *,
+    concurrency: int | None = None,
+    rate: float | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Throughput:
     """Answer requests, as many at a time as are asked for or as they come.
 
@@ -58,6 +63,7 @@ def throughput(
         requests: of one shape, for the report.
         concurrency: a user's next request follows the end of his last.
         rate: arrivals a second instead, whatever is in flight.
+        clock: seconds; without a rate also `time.process_time`, for one thread on a core that others use as well.
     """
     assert (concurrency is None) != (rate is None)
     engine = Engine(bench_model.model, EngineConfig(reuse_prefixes=False, max_queue=len(requests)))
@@ -69,10 +75,10 @@ def throughput(
     submitted: dict[int, float] = {}
     first: dict[int, float] = {}
     total: dict[int, float] = {}
-    started = time.perf_counter()
+    started = clock()
     num_sent = num_tokens = 0
     while len(total) < len(requests):
-        now = time.perf_counter() - started
+        now = clock() - started
         while num_sent < len(requests) and (
             len(submitted) - len(total) < concurrency if concurrency is not None else arrivals[num_sent] <= now
         ):
@@ -81,17 +87,17 @@ def throughput(
             submitted[engine.submit(requests[num_sent])] = arrived
             num_sent += 1
         if not engine.has_work:
-            time.sleep(max(0.0, arrivals[num_sent] - (time.perf_counter() - started)))
+            time.sleep(max(0.0, arrivals[num_sent] - (clock() - started)))
             continue
         engine.step()
-        now = time.perf_counter() - started
+        now = clock() - started
         for number, event in engine.take_all():
             if isinstance(event, Committed):
                 first.setdefault(number, now - submitted[number])
             elif isinstance(event, Finished):
                 total[number] = now - submitted[number]
                 num_tokens += len(event.result.tokens)
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     sampler = requests[0].sampler
     return Throughput(
         concurrency=concurrency,

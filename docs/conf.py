@@ -1,4 +1,4 @@
-"""How `make docs` builds the site. Without a network: no intersphinx, no fonts from elsewhere."""
+"""Sphinx configuration for `make docs`. Needs no network: no intersphinx, no remote fonts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ suppress_warnings = ["myst.header"]
 
 
 def _write(name: str, lines: list[str]) -> None:
-    """Write a page that is made; one that is as it was stays, so that it need not be read again."""
+    """Write a generated page, unless it is unchanged, so that Sphinx need not read it again."""
     page, text = HERE / "reference" / name, "\n".join(lines)
     if not page.exists() or page.read_text(encoding="utf-8") != text:
         page.write_text(text, encoding="utf-8")
 
 
 def write_commands(app: Any) -> None:
-    """Write the page of the command line from the commands themselves."""
+    """Generate the command line page from the commands."""
     import typer
 
     from sfumato.cli.app import app as commands
@@ -48,7 +48,7 @@ def write_commands(app: Any) -> None:
 
 
 def write_endpoints(app: Any) -> None:
-    """Write the page of the HTTP interface from its OpenAPI document."""
+    """Generate the HTTP page from the OpenAPI document."""
     from sfumato.server.app import describe
 
     document = describe()
@@ -76,7 +76,7 @@ def write_endpoints(app: Any) -> None:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """What a value may be, in a few words."""
+    """A short description of the allowed values."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return "any value" if name == "JsonValue" else f"[{name}](#{name.lower()})"

@@ -1,4 +1,4 @@
-"""Record a canvas that revises itself as an animated SVG, from the real program.
+"""Record a canvas revising itself as an animated SVG, from the real program.
 
 python docs/record_canvas.py docs/_static/canvas.svg
 """
@@ -19,7 +19,7 @@ from sfumato.storage import write_atomically
 PROMPT, SEED = "answer, then derive: (55/5+44/4)*4+sqrt(16)", 1
 COLUMNS, LINES = 64, 9
 FIRST_S, FRAME_S, LAST_S = 1.2, 0.7, 4.0
-# As rich's own, without fonts from elsewhere.
+# Like rich's own, without remote fonts.
 FORMAT = """<g class="{unique_id}">
 <style>{styles}</style>
 <defs><clipPath id="{unique_id}-clip-terminal"><rect width="{terminal_width}" height="{terminal_height}"/></clipPath>
@@ -30,7 +30,7 @@ FORMAT = """<g class="{unique_id}">
 
 
 def record() -> list[str]:
-    """SVG of each frame."""
+    """The SVG of each frame."""
     model, view, frames = sfumato.load("tiny"), CanvasView(), []
     for event in model.stream(PROMPT, seed=SEED):
         if isinstance(event, sfumato.CanvasChanged):
@@ -48,7 +48,7 @@ def record() -> list[str]:
 
 
 def animate(frames: list[str]) -> str:
-    """One SVG that shows the frames one after the other, for ever."""
+    """An SVG that loops through the frames."""
     times = [FIRST_S, *[FRAME_S] * (len(frames) - 2), LAST_S]
     total, start, rules = sum(times), 0.0, []
     for number, seconds in enumerate(times):

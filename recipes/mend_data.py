@@ -1,10 +1,10 @@
-"""The code that `mend` is trained on: wheels of permissively licensed packages, got by pip and turned into two corpora.
+"""Training data for `mend`: downloads wheels of permissively licensed packages and builds two corpora.
 
     python recipes/mend_data.py runs/code --without humanevalpack.jsonl
 
-`mend-packages.txt` pins the packages. What is got is kept in DIR/wheels, so that a second call goes on where the first
-one ended and writes the same bytes. A twentieth of the packages, by a hash of their names, becomes DIR/held, which is
-never trained on. Functions that share a run of 24 lexemes with a test item (`--without`) are left out, and counted.
+`mend-packages.txt` pins the packages. Downloads are kept in DIR/wheels, so a second call resumes and writes the same
+bytes. 5% of the packages, chosen by a hash of their names, become DIR/held, which is never trained on. Functions that
+share a run of 24 lexemes with a test item (`--without`) are left out and counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sfumato.errors import ConfigError
 from sfumato.text.lexemes import lex
 
 PACKAGES = Path(__file__).with_name("mend-packages.txt")
-# Pure wheels alone, which are the same on every machine.
+# Pure wheels only, which are the same on every machine.
 PIP = [
     "-m",
     "pip",
@@ -40,7 +40,7 @@ BATCH = 16
 
 
 def fetch(pins: Sequence[str], wheels: Path) -> None:
-    """Get the wheels that are not there yet; where one of several cannot be had, all are tried one by one."""
+    """Download missing wheels; if a batch fails, try its packages one by one."""
     there = {_key(path.name) for path in wheels.glob("*.whl")}
     missing = [pin for pin in pins if _key(pin.replace("==", "-") + "-") not in there]
     for start in range(0, len(missing), BATCH):
@@ -48,7 +48,7 @@ def fetch(pins: Sequence[str], wheels: Path) -> None:
         if not _pip(batch, wheels):
             for pin in batch:
                 if not _pip([pin], wheels):
-                    print(f"{pin} cannot be had", file=sys.stderr)
+                    print(f"{pin} cannot be downloaded", file=sys.stderr)
         print(f"{min(start + BATCH, len(missing))} of {len(missing)} wheels", file=sys.stderr)
 
 
@@ -58,13 +58,13 @@ def _pip(pins: Sequence[str], wheels: Path) -> bool:
 
 
 def _key(name: str) -> tuple[str, str]:
-    """Name and version of a wheel's file, as pip writes them."""
+    """Name and version in a wheel's file name, as pip writes them."""
     project, version, *_ = name.split("-") if name.endswith(".whl") else name.rstrip("-").rsplit("-", 1)
     return project.replace("-", "_").replace(".", "_").lower(), version
 
 
 def test_items(paths: Sequence[Path]) -> list[list[str]]:
-    """Lexemes of every text of some files of JSON lines."""
+    """Lexemes of every text in some JSON Lines files."""
     found = []
     for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():

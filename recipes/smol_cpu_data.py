@@ -1,6 +1,6 @@
-"""Documents for recipes/smol-cpu.toml: the prose of Python's own reference, which comes with every Python.
+"""Documents for recipes/smol-cpu.toml: the prose of Python's own reference, which ships with every Python.
 
-Topics are divided as a whole: what is held out is about something else.
+Topics are split as a whole, so that held-out text is about something else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_CHARACTERS, FEWEST_CHARACTERS = 600, 40
 
 
 def documents(topic: str) -> list[str]:
-    """Paragraphs of prose, several together."""
+    """Paragraphs of prose, several per document."""
     found, current = [], ""
     for paragraph in topic.split("\n\n"):
         text = " ".join(paragraph.split())

@@ -1,4 +1,4 @@
-"""Models of a few thousand weights and a tokenizer of bytes, for whatever needs something to run."""
+"""Models of a few thousand weights and a byte tokenizer, for tests that need something to run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-# They print the matrix: pytest finds them here, also where others run the tests.
+# Defined here so that pytest finds it from any directory.
 from matrix import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.text.tokenizer import Tokenizer
@@ -22,20 +22,20 @@ from sfumato.text.training import train_tokenizer
 settings.register_profile("sfumato", deadline=None, database=None, derandomize=True)
 settings.load_profile("sfumato")
 
-# A shell that starts tests in the background has them ignore Ctrl-C, and so would every program that a test interrupts.
+# A shell that starts tests in the background makes them ignore Ctrl-C, and so would every program a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is kept between starts is not to come from a user's, nor to be left there.
+# Tests neither read nor write a user's cache.
 _CACHE = tempfile.TemporaryDirectory()
 os.environ["SFUMATO_CACHE"] = _CACHE.name
 
-# Where there is no GPU its kernels are interpreted; read when Triton is imported.
+# Without a GPU its kernels are interpreted; read when Triton is imported.
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
 
-# Processes that test side by side, and the programs that they start, share the cores: threads that wait for their turn
-# make everything many times slower.
+# Parallel test processes and the programs they start share the cores: waiting threads would make everything many times
+# slower.
 if (num_workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     num_threads = max(torch.get_num_threads() // num_workers, 1)
     os.environ["OMP_NUM_THREADS"] = str(num_threads)
@@ -44,11 +44,11 @@ if (num_workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
 
 @pytest.fixture(autouse=True)
 def _time_to_compile(monkeypatch: pytest.MonkeyPatch):
-    """What a request asks for is refused by its states, not by how busy the machine is."""
+    """Expensive requests are refused by their states, not by how busy the machine is."""
     monkeypatch.setattr("sfumato.constraints.dfa.MAX_SECONDS", 600.0)
 
 
-# Every switch of the decoder that changes what its layers compute.
+# Every decoder option that changes what its layers compute.
 VARIANTS: dict[str, dict[str, Any]] = {
     "multi-head": {"num_key_value_heads": 4},
     "grouped-query": {"num_key_value_heads": 2},
@@ -68,7 +68,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def build_decoder(seed: int = 0, **changes: Any) -> Decoder:
-    """A decoder in which every weight is drawn, what starts at zero or one included, with logits far from flat."""
+    """A decoder with all weights drawn, including those that start at zero or one, and logits far from flat."""
     sizes: dict[str, Any] = {
         "vocab_size": 23,
         "hidden_size": 16,

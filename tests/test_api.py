@@ -1,4 +1,4 @@
-"""The public names: what they are, that importing them costs nothing, and that a type checker knows every option."""
+"""The public API: its names, that importing it is cheap, and that type checkers know every option."""
 
 from __future__ import annotations
 

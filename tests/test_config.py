@@ -1,4 +1,4 @@
-"""TOML into dataclasses: types are checked, names are never ignored."""
+"""TOML into dataclasses: types are checked, unknown names are errors."""
 
 from __future__ import annotations
 

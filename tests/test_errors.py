@@ -1,4 +1,4 @@
-"""The exception tree, and the wording for names that are not known."""
+"""The exception hierarchy, and messages for unknown names."""
 
 from __future__ import annotations
 

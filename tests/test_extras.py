@@ -1,4 +1,4 @@
-"""Packages that are not installed: the message names the extra that has them, and the extra has them."""
+"""Missing packages: the message names the extra, and the extra contains the package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def optional_imports() -> list[tuple[str, str, str]]:
-    """(file, package, message) of every import whose failure is an error of ours."""
+    """(file, package, message) of every import whose failure raises one of our errors."""
     found = []
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,9 +1,9 @@
-"""Imports run leftwards only, in the order below; siblings in braces never import each other."""
+"""Enforces the import order below: leftwards only, and never between siblings in braces."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,9 +25,9 @@ ORDER = (
     {"cli"},
 )
 LAYER = {name: layer for layer, names in enumerate(ORDER) for name in names}
-# The package itself and its entry point stand outside: they name everything, and no module may import them.
+# The package itself and its entry point are exempt: they name everything, and no module may import them.
 OUTSIDE = {"__init__", "__main__"}
-# An evaluation asks a model for answers. Training is given its rollouts and scores instead.
+# An evaluation asks a model for answers; training is given rollouts and scores instead.
 EXTRA_BANS = {("training", "engine")}
 
 
@@ -38,7 +38,7 @@ def modules() -> list[str]:
 
 
 def imports_of(source: str, module: str) -> Iterator[str]:
-    """Every module of the package that some source imports, inside functions and type checks too.
+    """Every module of the package that some source imports, including inside functions and type checks.
 
     Args:
         source: Python.
@@ -63,7 +63,7 @@ def imports_of(source: str, module: str) -> Iterator[str]:
 
 
 def offence(module: str, imported: str) -> str | None:
-    """What is wrong with one import, if anything is."""
+    """What is wrong with an import, if anything."""
     own, other = module.split(".")[0], imported.split(".")[0]
     if own == other:
         return None
@@ -88,6 +88,49 @@ def test_imports_run_leftwards(module):
     path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
     found = imports_of(path.read_text(encoding="utf-8"), module)
     assert [wrong for imported in found if (wrong := offence(module, imported))] == []
+
+
+def named_modules(source: str, module: str, known: Container[str]) -> Iterator[str]:
+    """The modules that some source imports; of `from package import module` the module, not the package."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}".removeprefix("sfumato.")
+                base = f"{node.module}".removeprefix("sfumato.")
+                yield from [each for each in (name, base) if each in known][:1]
+        elif isinstance(node, ast.Import):
+            yield from (name for each in node.names if (name := each.name.removeprefix("sfumato.")) in known)
+
+
+def find_cycle(imports: dict[str, set[str]]) -> list[str]:
+    """Some modules that import each other in a circle, the first named twice; none if there is no circle."""
+    done: set[str] = set()
+
+    def search(module: str, path: list[str]) -> list[str]:
+        if module in path:
+            return [*path[path.index(module) :], module]
+        if module not in done:
+            for imported in sorted(imports.get(module, ())):
+                if found := search(imported, [*path, module]):
+                    return found
+            done.add(module)
+        return []
+
+    return next((found for module in sorted(imports) if (found := search(module, []))), [])
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """Imports inside functions and for type checks count."""
+    known = {name.removesuffix(".__init__"): name for name in modules()}
+    imports = {}
+    for module in modules():
+        source = PACKAGE.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        imports[module] = {known[name] for name in named_modules(source, module, known)}
+    assert find_cycle(imports) == []
+
+
+def test_a_circle_of_imports_is_found():
+    assert find_cycle({"a": {"b", "d"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c", "b"]
 
 
 @pytest.mark.parametrize(

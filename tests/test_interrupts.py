@@ -1,4 +1,4 @@
-"""Signals are noted, raised or passed on, and never lost."""
+"""Signals are recorded, raised or passed on, and never lost."""
 
 from __future__ import annotations
 

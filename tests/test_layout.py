@@ -1,4 +1,4 @@
-"""What a step computes, held against what each layout says in words."""
+"""What a step computes under each layout, compared with a description in words."""
 
 from __future__ import annotations
 

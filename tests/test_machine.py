@@ -1,4 +1,4 @@
-"""What a process may use: trees of /proc and /sys as containers show them."""
+"""Cores and memory available to a process, with trees of /proc and /sys as in containers."""
 
 from __future__ import annotations
 

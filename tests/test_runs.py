@@ -1,4 +1,4 @@
-"""`sfumato.train`: recipes from Python, and runs that go on."""
+"""`sfumato.train`: recipes from Python, and resumed runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_file_tables_and_a_recipe_make_the_same_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "directory is not given"),
+        ({}, "directory is missing"),
         ({"directory": "run", "overrides": "train.steps=3"}, "overrides is 'train.steps=3'; allowed: a list"),
         (
             {"directory": "run", "overrides": {"train.stesp": 3}},
@@ -122,5 +122,5 @@ def test_a_run_from_a_model_keeps_its_stop_head(tmp_path):
 
 def test_the_directory_of_a_run_that_is_not_finished(tmp_path):
     (tmp_path / "state.safetensors").touch()
-    with pytest.raises(sfumato.CheckpointError, match="the state of a run that is not finished; allowed"):
+    with pytest.raises(sfumato.CheckpointError, match="the state of an unfinished run; allowed"):
         sfumato.load(tmp_path)

@@ -1,4 +1,4 @@
-"""The site builds without a warning, and links in the pages lead somewhere."""
+"""The site builds without warnings, and its links work."""
 
 from __future__ import annotations
 

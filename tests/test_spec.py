@@ -1,4 +1,4 @@
-"""GenerationSpec refuses what no family is."""
+"""GenerationSpec refuses combinations that no family has."""
 
 from __future__ import annotations
 

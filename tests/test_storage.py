@@ -74,7 +74,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypa
         monkeypatch.setattr(*((os, "fsync") if moment == "fsync" else (Path, "replace")), fail)
         reason = os.strerror(errno.ENOSPC)
     try:
-        with pytest.raises(CheckpointError, match=f"cannot write {path}: {reason}; what stood there is unchanged"):
+        with pytest.raises(CheckpointError, match=f"cannot write {path}: {reason}; the previous file is unchanged"):
             write_atomically(path, bytes(5000))
     finally:
         if moment == "write":

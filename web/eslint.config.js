@@ -1,7 +1,15 @@
 import eslint from "@eslint/js";
 import tseslint from "typescript-eslint";
 
-export default tseslint.config({ ignores: ["node_modules"] }, eslint.configs.recommended, {
+const worker = Object.fromEntries(
+  ["addEventListener", "skipWaiting", "clients", "fetch", "caches", "URL", "location"].map((name) => [
+    name,
+    "readonly",
+  ]),
+);
+const ofPublic = { files: ["public/*.js"], languageOptions: { globals: worker } };
+
+export default tseslint.config({ ignores: ["node_modules"] }, eslint.configs.recommended, ofPublic, {
   files: ["**/*.ts"],
   extends: [tseslint.configs.strictTypeChecked],
   languageOptions: { parserOptions: { projectService: true } },

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import type { Plugin } from "vite";
+import { defaultClientConditions } from "vite";
 import { defineConfig } from "vitest/config";
 
 // The studio is served by `sfumato serve`; while it is worked on, `npm run dev` asks that server at this address.
@@ -29,6 +30,9 @@ const sources: Plugin = {
 
 export default defineConfig({
   plugins: [sources],
+  // onnxruntime gets its WebAssembly by the address that it is given, and brings none along.
+  resolve: { conditions: ["onnxruntime-web-use-extern-wasm", ...defaultClientConditions] },
+  worker: { format: "es" },
   build: {
     outDir: "../src/sfumato/server/static",
     emptyOutDir: true,
@@ -37,7 +41,9 @@ export default defineConfig({
     // The page's policy forbids scripts and fonts that stand in it.
     assetsInlineLimit: 0,
   },
-  server: { proxy: { "/v1": server, "/ready": server, "/metrics": server, "/sandbox": server } },
-  // No test is about time, and machines are busy.
+  server: {
+    proxy: { "/v1": server, "/ready": server, "/metrics": server, "/sandbox": server, "/tab/models": server },
+  },
+  // No test depends on time: machines are busy.
   test: { environment: "happy-dom", include: ["tests/**/*.test.ts"], testTimeout: 600_000 },
 });

@@ -1,12 +1,12 @@
-"""Text diffusion: models that refine a whole canvas of tokens at once.
+"""Run, train and serve text diffusion models, which refine a whole canvas of tokens at once.
 
-The public names load when they are first used, so that `import sfumato` costs nothing and pulls in no torch.
+Public names load on first use, so `import sfumato` is fast and does not import torch.
 """
 
 # ruff: noqa: F403, F405
 from __future__ import annotations
 
-# As type checkers know it, without the import: the first line of a command has to run as soon as it can.
+# Defined here instead of imported: the first line of a command must run as soon as possible.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sfumato.api import *
@@ -66,7 +66,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    # Errors and clients cost nothing; all else imports torch.
+    # Errors and clients are cheap to import; everything else imports torch.
     modules = {"AsyncClient": "client", "Client": "client", "TrainResult": "runs", "train": "runs"}
     module = "errors" if name.endswith("Error") else modules.get(name, "api")
     return getattr(importlib.import_module(f"sfumato.{module}"), name)

@@ -1,4 +1,4 @@
-"""The public names: `load`, `TextModel`, options, results and the engine.
+"""The public API: `load`, `TextModel`, options, results and the engine.
 
 import sfumato
 
@@ -28,7 +28,7 @@ from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, 
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
-from sfumato.gguf_file import GGUFFile, opened
+from sfumato.gguf_file import GGUFFile, open_checkpoint
 from sfumato.hardware import find_device
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.models.fused import fuse
@@ -98,24 +98,24 @@ def load(
     threads: int | Literal["auto"] | None = None,
     check: Callable[[TextModel], object] | None = None,
 ) -> TextModel | Mender:
-    """Load a model: a `TextModel`, or for "mend" a `Mender`; see `load_mender` for others of that kind.
+    """Load a model: a `TextModel`, or a `Mender` for "mend" (see `load_mender` for other checkpoints of that kind).
 
     Args:
-        name: an embedded model's name, such as "tiny", or that of a checkpoint that comes in a package, such as
-            "smollm2-135m-instruct"; a checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is
-            taken from the local cache where it is complete or the network is off.
-        dtype: "float32", "bfloat16" or "float16": of the weights and of what is computed with them.
-        quantize: "int8" or "int4" holds the weights of linears and experts in few bits; "w8a8" multiplies integers as
-            well, and is the fast way on a CPU; "fp8" holds and multiplies floats of 8 bits, the fast way on a GPU.
-        device: "cpu", "cuda", or "auto", an accelerator if there is one.
-        threads: of the CPU, for all of this process: a number, or "auto", the fastest as measured on the model; None
-            leaves it to torch, which takes all cores of the machine.
-        check: called with the model before any weights are read: `lambda model: model.request(prompt)` refuses early
-            what it would refuse later.
+        name: an embedded model, such as "tiny"; a checkpoint from a package, such as "smollm2-135m-instruct"; a
+            checkpoint directory; a GGUF file; or a hub id, such as "org/model", which is read from the local cache if
+            that is complete or the network is off.
+        dtype: "float32", "bfloat16" or "float16"; type of the weights and of the computation.
+        quantize: "int8" and "int4" save memory; "w8a8" and "w4a8" also multiply integers, the fast ways on a CPU; "fp8"
+            stores and multiplies 8-bit floats, the fast way on a GPU.
+        device: "cpu", "cuda", or "auto" for an accelerator if there is one.
+        threads: CPU threads for the whole process: a number, or "auto" for the fastest as measured on the model; None
+            leaves torch's default.
+        check: called with the model before any weights are read; for example, `lambda model: model.request(prompt)`
+            raises early what it would raise later.
 
     Raises:
-        CheckpointError: if there is no such model, or its files are not what they should be.
-        ConfigError: if there is no such dtype, quantization or number of threads, or the device is not there.
+        CheckpointError: if there is no such model, or its files are invalid.
+        ConfigError: if the dtype, quantization, number of threads or device is not allowed.
     """
     if threads not in (None, "auto") and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ConfigError(f"threads is {threads!r}; allowed: a whole number, 1 or more, or 'auto'")
@@ -126,77 +126,81 @@ def load(
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
-    place = opened(find_model(name))
-    # What cannot be run is refused before anything large is read.
-    described = describe(place)
+    source = open_checkpoint(find_model(name))
+    # Refuse what cannot run before anything large is read.
+    described = describe(source)
     if described.reads_lexemes:
         if name == "mend" and (dtype, quantize, device, threads, check) == ("float32", None, "cpu", None, None):
             return load_mender(name)
-        raise CheckpointError(f"{name} repairs Python and writes no text; allowed: sfumato mend, sfumato.load_mender")
-    tokenizer = Tokenizer.of(place)
+        raise CheckpointError(
+            f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
+        )
+    tokenizer = Tokenizer.of(source)
     languages: Languages | None = None
     if check is not None:
         empty = TextModel(str(name), described, tokenizer)
         check(empty)
         languages = empty.languages
-    checkpoint = _load(place, tokenizer, DTYPES[of_weights], quantization, device)
+    checkpoint = _load(source, tokenizer, DTYPES[of_weights], quantization, device)
     fuse(checkpoint.model)
     if isinstance(threads, int):
         torch.set_num_threads(threads)
     elif threads == "auto" and device == "cpu":
         choose_threads(checkpoint.model)
-    stop_head = LearnedStop.read(place) if isinstance(place, Path) else None
+    stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
     text_model = TextModel(
         str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device)
     )
-    # What was made of a schema for the check is not made again.
+    # Keep automata that the check has already built.
     text_model.languages = languages or text_model.languages
     return text_model
 
 
 def outline(name: str | Path) -> TextModel:
-    """A model without its weights: it says what it can do, and checks requests.
+    """A model without its weights, which can describe itself and check requests.
 
     Raises:
-        CheckpointError: as `load` does.
+        CheckpointError: like `load`.
     """
-    place = opened(find_model(name))
-    described = describe(place)
+    source = open_checkpoint(find_model(name))
+    described = describe(source)
     if described.reads_lexemes:
-        raise CheckpointError(f"{name} repairs Python and writes no text; allowed: sfumato mend, sfumato.load_mender")
-    return TextModel(str(name), described, Tokenizer.of(place))
+        raise CheckpointError(
+            f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
+        )
+    return TextModel(str(name), described, Tokenizer.of(source))
 
 
 def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
-    """The checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
+    """Load the checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
 
     Raises:
-        CheckpointError: if a file is not what it should be.
+        CheckpointError: if a file is invalid.
     """
-    place = opened(path)
-    build(place)
-    tokenizer = Tokenizer.of(place)
-    return _load(place, tokenizer, torch.float32, quantization, "cpu"), tokenizer
+    source = open_checkpoint(path)
+    build(source)
+    tokenizer = Tokenizer.of(source)
+    return _load(source, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
 def _load(
-    place: Path | GGUFFile, tokenizer: Tokenizer, dtype: torch.dtype, quantization: Quantization | None, device: str
+    source: Path | GGUFFile, tokenizer: Tokenizer, dtype: torch.dtype, quantization: Quantization | None, device: str
 ) -> Checkpoint:
     if quantization is not None and quantization.arithmetic == "int8":
         quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
-    return load_checkpoint(place, dtype=dtype, quantization=quantization, device=device)
+    return load_checkpoint(source, dtype=dtype, quantization=quantization, device=device)
 
 
 def _sample(tokenizer: Tokenizer) -> tuple[int, ...]:
-    """Tokens of a text of our own, on which inputs are seen; its questions go through the chat template, if any."""
+    """Tokens of a sample text for calibration; its questions go through the chat template, if any."""
     tokens: list[int] = []
     for part in (ASSETS / "sample.txt").read_text(encoding="utf-8").split("\n\n"):
         turns = re.fullmatch("User: (.*?)\nAssistant: (.*)", part, re.DOTALL)
-        own = None
+        encoded = None
         if turns and tokenizer.has_chat_template:
             messages = [{"role": "user", "content": turns[1]}, {"role": "assistant", "content": turns[2]}]
-            # A template that takes no such conversation is none of this one's business.
+            # A template that refuses this conversation is not an error here.
             with contextlib.suppress(RequestError, CheckpointError):
-                own = tokenizer.encode_chat(messages, add_generation_prompt=False)
-        tokens += tokenizer.encode(part + "\n\n") if own is None else own
+                encoded = tokenizer.encode_chat(messages, add_generation_prompt=False)
+        tokens += tokenizer.encode(part + "\n\n") if encoded is None else encoded
     return tuple(tokens)

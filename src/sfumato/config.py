@@ -1,7 +1,7 @@
-"""TOML recipes into frozen dataclasses.
+"""Reads TOML recipes into frozen dataclasses.
 
-Every table becomes one dataclass, which validates its own ranges; this module only checks names and types, so that
-a misspelt key is an error that names the nearest one instead of a setting silently left at its default.
+Each table becomes one dataclass, which validates its own ranges. This module checks names and types, so a misspelt key
+is an error that suggests the nearest one, not a setting silently left at its default.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def load_recipe(
 
     Args:
         cls: a dataclass; nested tables are nested dataclasses.
-        recipe: the file, or its tables.
-        overrides: `table.key=value` settings, value in TOML syntax (a bare word is taken as a string); or values by
-            dotted key.
+        recipe: a file, or its tables.
+        overrides: `table.key=value` settings with values in TOML syntax (a bare word is a string), or values by dotted
+            key.
 
     Raises:
-        ConfigError: if the file cannot be read or is not TOML, or a key or value is not what `cls` allows.
+        ConfigError: if the file cannot be read or is not TOML, or a key or value is not allowed.
     """
     table = copy.deepcopy(dict(recipe)) if isinstance(recipe, Mapping) else _read_table(recipe)
     if isinstance(overrides, str):
@@ -61,8 +61,8 @@ def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Con
 
     Args:
         cls: a dataclass type.
-        table: names and values, as TOML or JSON gives them.
-        where: dotted path of the table, for messages.
+        table: names and values, as from TOML or JSON.
+        where: dotted path of the table, for error messages.
 
     Raises:
         ConfigError: for an unknown or missing key, or a value of the wrong type.
@@ -110,10 +110,10 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """`key=value` settings as a table, values in TOML syntax (a bare word is taken as a string).
+    """Parse `key=value` settings into a table, with values in TOML syntax (a bare word is a string).
 
     Raises:
-        ConfigError: if one has no "=".
+        ConfigError: if an entry has no "=".
     """
     table: dict[str, Any] = {}
     for setting in settings:
@@ -122,11 +122,11 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any], free: tuple[str, ...] = ()) -> list[str]:
-    """What differs between two tables, as "key was value and is value", nested keys dotted.
+    """The differences between two tables, as "key was value and is value", with dotted nested keys.
 
     Args:
-        before, now: plain values, as JSON gives them.
-        free: keys, or beginnings of keys, that may differ.
+        before, now: plain values, as from JSON.
+        free: keys, or key prefixes, that may differ.
     """
     before, now = _flat(before), _flat(now)
     return [
@@ -137,7 +137,7 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any], free: tuple[str, 
 
 
 def _flat(table: Mapping[str, Any], within: str = "") -> dict[str, Any]:
-    """Nested tables as one with dotted keys."""
+    """Flatten nested tables to dotted keys."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {within + key: value}

@@ -1,6 +1,7 @@
-"""What a forward costs, counted from the model, and what a machine gives, measured: the two sides of a roofline."""
+"""The cost of a forward pass, counted from the model, and this machine's measured speed: the two sides of a
+roofline."""
 
-# L canvas, P prefix, D model, V vocabulary, X experts, K experts of a position
+# L canvas, P prefix, D model, V vocabulary, X experts, K experts per position
 
 from __future__ import annotations
 
@@ -19,26 +20,26 @@ from sfumato.models.moe import Experts, MixtureOfExperts
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSize:
-    """Parameters of a model, and what it keeps for each position; no weights are needed to count them."""
+    """Parameter counts and cache size of a model, without reading weights."""
 
     num_parameters: int
-    """All of them, the shared embedding counted once."""
+    """All parameters, with a shared embedding counted once."""
     num_active_parameters: int
-    """Those that one position goes through: of a mixture, the chosen experts alone."""
+    """Parameters used per position; in a mixture, only the chosen experts."""
     num_cached: int
-    """Numbers that the cache keeps for a position of the prefix, over all layers."""
+    """Cached numbers per prefix position, over all layers."""
     num_cached_beyond_windows: int
-    """The same for a position that has left all sliding windows."""
+    """The same for positions outside all sliding windows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepCost:
-    """One forward over a canvas behind a prefix."""
+    """Cost of one forward over a canvas after a prefix."""
 
     operations: float
-    """Multiplications and additions of matrix products, attention, head and soft embedding."""
+    """Multiplications and additions in matrix products, attention, head and soft embedding."""
     num_weights: float
-    """Weights that have to be read: of a mixture, the experts that some position is expected to choose."""
+    """Weights read; in a mixture, the experts expected to be chosen by some position."""
     num_cached: float
     """Numbers read from the cache."""
 
@@ -47,7 +48,7 @@ class StepCost:
         return (self.num_weights + self.num_cached) * bytes_per_weight
 
     def along_with(self, written: StepCost) -> StepCost:
-        """A pass that also writes what the canvas reads: the weights are read once, and the cache as far as it was."""
+        """A pass that also writes what the canvas reads: weights are read once, and the previous cache once."""
         operations = self.operations + written.operations
         return dataclasses.replace(self, operations=operations, num_cached=written.num_cached)
 
@@ -57,12 +58,12 @@ class Machine:
     """What this machine reaches, measured."""
 
     operations_per_s: float
-    """Best matrix product, of float32 or of integers of 8 bits."""
+    """Fastest matrix product, in float32 or 8-bit integers."""
     bytes_per_s: float
-    """Best read of memory that no cache holds."""
+    """Fastest read of memory beyond the caches."""
 
     def seconds(self, cost: StepCost, bytes_per_weight: float) -> float:
-        """Lower bound on the time of a step: arithmetic or memory, whichever is slower."""
+        """Lower bound on a step's time: arithmetic or memory, whichever is slower."""
         return max(cost.operations / self.operations_per_s, cost.bytes(bytes_per_weight) / self.bytes_per_s)
 
 
@@ -85,7 +86,7 @@ def model_size(model: Model) -> ModelSize:
 
 
 def step_cost(
-    model: Model, length: int, prefix: int = 0, *, soft_embedding: bool = False, head: bool = True
+    model: Model, length: int, prefix: int = 0, *, soft_embedding: bool = False, head: bool = True, rows: int = 1
 ) -> StepCost:
     """Cost of a denoising step.
 
@@ -93,8 +94,9 @@ def step_cost(
         model: may be on the meta device.
         length: positions of the canvas.
         prefix: committed positions before it, in the cache.
-        soft_embedding: whether the step makes the soft embedding that the next one reads.
-        head: whether it has logits.
+        soft_embedding: whether the step computes the soft embedding for the next one.
+        head: whether the step computes logits.
+        rows: canvases in the step, of one length and each behind a prefix of its own.
     """
     vocab_size, width = model.embedding_VD.shape
     per_position = vocab_size * width * (head + soft_embedding)
@@ -103,20 +105,20 @@ def step_cost(
         if isinstance(module, nn.Linear):
             per_position += module.weight.numel()
             weights += module.weight.numel()
-    # A head of its own was among the linears.
+    # A separate head was counted among the linears.
     if isinstance(getattr(model, "lm_head", None), nn.Linear):
         per_position -= vocab_size * width
     for experts, chosen in _mixtures(model):
         num_experts = len(experts.gate_up_proj)
         one = (experts.gate_up_proj.numel() + experts.down_proj.numel()) // num_experts
         per_position += one * chosen
-        weights += one * num_experts * (1.0 - (1.0 - chosen / num_experts) ** length)
-    operations = 2.0 * length * per_position
+        weights += one * num_experts * (1.0 - (1.0 - chosen / num_experts) ** (rows * length))
+    operations = 2.0 * rows * length * per_position
     cached = 0.0
     for (query_width, window), (groups, size) in zip(_attentions(model), model.cache_heads, strict=True):
         read = prefix if window is None else min(prefix, window - 1)
-        operations += 4.0 * length * (read + length) * query_width
-        cached += 2.0 * read * groups * size
+        operations += 4.0 * rows * length * (read + length) * query_width
+        cached += 2.0 * rows * read * groups * size
     return StepCost(operations=operations, num_weights=weights, num_cached=cached)
 
 
@@ -124,7 +126,7 @@ def measure_machine(seconds: float = 0.3) -> Machine:
     """Measure matrix products and memory reads on the CPU.
 
     Args:
-        seconds: how long to measure each; the best of the repetitions counts.
+        seconds: time to measure each; the best repetition counts.
     """
     left, right = torch.rand(1024, 1024), torch.rand(1024, 1024)
     large = torch.rand(2**26)
@@ -134,7 +136,7 @@ def measure_machine(seconds: float = 0.3) -> Machine:
 
 
 def in_integers(machine: Machine) -> Machine:
-    """The same machine with what it reaches in products of integers of 8 bits, by torch's own."""
+    """The same machine, with the measured speed of torch's 8-bit integer products."""
     left, right = (torch.randint(128, (1024, 1024), dtype=torch.int8) for _ in range(2))
     products = _best(lambda: torch._int_mm(left, right), limit_s=0.3)
     return dataclasses.replace(machine, operations_per_s=2.0 * 1024**3 / products)
@@ -149,7 +151,7 @@ def _best(work: Callable[[], object], limit_s: float) -> float:
 
 
 def _mixtures(model: Model) -> list[tuple[Experts, int]]:
-    """Every layer's experts, with how many of them a position chooses."""
+    """Every layer's experts, with the number chosen per position."""
     found: list[tuple[Experts, int]] = []
     for module in model.modules():
         if isinstance(module, MixtureOfExperts):
@@ -160,7 +162,7 @@ def _mixtures(model: Model) -> list[tuple[Experts, int]]:
 
 
 def _attentions(model: Model) -> list[tuple[int, int | None]]:
-    """Width of the queries of every layer, and its sliding window."""
+    """Query width and sliding window of every layer."""
     found: list[tuple[int, int | None]] = []
     for module in model.modules():
         if isinstance(module, decoder.SelfAttention):

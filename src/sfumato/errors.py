@@ -1,4 +1,4 @@
-"""The exception tree. Every message says what was given, what is allowed, and what to do."""
+"""The exception hierarchy. Every message says what was given, what is allowed, and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class SfumatoError(Exception):
-    """Anything Sfumato raises on purpose."""
+    """Base class of all errors that Sfumato raises on purpose."""
 
 
 class ConfigError(SfumatoError):
@@ -18,7 +18,7 @@ class ConfigError(SfumatoError):
 
 
 class CheckpointError(SfumatoError):
-    """A checkpoint cannot be read or written as it is."""
+    """A checkpoint cannot be read or written."""
 
 
 class RequestError(SfumatoError):
@@ -26,15 +26,15 @@ class RequestError(SfumatoError):
 
 
 class CapacityError(SfumatoError):
-    """The request is well formed, but there is no room for it."""
+    """The request is valid but does not fit."""
 
 
 class BusyError(CapacityError):
-    """There is no room for a request now.
+    """The queue is full, or the engine is closed.
 
     Args:
         message: what is full.
-        retry_after_s: seconds after which there may be room; None if there will be none here.
+        retry_after_s: estimated seconds until there is room; None if there never will be.
     """
 
     def __init__(self, message: str, retry_after_s: int | None) -> None:
@@ -43,14 +43,14 @@ class BusyError(CapacityError):
 
 
 class ServerError(SfumatoError):
-    """A server refuses a request, or failed at it.
+    """A server refused a request or failed to answer it.
 
     Args:
-        message: what it says.
-        status: of HTTP.
-        param: the field that is wrong, where it names one.
-        code: such as "model_not_found" or "queue_full", where it gives one.
-        retry_after_s: seconds after which it may be asked again, where it says so.
+        message: the server's message.
+        status: HTTP status code.
+        param: name of the invalid field, if the server gives one.
+        code: such as "model_not_found" or "queue_full", if the server gives one.
+        retry_after_s: seconds to wait before retrying, if the server gives them.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class ServerError(SfumatoError):
 
 
 class StaleRevisionError(ServerError):
-    """A canvas has changed since the revision that a change of it is about.
+    """A canvas has changed since the revision that an edit was based on.
 
     Args:
-        message: what the server says.
-        rev: the canvas's revision now.
-        text: its text now.
+        message: the server's message.
+        rev: the canvas's current revision.
+        text: its current text.
     """
 
     def __init__(self, message: str, *, rev: int, text: str) -> None:
@@ -82,14 +82,14 @@ class StaleRevisionError(ServerError):
 
 
 class UnreachableError(SfumatoError):
-    """No server answers, or the connection broke."""
+    """The server does not answer, or the connection broke."""
 
 
 def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:
-    """Word the refusal of a name that is not known, with the nearest one that is.
+    """Message for an unknown name, suggesting the nearest known one.
 
     Returns:
-        One sentence for an exception's message.
+        An exception's message as one sentence.
     """
     names = sorted(allowed)
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
@@ -98,16 +98,16 @@ def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:
 
 
 def check_range(owner: object, names: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
-    """Refuse fields of a config that are outside a range.
+    """Check that fields of a config are within a range.
 
     Args:
         owner: the config.
-        names: of the fields, with spaces between them.
-        low, high: the range, its ends included.
-        above: leave `low` out of it.
+        names: field names, separated by spaces.
+        low, high: the range, inclusive.
+        above: exclude `low`.
 
     Raises:
-        ConfigError: naming the field, its value and the range.
+        ConfigError: with the field, its value and the range.
     """
     allowed = f"more than {low:g}" if above else f"{low:g}"
     if high < math.inf:
@@ -133,15 +133,15 @@ _ITEMS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def as_list(name: str, given: Any, kind: str) -> list[Any]:
-    """What a parameter lists; one bare text is not the list of its characters.
+    """The items of a list parameter. A bare string is refused rather than read as a list of characters.
 
     Args:
         name: of the parameter.
-        given: what should be a list, or anything else that is gone through in order.
-        kind: of its items: "text", "span", "seed" or "prompt".
+        given: the list, or any other iterable.
+        kind: type of the items: "text", "span", "seed" or "prompt".
 
     Raises:
-        RequestError: if it is no list, or has another item.
+        RequestError: if it is not a list, or holds another type.
     """
     is_right, allowed = _ITEMS[kind]
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

@@ -1,5 +1,5 @@
-"""GGUF files: the metadata and tensors of llama.cpp's format. The `gguf` package dequantizes tensors; the header, with
-the hundred thousand strings of a vocabulary, is read here, as the package takes seconds for it.
+"""GGUF files: the metadata and tensors of llama.cpp's format. The `gguf` package dequantizes tensors; the header is
+read here, because the package takes seconds for the hundred thousand strings of a vocabulary.
 
 Source: the GGUF specification, github.com/ggml-org/ggml, docs/gguf.md, versions 2 and 3.
 """
@@ -19,28 +19,28 @@ import numpy
 from sfumato.errors import CheckpointError
 
 SUFFIX = ".gguf"
-# Types of metadata: numbers by the letters of `struct`, and those that are none.
+# Metadata types: numbers by `struct` code, then the others.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
 
 @dataclass(frozen=True)
 class _Tensor:
-    """Where a tensor is."""
+    """Location of a tensor."""
 
     shape: tuple[int, ...]
     """Outermost dimension first."""
     kind: int
-    """Its type, as the format numbers them."""
+    """Tensor type, as the format numbers it."""
     offset: int
     """Bytes from the start of the data."""
 
 
 class _Header:
-    """Reads numbers and strings one after the other.
+    """Reads numbers and strings in sequence.
 
     Args:
-        content: of the file.
+        content: the file's bytes.
     """
 
     def __init__(self, content: mmap.mmap) -> None:
@@ -57,7 +57,7 @@ class _Header:
         start = self.position + 8
         self.position = start + int.from_bytes(self._content[self.position : start], "little")
         if self.position > len(self._content):
-            raise ValueError("a string goes on past the end")
+            raise ValueError("a string ends past the end of the data")
         return str(self._content[start : self.position], "utf-8")
 
     def value(self, kind: int) -> Any:
@@ -83,7 +83,7 @@ class GGUFFile:
         path: the file.
 
     Raises:
-        CheckpointError: if it is missing or no GGUF file.
+        CheckpointError: if it is missing or not a GGUF file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -125,7 +125,7 @@ class GGUFFile:
         """Every tensor, dequantized to float32.
 
         Raises:
-            CheckpointError: if one is stored in a way that the package cannot dequantize, or the file ends before.
+            CheckpointError: if a tensor's type is not supported, or the file is truncated.
         """
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
 
@@ -141,10 +141,10 @@ class GGUFFile:
             yield name, values.astype(numpy.float32, copy=False).reshape(tensor.shape)
 
 
-def opened(place: Path | GGUFFile) -> Path | GGUFFile:
-    """A GGUF file's path opened, so that all who need the file read it once; anything else as it is.
+def open_checkpoint(path: Path | GGUFFile) -> Path | GGUFFile:
+    """Open a GGUF path, so that everything that needs the file reads it once; return anything else unchanged.
 
     Raises:
         CheckpointError: if the GGUF file cannot be read.
     """
-    return GGUFFile(place) if isinstance(place, Path) and place.suffix == SUFFIX else place
+    return GGUFFile(path) if isinstance(path, Path) and path.suffix == SUFFIX else path

@@ -1,4 +1,4 @@
-"""Where to compute here, and what other hardware reaches at most, as published."""
+"""Device selection, and published peak rates of other hardware."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from importlib import resources
 from sfumato.errors import ConfigError, unknown
 
 DEVICES = ("auto", "cpu", "cuda")
-"""By the names they are asked for."""
+"""Hardware by name."""
 
 
 def find_device(wanted: str) -> str:
-    """The device that a name stands for: "auto" is an accelerator if there is one.
+    """The device for a name; "auto" is an accelerator if there is one.
 
     Raises:
-        ConfigError: if there is no such device, or it is not there.
+        ConfigError: if the device is unknown or not available.
     """
     import torch
 
@@ -24,7 +24,7 @@ def find_device(wanted: str) -> str:
         raise ConfigError(unknown("device", wanted, DEVICES))
     found = torch.cuda.is_available()
     if wanted == "cuda" and not found:
-        raise ConfigError("device is 'cuda' and there is no accelerator; allowed here: auto, cpu")
+        raise ConfigError("device is 'cuda' but there is no accelerator; allowed here: auto, cpu")
     return "cuda" if found and wanted != "cpu" else "cpu"
 
 
@@ -33,23 +33,24 @@ class Hardware:
     """Published peaks of one device."""
 
     operations_per_s: dict[str, float]
-    """Dense, by the type of the products."""
+    """Dense operations per second, by product type."""
     bytes_per_s: float
-    """Of its memory."""
+    """Memory size."""
     source: str
-    """Where the figures are from."""
+    """Source of the figures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPU(Hardware):
-    """One that stands among others."""
+    """A device in a node with others."""
 
     memory_bytes: float
-    """Of its memory."""
+    """Memory bandwidth."""
     link_bytes_per_s: float
-    """To the others of its node, in one direction."""
+    """Bandwidth to the other GPUs of the node, one direction."""
     network_bytes_per_s: float
-    """Of a node to other nodes, in one direction: eight adapters. What all GPUs of a node wait for comes in once."""
+    """Bandwidth from node to node, one direction, over eight adapters. Data that all GPUs of a node need arrives
+    once."""
 
 
 _TABLE = tomllib.loads(resources.files("sfumato").joinpath("hardware.toml").read_text("utf-8"))

@@ -1,6 +1,6 @@
-"""SIGINT, which Ctrl-C sends, and SIGTERM.
+"""Handling of SIGINT (Ctrl-C) and SIGTERM.
 
-The command line ends at once at either (`__main__`). A block that has something to keep holds them back.
+The command line ends at once at either (`__main__`), except in blocks that hold signals back to save their work.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ or timeout."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asks this process to end.
+    """A signal asked this process to end.
 
     Args:
-        number: of the signal.
+        number: the signal number.
     """
 
     def __init__(self, number: int = signal.SIGINT) -> None:
@@ -30,20 +30,20 @@ class Interrupted(KeyboardInterrupt):
 
 
 def exit_code(error: KeyboardInterrupt) -> int:
-    """What a shell gives for it: 130 for SIGINT, 143 for SIGTERM."""
+    """The exit code for a signal: 130 for SIGINT, 143 for SIGTERM."""
     return 128 + (error.number if isinstance(error, Interrupted) else signal.SIGINT)
 
 
 class Signals:
-    """Holds SIGINT and SIGTERM back in a `with` block, which looks at `arrived` where it can stop.
+    """Holds SIGINT and SIGTERM back in a `with` block, which checks `arrived` where it can stop.
 
-    A second one, `AGAIN_S` or more after the first, acts as it would without the block. Nothing is held outside the
-    main thread, to which signals go, and of signals that this process was started to ignore.
+    A second signal, `AGAIN_S` or more after the first, acts as without the block. Nothing is held outside the main
+    thread, or if the process was started to ignore the signal.
     """
 
     def __init__(self) -> None:
         self.arrived: int | None = None
-        """The first signal that came."""
+        """The first signal that arrived."""
         self._arrived_at = 0.0
         self._raises = False
         self._before: dict[int, signal._HANDLER] = {}
@@ -62,7 +62,7 @@ class Signals:
 
     @contextmanager
     def raised(self) -> Iterator[None]:
-        """Raise `Interrupted` wherever a signal comes in this block, or came before it."""
+        """Raise `Interrupted` if a signal arrives in this block or arrived before it."""
         self._raises = True
         try:
             self.check()
@@ -71,7 +71,7 @@ class Signals:
             self._raises = False
 
     def check(self) -> None:
-        """Raise `Interrupted` if a signal has come."""
+        """Raise `Interrupted` if a signal has arrived."""
         if self.arrived is not None:
             raise Interrupted(self.arrived)
 
@@ -89,7 +89,7 @@ class Signals:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold signals back to the end of the block, where they act."""
+    """Delay signals to the end of the block."""
     signals = Signals()
     try:
         with signals:

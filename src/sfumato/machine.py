@@ -1,4 +1,4 @@
-"""What this process may use of the machine that it is on: containers are given less than there is."""
+"""Cores and memory that this process may use, respecting containers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _ROOT = Path("/")
 
 
 def usable_cores(root: Path = _ROOT) -> int:
-    """Cores that this process may compute on: those it is bound to, and no more than its control groups' share.
+    """Number of cores this process may use, limited by affinity and control groups.
 
     Args:
-        root: where /proc and /sys are.
+        root: directory that holds /proc and /sys.
     """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     shares = [math.ceil(share) for folder in _groups("cpu", root) if (share := _cores_of(folder)) is not None]
@@ -23,7 +23,7 @@ def usable_cores(root: Path = _ROOT) -> int:
 
 
 def cpu_name() -> str:
-    """What the CPU calls itself."""
+    """The CPU's model name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -32,7 +32,7 @@ def cpu_name() -> str:
 
 
 def num_preemptions() -> int:
-    """How often this process had to leave a core to another one so far; 0 where the system does not count."""
+    """Number of times this process was preempted so far; 0 if the system does not count."""
     try:
         import resource
     except ImportError:
@@ -41,10 +41,10 @@ def num_preemptions() -> int:
 
 
 def free_memory(root: Path = _ROOT) -> int:
-    """Bytes of memory that this process can still have, in its control groups as well.
+    """Bytes of memory still available to this process, limited by control groups.
 
     Args:
-        root: where /proc and /sys are.
+        root: directory that holds /proc and /sys.
     """
     try:
         lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -56,8 +56,8 @@ def free_memory(root: Path = _ROOT) -> int:
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:
-    """The control groups of this process that there are, its own first: those of the first kind have a hierarchy for
-    each controller, those of the second one for all. In a container its own may stand where the hierarchy begins."""
+    """The control groups of this process, innermost first. Version 1 has one hierarchy per controller, version 2 one
+    for all. In a container, the own group may be the root."""
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -71,12 +71,12 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
             base = base if base.is_dir() else root / "sys/fs/cgroup" / controller
         else:
             continue
-        own = base / path.lstrip("/")
-        yield from (folder for folder in (own, *own.parents) if folder.is_relative_to(base) and folder.is_dir())
+        group = base / path.lstrip("/")
+        yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(base) and folder.is_dir())
 
 
 def _cores_of(group: Path) -> float | None:
-    """The share of a control group, in cores; None if it is not limited."""
+    """A control group's CPU limit in cores; None if unlimited."""
     words = _words(group / "cpu.max") or [*_words(group / "cpu.cfs_quota_us"), *_words(group / "cpu.cfs_period_us")]
     if len(words) != 2 or not all(word.isdecimal() for word in words) or not int(words[1]):
         return None
@@ -84,14 +84,14 @@ def _cores_of(group: Path) -> float | None:
 
 
 def _memory_of(group: Path) -> int | None:
-    """Bytes that are left of a control group's memory; None if it is not limited."""
+    """Bytes left within a control group's memory limit; None if unlimited."""
     for limit, used, idle in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ):
         words = [*_words(group / limit), *_words(group / used)]
         if len(words) == 2 and all(word.isdecimal() for word in words):
-            # What was read from files and not for long is given up when memory is asked for.
+            # Inactive file cache is reclaimed when memory is needed.
             kept = dict(zip(*[iter(_words(group / "memory.stat"))] * 2, strict=False))
             return int(words[0]) - int(words[1]) + int(kept.get(idle, "0"))
     return None

@@ -1,4 +1,4 @@
-"""A recipe from its first step to its checkpoint: training, and the scores that are taken on the way."""
+"""Runs a recipe from its first step to its checkpoint, with evaluations along the way."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from sfumato.training.trainer import Trainer
 
 @dataclass(frozen=True, kw_only=True)
 class TrainResult:
-    """What came out of a run."""
+    """Result of a run."""
 
     directory: Path
-    """Of the run: its recipe, state, log and checkpoint."""
+    """Run directory: recipe, state, log and checkpoint."""
     checkpoint: Path
-    """A checkpoint directory of the averaged weights, as `sfumato.load` takes it."""
+    """Checkpoint directory of the averaged weights, for `sfumato.load`."""
     steps: int
-    """Optimizer steps of all sittings."""
+    """Optimizer steps over all sessions of the run."""
     tokens: int
-    """Positions seen in them, canvases included, padding not."""
+    """Positions seen, including canvases, without padding."""
     seconds: float
-    """Time spent in them."""
+    """Training time over all sessions."""
     metrics: Record = field(default_factory=dict)
-    """Of the last step, as log.jsonl has them: the loss, and scores if it was evaluated."""
+    """Figures of the last step, as in log.jsonl: the loss, and scores if it was evaluated."""
 
 
 def train(
@@ -55,23 +55,23 @@ def train(
     on_start: Callable[[Trainer], None] | None = None,
     on_record: Callable[[Record], None] | None = None,
 ) -> TrainResult:
-    """Run a recipe, under torchrun together with the other processes.
+    """Run a recipe; under torchrun, together with the other processes.
 
-    SIGINT and SIGTERM save the state after the step in work, from which `resume` goes on.
+    SIGINT and SIGTERM finish the current step and save the state for `resume`.
 
     Args:
-        recipe: a TOML file, the tables of one, or what they were read into.
-        overrides: what to change of them, as "train.steps=100" or {"train.steps": 100}.
-        directory: of the run; runs/ and the name of the recipe's file by default.
-        resume: go on from the state in the directory. With more steps than before a finished run goes on as well; its
-            schedules are those of the new number from there on.
-        on_start: called before the first step with what trains, in the first process.
-        on_record: called with the numbers of every step, in the first process.
+        recipe: a TOML file, its tables, or a `Recipe`.
+        overrides: changed settings, as "train.steps=100" or {"train.steps": 100}.
+        directory: run directory; default: runs/ and the recipe's file name.
+        resume: continue from the state in the directory. A finished run continues if the number of steps was raised;
+            its schedules follow the new number from there on.
+        on_start: called with the trainer before the first step, in the first process.
+        on_record: called with the figures of every step, in the first process.
 
     Raises:
-        ConfigError: if the recipe, or what it is to go on from, is not allowed.
-        Interrupted: a KeyboardInterrupt, at a signal, with the state saved.
-        SfumatoError: if training fails, see `Run.train`.
+        ConfigError: if the recipe, or the state to resume from, is not allowed.
+        Interrupted: a KeyboardInterrupt, raised at a signal after the state was saved.
+        SfumatoError: if training fails; see `Run.train`.
     """
     if not isinstance(recipe, Recipe):
         if not isinstance(recipe, Mapping):
@@ -79,9 +79,9 @@ def train(
             directory = directory or Path("runs") / recipe.stem
         recipe = load_recipe(Recipe, recipe, overrides)
     elif overrides:
-        raise ConfigError("overrides change a file or tables; allowed with a Recipe: none, use dataclasses.replace")
+        raise ConfigError("overrides are for a file or tables; allowed with a Recipe: none, use dataclasses.replace")
     if directory is None:
-        raise ConfigError("directory is not given; only a recipe from a file has a name for one")
+        raise ConfigError("directory is missing; it has a default only for a recipe from a file")
     for task in recipe.evaluation.tasks:
         find_task(task)
     if recipe.evaluation.prompts:
@@ -115,16 +115,16 @@ def train(
 
 
 def check_directory(directory: Path, *, resume: bool) -> None:
-    """Refuse a run's directory that holds a state and is not to be resumed, or the other way round.
+    """Refuse a directory that already has a state without `resume`, or has none with it.
 
     Raises:
         ConfigError: saying what to do.
     """
     state = newest_state(directory / "state.safetensors")
     if state and not resume:
-        raise ConfigError(f"{directory} holds the state of a run: go on with --resume, or start in another --dir")
+        raise ConfigError(f"{directory} holds the state of a run: continue with --resume, or use another --dir")
     if resume and not state:
-        raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start there")
+        raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start a new run")
 
 
 def _score(run: Run, decoder: Decoder) -> dict[str, float]:
@@ -169,10 +169,10 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
 
 
 def _read_prompts(recipe: Recipe) -> tuple[Sequence[Sequence[Mapping[str, object]]], TextModel | None]:
-    """The prompts that are answered while training, and the model that judges the answers, on the device of the run.
+    """The prompts to answer during training, and the model that judges the answers, on the run's device.
 
     Raises:
-        SfumatoError: if they cannot be read, or the judge cannot be loaded or reads in both directions.
+        SfumatoError: if the prompts cannot be read, or the judge cannot be loaded or is not autoregressive.
     """
     wanted = recipe.evaluation
     judge = _load_judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None

@@ -1,6 +1,6 @@
-"""GenerationSpec: how one checkpoint family generates.
+"""GenerationSpec: how a checkpoint family generates.
 
-Everything that differs between families is a field here, and code branches on these fields, never on a model's name.
+Everything that differs between families is a field here. Code branches on these fields, never on a model's name.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ class GenerationSpec:
     """How a checkpoint turns noise into text.
 
     Raises:
-        ConfigError: if a field is outside what is allowed; the message names field, value and range.
+        ConfigError: if a field is not allowed; names the field, value and range.
     """
 
     noise: Noise = "uniform"
-    """What the canvas starts from and what positions that are not accepted go back to."""
+    """What the canvas starts from, and what positions return to when they are not accepted."""
     mask_id: int | None = None
     """Token id of the mask; required for mask and hybrid noise."""
     canvas_length: int = 64
-    """Positions denoised together unless the request says otherwise; 1 makes the model autoregressive."""
+    """Default number of positions denoised together; 1 makes the model autoregressive."""
     prefix_attention: PrefixAttention = "causal"
     """How the committed prefix attends to itself."""
     logit_shift: bool = False
     """True if the logits at position i predict position i + 1."""
     self_conditioning: bool = False
-    """True if the model reads the soft embedding of its own last prediction."""
+    """True if the model reads the soft embedding of its previous prediction."""
     commit: Commit = "reencode"
-    """Whether a finished canvas is encoded again for the cache, or its last keys and values are kept."""
+    """Whether a finished canvas is re-encoded for the cache, or the keys and values of its last step are kept."""
     blanks: bool = False
-    """True if end tokens in a gap stand for nothing: a gap may be given more slots than its text needs."""
+    """True if end tokens in a gap stand for nothing, so that a gap may have more slots than its text needs."""
 
     def __post_init__(self) -> None:
         for field, allowed in (
@@ -54,25 +54,25 @@ class GenerationSpec:
             raise ConfigError(f"canvas_length is {self.canvas_length}; allowed: 1 or more")
         if self.canvas_length == 1 and not self.logit_shift:
             raise ConfigError(
-                "canvas_length is 1 and logit_shift is False; allowed: logit_shift = true, as a canvas of one position "
-                "is predicted from the token before it"
+                "canvas_length is 1 and logit_shift is False; allowed: logit_shift = true, because a "
+                "canvas of one position is predicted from the token before it"
             )
         if self.noise != "uniform" and self.canvas_length > 1 and self.mask_id is None:
             raise ConfigError(f"noise {self.noise!r} needs mask_id; it is not set")
 
     @property
     def autoregressive(self) -> bool:
-        """True for a canvas of one position, predicted from the prefix alone."""
+        """True if a canvas is one position, predicted from the prefix alone."""
         return self.canvas_length == 1
 
     @property
     def read_fields(self) -> tuple[str, ...]:
-        """The fields that say how weights are read. A canvas of another length can be asked for, but for blocks."""
+        """The fields that affect how weights are read; canvas length does so only for blocks."""
         fields = ("noise", "mask_id", "prefix_attention", "logit_shift", "self_conditioning")
         return (*fields, "canvas_length") if self.prefix_attention == "block" else fields
 
     def describe(self) -> str:
-        """In words, for people."""
+        """A description for people."""
         if self.autoregressive:
             return "autoregressive"
         return f"{self.noise} noise, canvas {self.canvas_length}, prefix attention {self.prefix_attention}"
@@ -83,4 +83,4 @@ class GenerationSpec:
 
 
 DEFAULT = GenerationSpec()
-"""Random tokens on a canvas of 64, behind a prefix that is read causally."""
+"""Random tokens on a canvas of 64, after a causal prefix."""

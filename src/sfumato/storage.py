@@ -1,4 +1,4 @@
-"""Files that are never half written, their hashes, what changes of them would be, and JSON out of them."""
+"""Atomic file writes, file hashes, diffs, and JSON files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sfumato.interrupts import uninterrupted
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file, or leave it as it was. Mode, owner and extended attributes of a previous file stay.
+    """Replace a file completely or leave it unchanged. Mode, owner and extended attributes are kept.
 
     Args:
-        path: the file; its directory is made if need be.
-        content: all of it.
+        path: the file; its directory is created if missing.
+        content: the whole new content.
 
     Raises:
         CheckpointError: if it cannot be written (disk full, no permission); the previous file survives.
@@ -39,11 +39,11 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         if temporary.is_file():
             temporary.unlink()
-        raise CheckpointError(f"cannot write {path}: {error.strerror}; what stood there is unchanged") from error
+        raise CheckpointError(f"cannot write {path}: {error.strerror}; the previous file is unchanged") from error
 
 
 def _copy_attributes(path: Path, other: Path) -> None:
-    """Give another file the owner, mode, flags and extended attributes of one; its times are those of writing it."""
+    """Copy owner, mode, flags and extended attributes, but not times, to another file."""
     before, now = path.stat(), other.stat()
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
         os.chown(other, before.st_uid, before.st_gid)
@@ -52,14 +52,14 @@ def _copy_attributes(path: Path, other: Path) -> None:
 
 
 def difference(path: Path, before: str, after: str) -> list[str]:
-    """Lines of the unified difference of two texts of a file."""
-    # A form feed ends no line of a file, though it does for `str.splitlines`.
+    """Lines of the unified diff between two texts of a file."""
+    # A form feed does not end a line of a file, although `str.splitlines` says so.
     lines = before.removesuffix("\n").split("\n"), after.removesuffix("\n").split("\n")
     return list(difflib.unified_diff(*lines, str(path), str(path), lineterm=""))
 
 
 def sha256_of(paths: Iterable[Path]) -> str:
-    """The hash of files, one behind the other.
+    """One hash over several files in order.
 
     Raises:
         CheckpointError: if one cannot be read.
@@ -76,7 +76,7 @@ def sha256_of(paths: Iterable[Path]) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object that a file holds.
+    """The JSON object in a file.
 
     Raises:
         CheckpointError: if it is missing, or not a JSON object.

@@ -1,9 +1,10 @@
-"""A checkpoint as what was changed of another one comes back as it was, up to the rounding of its changes."""
+"""A delta restores its checkpoint, up to rounding."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,11 @@ def changed() -> Decoder:
     return model
 
 
-@pytest.mark.parametrize(("bits", "most"), [(8, 0.5 / 127), (4, 0.5 / 7)])
+# Of the largest of a row: half a step; of 4 bits, whose ends may be cut off, a step and a half of twice that range.
+MOST_8, MOST_4 = 0.5 / 127, 1.5 * 2 / 15
+
+
+@pytest.mark.parametrize(("bits", "most"), [(8, MOST_8), (4, MOST_4)])
 def test_it_comes_back(changed: Decoder, tmp_path: Path, bits: Any, most: float):
     save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=bits)
     assert not (tmp_path / "model.safetensors").exists()
@@ -57,7 +62,7 @@ def test_it_comes_back(changed: Decoder, tmp_path: Path, bits: Any, most: float)
             assert torch.equal(after[name], tensor), name
     # What did not change is not stored.
     stored = load_file(tmp_path / DELTA)
-    assert {name.removesuffix(".levels").removesuffix(".scales") for name in stored} == {
+    assert {re.sub(r"\.(levels|scales|groups)$", "", name) for name in stored} == {
         "model.layers.0.mlp.up_proj.weight",
         "model.embed_tokens.weight",
         "model.norm.weight",
@@ -123,7 +128,7 @@ def test_a_whole_checkpoint_takes_the_place_of_a_delta(changed: Decoder, tmp_pat
     assert all(torch.equal(found[name], tensor) for name, tensor in changed.state_dict().items())
 
 
-@pytest.mark.parametrize(("bits", "most", "share"), [(8, 0.5 / 127, 0.27), (4, 0.5 / 7, 0.17)])
+@pytest.mark.parametrize(("bits", "most", "share"), [(8, MOST_8, 0.27), (4, MOST_4, 0.17)])
 def test_a_whole_checkpoint_in_few_bits(changed: Decoder, tmp_path: Path, bits: Any, most: float, share: float):
     save_checkpoint(tmp_path, changed, SPEC, bits=bits)
     size = (tmp_path / "model.safetensors").stat().st_size
@@ -137,7 +142,9 @@ def test_a_whole_checkpoint_in_few_bits(changed: Decoder, tmp_path: Path, bits: 
     again = tmp_path / "again"
     save_checkpoint(again, load_checkpoint(tmp_path).model, SPEC, bits=bits)  # type: ignore[arg-type]
     twice = load_checkpoint(again).model.state_dict()
-    assert all(torch.allclose(twice[name], tensor, rtol=1e-5, atol=0) for name, tensor in found.items())
+    for name, tensor in found.items():
+        room = 0.0 if bits == 8 or tensor.dim() < 2 else 1e-3 * float(tensor.abs().max())
+        torch.testing.assert_close(twice[name], tensor, rtol=1e-5, atol=room)
 
 
 def test_levels_without_scales_are_no_weight(changed: Decoder, tmp_path: Path):

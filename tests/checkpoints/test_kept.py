@@ -1,4 +1,4 @@
-"""Models that are kept between starts: the same again, and nothing but that."""
+"""Models cached between starts: reused only if they are the same."""
 
 from __future__ import annotations
 
@@ -48,13 +48,14 @@ def fills(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def logits(directory: Path) -> Tensor:
-    model = load_checkpoint(directory, quantization=QUANTIZATIONS["w8a8"]).model
+def logits(directory: Path, way: str = "w8a8") -> Tensor:
+    model = load_checkpoint(directory, quantization=QUANTIZATIONS[way]).model
     tokens_1Q = torch.arange(12)[None]
     with torch.no_grad():
         return model.logits(model(tokens_1Q, tokens_1Q, AttentionSpec(causal=True)))
 
 
+@pytest.mark.parametrize("way", ["w8a8", "w4a8"])
 @pytest.mark.parametrize(
     ("spec", "changes"),
     [
@@ -64,19 +65,21 @@ def logits(directory: Path) -> Tensor:
     ],
 )
 def test_the_second_start_reads_no_weights_and_computes_the_same(
-    make_decoder: Callable[..., Decoder], tmp_path: Path, fills: list[Any], spec: GenerationSpec, changes: Any
+    make_decoder: Callable[..., Decoder], tmp_path: Path, fills: list[Any], spec: GenerationSpec, changes: Any, way: str
 ):
     save_checkpoint(tmp_path, make_decoder(**SIZES, **changes), spec)
-    first, second = logits(tmp_path), logits(tmp_path)
+    first, second = logits(tmp_path, way), logits(tmp_path, way)
     assert len(fills) == 1
     assert torch.equal(first, second)
     # Other weights, another entry.
     save_checkpoint(tmp_path, make_decoder(seed=1, **SIZES, **changes), spec)
-    assert not torch.equal(logits(tmp_path), first)
+    assert not torch.equal(logits(tmp_path, way), first)
     assert len(fills) == 2
 
 
-def test_two_digits_where_one_token_is_written_at_a_time(make_decoder: Callable[..., Decoder], tmp_path: Path):
+def test_two_digits_and_groups_where_one_token_is_written_at_a_time(
+    make_decoder: Callable[..., Decoder], tmp_path: Path
+):
     for spec, digits in ((AUTOREGRESSIVE, 2), (CANVAS, 1)):
         save_checkpoint(tmp_path, make_decoder(**SIZES, self_conditioning=spec is CANVAS), spec)
         for _ in range(2):
@@ -84,6 +87,7 @@ def test_two_digits_where_one_token_is_written_at_a_time(make_decoder: Callable[
             product = model.model.layers[0].mlp.down_proj.product
             assert isinstance(product, IntegerProduct)
             assert product.digits == digits
+            assert (product.groups is not None) == (digits == 2)
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "of another model"])

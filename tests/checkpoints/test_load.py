@@ -121,7 +121,7 @@ def test_a_file_replaced(saved: Path, name: str, by: str):
     [
         ({"model_type": "sfumata"}, "unknown model_type 'sfumata'; did you mean 'sfumato'"),
         ({"model_type": None}, "unknown model_type 'None'"),
-        ({"model_type": "other", "auto_map": {"AutoModel": "code.Model"}}, r"that it names \(auto_map\) is never run"),
+        ({"model_type": "other", "auto_map": {"AutoModel": "code.Model"}}, r"it names \(auto_map\) is never run"),
         ({"hiden_size": 3}, r"config.json: unknown key 'hiden_size'; did you mean 'hidden_size'"),
         ({"hidden_size": "16"}, "hidden_size is '16'; allowed: a int"),
         ({"head_dim": 7}, "head_dim is 7; allowed: an even number"),

@@ -1,4 +1,4 @@
-"""What loading needs beyond the model: a checkpoint of 1 GB in shards, loaded by a process of its own."""
+"""Memory needed to load a 1 GB checkpoint in shards, measured in a separate process."""
 
 from __future__ import annotations
 

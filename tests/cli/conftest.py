@@ -1,4 +1,4 @@
-"""The command line in this process, and checkpoints small enough to make on the spot."""
+"""The command line in this process, and checkpoints small enough to create on the fly."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One that was made for no tasks, and so for conversations."""
+    """A model made for no tasks, and so for conversations."""
     return make_checkpoint(tmp_path_factory.mktemp("models") / "talker")

@@ -95,8 +95,8 @@ def test_a_wrong_line_says_why_and_the_others_are_answered(run: Any, checkpoint:
         said,
         [
             "",
-            "line 2 is no JSON object: {",
-            "line 3 is no JSON object",
+            "line 2 is not a JSON object: {",
+            "line 3 is not a JSON object",
             "prompt is missing",
             "did you mean 'steps'?",
             "this model holds 160 positions",
@@ -106,7 +106,7 @@ def test_a_wrong_line_says_why_and_the_others_are_answered(run: Any, checkpoint:
             "n is 0",
             "id is [1]; allowed",
             "",
-            "id is 'h', as in a line before",
+            "id is 'h', which an earlier line has",
             "n is 'x'",
         ],
         strict=True,
@@ -117,7 +117,7 @@ def test_a_wrong_line_says_why_and_the_others_are_answered(run: Any, checkpoint:
     # Made right, only those are answered that were wrong.
     done = run("--batch", write(tmp_path / "prompts.jsonl", *lines[:1], {"prompt": PROMPTS[4]}), "--output", out)
     assert done.exit_code == 0
-    assert "1 of 2 lines are answered" in done.stderr
+    assert "1 of 2 lines are already answered" in done.stderr
     assert "1 answer ·" in done.stderr
     # Answers that no line asks for stay, ahead of the others.
     assert [answer["id"] for answer in read(out.read_text())] == ["h", 1, 2]
@@ -155,11 +155,11 @@ def test_what_is_answered_is_not_asked_again(run: Any, tmp_path: Path, monkeypat
         ((), "PROMPT and --batch: neither is given"),
         (("7+8", "--batch", "FILE"), "PROMPT and --batch: both are given"),
         (("7+8", "--output", "OUT"), "allowed with --batch"),
-        (("--batch", "FILE", "--output", "nowhere/OUT"), "allowed with --batch: a file in a directory that is there"),
+        (("--batch", "FILE", "--output", "nowhere/OUT"), "allowed with --batch: a file in an existing directory"),
         (("--batch", "nowhere"), "cannot read the batch nowhere: No such file"),
-        (("--batch", "EMPTY"), "has no lines; allowed: a JSON object a line"),
+        (("--batch", "EMPTY"), "has no lines; allowed: one JSON object per line"),
         (("--batch", "FILE", "--trace", "t"), "trace is for one prompt"),
-        (("--batch", "FILE", "--output", "FILE"), "line 1 of FILE is no answer; allowed as output: a new file"),
+        (("--batch", "FILE", "--output", "FILE"), "line 1 of FILE is not an answer; allowed as output: a new file"),
     ],
 )
 def test_what_is_no_batch(
@@ -194,7 +194,7 @@ def test_an_interrupt_keeps_what_is_there(run: Any, checkpoint: Path, tmp_path: 
     assert kept.keys() == set(range(2, 7))
     write(given, slow | {"steps": 2, "max_tokens": 4}, *lines)
     done = run("--batch", given, "--output", out)
-    assert "5 of 6 lines are answered" in done.stderr
+    assert "5 of 6 lines are already answered" in done.stderr
     assert [answer["id"] for answer in read(out.read_text())] == ["slow", 2, 3, 4, 5, 6]
     assert {answer["id"]: answer["text"] for answer in read(out.read_text())[1:]} == kept
 

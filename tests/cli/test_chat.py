@@ -114,8 +114,8 @@ def test_save_writes_a_document(chat, talker, tmp_path):
         ("/seed -1", "seed is '-1'; allowed: a whole number, 0 or more"),
         ("/undo", "there is nothing to undo"),
         ("/edit", "there is no message to edit yet"),
-        ("/save", "save is ''; allowed: a file in a directory that is there"),
-        ("/save nowhere/file", "save is 'nowhere/file'; allowed: a file in a directory that is there"),
+        ("/save", "save is ''; allowed: a file in an existing directory"),
+        ("/save nowhere/file", "save is 'nowhere/file'; allowed: a file in an existing directory"),
         ("7 " * 200, "this model holds 160 positions"),
     ],
 )
@@ -131,7 +131,7 @@ def test_where_there_is_no_room_the_first_turns_are_left_out(chat, talker):
     done = chat(*turns)
     assert done.exit_code == 0, done.stderr
     assert done.stdout.count("\n") >= 4
-    assert "2 messages are left out, for which there is no room" in done.stderr
+    assert "2 messages are left out: they do not fit into the context" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_a_server_answers_as_a_model_here_does(sfumato, chat, server, talker, ch
     [
         (("--url", "http://127.0.0.1:9"), "nothing answers at http://127.0.0.1:9", 1),
         (("--url", "nowhere"), "base_url is 'nowhere'; allowed: such as", 2),
-        (("--url", "http://127.0.0.1:9", "--quantize", "int8"), "quantize is for a model in this process", 2),
+        (("--url", "http://127.0.0.1:9", "--quantize", "int8"), "quantize is for a model loaded here", 2),
         (("--api-key", "sfu-1"), "api_key is for a server; allowed: with --url", 2),
     ],
 )

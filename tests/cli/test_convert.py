@@ -83,7 +83,7 @@ def test_a_dtype_may_be_chosen(sfumato, autoregressive, tmp_path):
 def test_a_model_of_ours_is_none_of_transformers(sfumato, checkpoint, tmp_path, model, what):
     done = sfumato("convert", model or checkpoint, tmp_path / "theirs", "--to", "huggingface")
     assert done.exit_code == 1
-    assert f"this model {what}, which no model of transformers does" in done.stderr
+    assert f"this model {what}, which no transformers model does" in done.stderr
     assert not (tmp_path / "theirs").exists()
 
 
@@ -96,7 +96,7 @@ def test_as_the_checkpoint_it_was_trained_from(sfumato, autoregressive, tmp_path
     assert (tmp_path / "like" / WEIGHTS).read_bytes() == (theirs / WEIGHTS).read_bytes()
     assert (tmp_path / "like" / "tokenizer.json").read_bytes() == (theirs / "tokenizer.json").read_bytes()
     for base, said in (
-        (ASSETS / "tiny", "the model is not laid out as"),
+        (ASSETS / "tiny", "the model does not have the layout of"),
         (tmp_path, "holds no config.json"),
     ):
         done = sfumato("convert", autoregressive, tmp_path / "none", "--to", "huggingface", "--base", base)
@@ -117,7 +117,7 @@ def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):
     before = json.loads((checkpoint / "config.json").read_text())
     done = sfumato("convert", checkpoint, checkpoint)
     assert done.exit_code == 1
-    assert "holds a checkpoint already" in done.stderr
+    assert "already holds a checkpoint" in done.stderr
     assert json.loads((checkpoint / "config.json").read_text()) == before
 
 

@@ -69,7 +69,7 @@ def test_it_runs_everywhere(sfumato: Callable[..., Any], checkpoint: Path, modul
     [
         ("outside:Missing", "sampler 'outside:Missing' cannot be imported"),
         ("nowhere_at_all:X", "sampler 'nowhere_at_all:X' cannot be imported"),
-        ("outside:not_a_sampler", "sampler 'outside:not_a_sampler' is no subclass of sfumato.Sampler"),
+        ("outside:not_a_sampler", "sampler 'outside:not_a_sampler' is not a subclass of sfumato.Sampler"),
         ("entropi", "unknown sampler 'entropi'; did you mean 'entropy'"),
     ],
 )

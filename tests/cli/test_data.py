@@ -49,7 +49,7 @@ def test_shards_and_one_line_of_numbers(sfumato, twin, tmp_path):
 
     refused = sfumato("data", "synth", twin, tmp_path / "data", "--n", 10, *OPEN)
     assert refused.exit_code == 2
-    assert "holds shards already: go on with --resume" in refused.stderr
+    assert "holds shards already: continue with --resume" in refused.stderr
     refused = sfumato("data", "synth", twin, tmp_path / "data", "--n", 10, *OPEN, "--resume")
     assert refused.exit_code == 2
     assert "shard_size was 4 and is 256" in refused.stderr
@@ -65,7 +65,7 @@ def test_an_interrupt_says_how_to_go_on(sfumato, twin, tmp_path, monkeypatch):
     monkeypatch.setattr(Synthesis, "run", interrupted)
     done = sfumato("data", "synth", twin, tmp_path / "data", "--n", 10, *OPEN)
     assert done.exit_code == 130
-    assert "0 of 10 conversations are sampled; the same command with --resume goes on" in done.stderr
+    assert "0 of 10 conversations sampled; run the same command with --resume to continue" in done.stderr
     assert done.stdout == ""
 
 
@@ -79,7 +79,7 @@ def test_an_interrupt_says_how_to_go_on(sfumato, twin, tmp_path, monkeypatch):
         (("--rows", "0", *LIMITS), "rows is 0; allowed: 1 or more"),
         (("--set", "filters.min_distnct=1", *LIMITS), "did you mean 'filters.min_distinct'?"),
         (("--set", "filters.min_distinct=2.0", *LIMITS), "min_distinct is 2.0; allowed: 0 to 1"),
-        (("--set", "filters=3", *LIMITS), "filters is 3; allowed: a table, as filters.min_distinct=0.6"),
+        (("--set", "filters=3", *LIMITS), "filters is 3; allowed: a table, e.g. filters.min_distinct=0.6"),
         (("--set", 'filters.scripts=["klingon"]', *LIMITS), "unknown script 'klingon'"),
         (("--max-answer", "4"), "min_answer_tokens is 8 and max_answer_tokens 4"),
         (("--system", "Be brief.", *LIMITS), "unknown role 'system'"),
@@ -117,4 +117,4 @@ def test_a_file_without_topics_is_refused(sfumato, twin, tmp_path):
     (tmp_path / "empty.txt").write_text("\n")
     done = sfumato("data", "synth", twin, tmp_path / "data", *LIMITS, "--topic", tmp_path / "empty.txt")
     assert done.exit_code == 2
-    assert "holds no topics; write one a line" in done.stderr
+    assert "holds no topics; write one per line" in done.stderr

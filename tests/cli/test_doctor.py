@@ -57,7 +57,7 @@ def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
     assert ("least_seconds_w8a8" in values["step"]) == multiplies_integers(torch.device("cpu"))
     shown = sfumato("doctor", tmp_path)
     assert shown.exit_code == 0
-    for text in ("uniform noise, canvas 16", "fits in the", "bytes a token in bfloat16", "GFLOP/s", "at least"):
+    for text in ("uniform noise, canvas 16", "fits in the", "bytes per token in bfloat16", "GFLOP/s", "at least"):
         assert text in shown.stdout
 
 
@@ -71,7 +71,7 @@ def test_a_packaged_model_that_is_not_there_can_be_pulled(sfumato, monkeypatch, 
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
     monkeypatch.setattr("sfumato.checkpoints.packaged.importlib.util.find_spec", lambda name: None)
     lines = " ".join(sfumato("doctor").stdout.split())
-    assert "model smollm2-135m-instruct not there: sfumato pull smollm2-135m-instruct" in lines
+    assert "model smollm2-135m-instruct not downloaded: sfumato pull smollm2-135m-instruct" in lines
     (tmp_path / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"x" * 2_000_000)
     lines = " ".join(sfumato("doctor").stdout.split())
-    assert "model smollm2-135m-instruct another file than it should be: sfumato pull smollm2-135m-instruct" in lines
+    assert "model smollm2-135m-instruct unexpected file contents: sfumato pull smollm2-135m-instruct" in lines

@@ -45,7 +45,7 @@ def test_consent_by_option_writes_all_but_the_span_as_it_was(sfumato, file):
 def test_nobody_to_ask(sfumato, file):
     done = sfumato("edit", file, "--span", "2", "--steps", "1", *ANY)
     assert done.exit_code == 2
-    assert "nobody is there to ask; allowed: --yes to write, --dry-run not to" in done.stderr
+    assert "cannot ask: stdin is not a terminal; allowed: --yes to write, --dry-run not to" in done.stderr
     assert file.read_bytes() == BUGGY.encode()
 
 
@@ -57,7 +57,7 @@ def test_a_file_that_changes_meanwhile_stays_as_it_is(sfumato, file, monkeypatch
     monkeypatch.setattr("sfumato.cli.output.may_write", confirm)
     done = sfumato("edit", file, "--span", "2", "--steps", "1", *ANY)
     assert done.exit_code == 2
-    assert "was changed by somebody else meanwhile; nothing written" in done.stderr
+    assert "was changed by another program meanwhile; nothing written" in done.stderr
     assert file.read_text() == "something else"
 
 
@@ -85,7 +85,7 @@ def test_lines_that_are_none(sfumato, file, span, message):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"a\0b", "is binary, as it holds a zero byte"), (b"ab\xff", "is not UTF-8 at byte 2"), (None, "cannot read")],
+    [(b"a\0b", "is binary: it holds a zero byte"), (b"ab\xff", "is not UTF-8 at byte 2"), (None, "cannot read")],
 )
 def test_files_that_are_no_text(sfumato, tmp_path, content, message):
     path = tmp_path / "some"
@@ -141,7 +141,7 @@ def test_how_sure_it_is_stands_in_the_figures_and_in_json(sfumato, tmp_path):
         ("a.toml", "x = 1\n", "x = \n", "Invalid value"),
         ("a.py", "x = (\n", "x = )\n", None),
         ("a.txt", "x = 1\n", "x = (\n", None),
-        ("a.txt", "a\nb\nc\n", "a\n\nc\n", "have an empty line in the place of one"),
+        ("a.txt", "a\nb\nc\n", "a\n\nc\n", "have an emptied line"),
         ("a.txt", "a\nb\nc\n", "a\nc\n", None),
         ("a.txt", "a\n\nc\n", "a\nb\nc\n", None),
     ],
@@ -155,7 +155,7 @@ def test_what_parsed_still_does(sfumato, tmp_path, monkeypatch, name, before, af
     assert done.exit_code == (1 if error else 0)
     if error:
         assert error in done.stderr
-        assert "nothing written; --force writes it" in done.stderr
+        assert "nothing written; use --force to write it" in done.stderr
         assert path.read_text() == before
         assert sfumato("edit", path, "--yes", "--force").exit_code == 0
     assert path.read_text() == after
@@ -185,7 +185,7 @@ def test_a_file_that_may_not_be_written(sfumato, file):
     file.chmod(0o444)
     done = sfumato("edit", file, "fix the bug:", "--yes")
     assert done.exit_code == 2
-    assert "is read-only; allowed: a file that may be written, or --dry-run" in done.stderr
+    assert "is read-only; allowed: a writable file, or --dry-run" in done.stderr
     assert file.read_bytes() == BUGGY.encode()
     assert sfumato("edit", file, "fix the bug:", "--span", "2", "--dry-run", *ANY).exit_code == 0
 

@@ -131,7 +131,7 @@ def test_samples_are_counted(sfumato, tmp_path):
     [
         (("--judge", "tiny-twin"), "allowed: with --samples"),
         (("--max-tokens", "3"), "allowed: with --samples"),
-        (("--samples", "x.jsonl", "--task", "json"), "--samples stands alone"),
+        (("--samples", "x.jsonl", "--task", "json"), "--samples cannot be combined"),
         (("--samples", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`sfumato heads`: from a model to the same model that knows when it is done."""
+"""`sfumato heads`: trains the heads of a finished model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_heads_are_learned_and_used(sfumato, recipe, tmp_path):
 def test_answers_that_never_end_teach_no_lengths(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "max_tokens=2")
     assert done.exit_code == 0, done.stderr
-    assert "too few answers came to an end to learn lengths; no length head" in done.stderr
+    assert "too few answers finished to learn lengths; no length head" in done.stderr
     numbers = json.loads(done.stdout)
     assert "bucket_right" not in numbers
     assert package.load(numbers["checkpoint"]).decoder.length_buckets == package.load("tiny").decoder.length_buckets
@@ -81,7 +81,7 @@ def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model=tiny-twin", "allowed: a model of ours that refines canvases"),
+        ("model=tiny-twin", "allowed: a Sfumato model that refines canvases"),
         ("tasks.jsn=1.0", "unknown task 'jsn'"),
         ("epoch=1", "did you mean 'epochs'"),
     ],
@@ -95,5 +95,5 @@ def test_what_cannot_be_learned(sfumato, recipe, tmp_path, override, message):
 def test_there_is_nothing_to_go_on_from(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--resume")
     assert done.exit_code == 2
-    assert "holds no answers to go on from; leave --resume out" in done.stderr
+    assert "holds no answers to resume from; leave --resume out" in done.stderr
     assert not (tmp_path / "run").exists()

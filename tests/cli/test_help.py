@@ -1,4 +1,4 @@
-"""Help as it is written, and completion in a shell."""
+"""Help texts are shown literally, and shell completion works."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from sfumato.cli import live
-from sfumato.cli.live import ACCEPTED, NOISE, REVISED, REVISED_NOW, SETTLED, CanvasView, ahead, play, render
+from sfumato.cli.live import ACCEPTED, NOISE, REVISED, REVISED_NOW, SETTLED, CanvasView, play, prefetch, render
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Result, Usage
 
 
@@ -225,7 +225,7 @@ def test_what_generating_raises_is_raised_here():
         raise ValueError("of the model")
 
     with pytest.raises(ValueError, match="of the model"):
-        list(ahead(fail()))
+        list(prefetch(fail()))
 
 
 def test_closing_ends_the_thread():
@@ -237,7 +237,7 @@ def test_closing_ends_the_thread():
             yield draft(0, "a")
             time.sleep(0.001)
 
-    events = ahead(endless())
+    events = prefetch(endless())
     next(events)
     events.close()
     assert made[0] is not threading.current_thread()

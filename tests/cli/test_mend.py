@@ -39,7 +39,7 @@ def mend(*arguments: Any) -> Any:
 def test_what_parses_is_left_alone_and_nothing_is_said_of_it(project: Path) -> None:
     done = mend(project)
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "2 files · nothing mended\n"
+    assert done.stderr == "2 files · nothing repaired\n"
 
 
 def test_what_does_not_parse_is_repaired_to_the_byte(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_nothing_is_written_where_nobody_can_be_asked(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(BROKEN)
     done = mend(tmp_path)
     assert (done.exit_code, (tmp_path / "a.py").read_text()) == (2, BROKEN.replace("\r", ""))
-    assert "nobody is there to ask" in done.stderr
+    assert "cannot ask: stdin is not a terminal" in done.stderr
 
 
 def test_tests_verify(project: Path) -> None:
@@ -68,7 +68,7 @@ def test_tests_verify(project: Path) -> None:
     assert "2 files · 1 mended · 1 edit · verified in 2 runs of the tests" in done.stderr
     assert (done.exit_code, (project / "core.py").read_text()) == (0, WRONG.replace("-", "+"))
     done = mend(project, "--test", TEST, "--yes")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "2 files · nothing mended: the tests pass\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "2 files · nothing repaired: the tests pass\n")
 
 
 def test_one_object_says_what_came_of_it(project: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_budget_is_kept(project: Path) -> None:
     ("arguments", "message"),
     [
         (["nowhere"], "no such file or directory: nowhere"),
-        (["a.txt"], "a.txt is no Python source"),
+        (["a.txt"], "a.txt is not Python source"),
         (["--function", "f", "a.py"], "--function needs --test"),
         (["--budget", "many", "a.py"], "budget is 'many'; allowed: a number of runs"),
         (["--budget", "0", "a.py"], "budget is '0'; allowed: a number of runs"),

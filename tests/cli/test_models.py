@@ -51,7 +51,7 @@ def test_list_tells_what_is_here_and_how_to_get_the_rest(cache: Path, sfumato: A
         lines = {line.split()[0]: line for line in sfumato(*command).stdout.splitlines()}
         size = sum(path.stat().st_size for path in (ASSETS / "tiny").iterdir())
         assert lines["tiny"].split() == ["tiny", "embedded", f"{size / 1e6:.1f}", "MB", str(ASSETS / "tiny")]
-        assert lines[NAME].endswith(f"not there: sfumato pull {NAME}")
+        assert lines[NAME].endswith(f"not downloaded: sfumato pull {NAME}")
     path = put(cache)
     listed = {model["name"]: model for model in json.loads(sfumato("models", "list", "--json").stdout)}
     assert listed[NAME] == {"name": NAME, "source": "package", "path": str(path), "size_bytes": 7, "problem": ""}
@@ -59,9 +59,9 @@ def test_list_tells_what_is_here_and_how_to_get_the_rest(cache: Path, sfumato: A
 
 def test_a_file_that_is_another_one_is_said_to_be(cache: Path, sfumato: Any):
     put(cache, b"junk")
-    assert f"sfumato pull {NAME} gets it again" in sfumato("models").stdout
+    assert f"sfumato pull {NAME} downloads it again" in sfumato("models").stdout
     shown = " ".join(sfumato("doctor").stdout.split())
-    assert f"model {NAME} another file than it should be: sfumato pull {NAME} gets it again" in shown
+    assert f"model {NAME} unexpected file contents: sfumato pull {NAME} downloads it again" in shown
 
 
 def test_rm_removes_what_was_pulled(cache: Path, sfumato: Any):
@@ -70,7 +70,7 @@ def test_rm_removes_what_was_pulled(cache: Path, sfumato: Any):
     assert done.exit_code == 0
     assert done.stderr == f"removed {path}: 0.0 MB\n"
     assert not path.exists()
-    assert "nothing of smollm2-135m-instruct is here" in sfumato("models", "rm", NAME).stderr
+    assert "there are no files of smollm2-135m-instruct here" in sfumato("models", "rm", NAME).stderr
 
 
 def test_rm_removes_what_was_fetched(cache: Path, tmp_path: Path, sfumato: Any):
@@ -85,7 +85,7 @@ def test_rm_removes_what_was_fetched(cache: Path, tmp_path: Path, sfumato: Any):
 def test_rm_leaves_what_it_may_not_remove(cache: Path, tmp_path: Path, sfumato: Any, monkeypatch: pytest.MonkeyPatch):
     done = sfumato("models", "rm", "tiny")
     assert done.exit_code == 1
-    assert "tiny comes with sfumato and cannot be removed; allowed: what was pulled or fetched" in done.stderr
+    assert "tiny is part of sfumato and cannot be removed; allowed: downloaded models" in done.stderr
     assert (ASSETS / "tiny" / "config.json").exists()
     installed = put(tmp_path / "site-packages")
     monkeypatch.setattr(inventory, "file_of", lambda name: installed)
@@ -106,8 +106,8 @@ def test_show_and_where(checkpoint: Path, sfumato: Any):
     assert card["spec"]["noise"] == "uniform"
     assert sfumato("models", "show", "tyni").exit_code == 1
     shown = sfumato("models", "show", "tiny").stdout
-    assert "{" not in shown.split("prompts, by example:")[0]
-    assert "json: " in shown.split("prompts, by example:")[1]
+    assert "{" not in shown.split("example prompts:")[0]
+    assert "json: " in shown.split("example prompts:")[1]
 
 
 def test_what_is_kept_between_starts_is_listed_and_cleared(cache: Path, sfumato: Any):

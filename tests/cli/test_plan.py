@@ -45,7 +45,7 @@ def test_a_recipe_is_planned_and_nothing_is_started(sfumato, recipe, tmp_path, m
     assert done.exit_code == 0, done.stderr
     assert os.listdir(tmp_path) == ["small.toml"]
     first, headings, *rows = done.stdout.splitlines()
-    assert "2 x 512 positions a batch; a100 at 50% of its peak" in first
+    assert "2 x 512 positions per batch; a100 at 50% of its peak" in first
     assert headings.split()[:3] == ["GPUs", "batches", "state"]
     assert [row.split()[:2] for row in rows] == [[str(num), str(max(16, num))] for num in (1, 2, 4, 8, 16, 32, 64)]
 
@@ -82,11 +82,11 @@ def test_a_checkpoint_is_planned_by_its_config(sfumato, checkpoint):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("70b", "--plan"), "nothing to plan at 70b; allowed: a recipe (.toml), 1b, 8b, 26b-a4b, or a directory with"),
+        (("70b", "--plan"), "cannot plan 70b; allowed: a recipe (.toml), 1b, 8b, 26b-a4b, or a directory with"),
         (("8b", "--plan", "--gpu", "h10"), "unknown gpu 'h10'"),
         (("8b", "--plan", "--mfu", "2"), "mfu is 2.0; allowed: above 0, up to 1"),
         (("8b", "--plan", "--set", "packing.rows=0"), "rows is 0; allowed: 1 or more"),
-        (("some.toml", "--json"), "--json and --mfu say how to plan; allowed: with --plan"),
+        (("some.toml", "--json"), "--json and --mfu are for plans; allowed: with --plan"),
     ],
 )
 def test_what_is_refused(sfumato, args, message):

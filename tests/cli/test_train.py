@@ -1,4 +1,4 @@
-"""`sfumato train`: from a recipe to a checkpoint that answers, through an interrupt or not."""
+"""`sfumato train`: from a recipe to a working checkpoint, with and without an interrupt."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(sfumato, recipe,
     done = sfumato(*arguments, "--dir", tmp_path / "cut")
     assert done.exit_code == 130
     assert done.stdout == ""
-    assert "saved at step 2; go on with: sfumato train" in done.stderr
+    assert "saved at step 2; to continue, run: sfumato train" in done.stderr
     assert not (tmp_path / "cut" / "checkpoint").exists()
 
     monkeypatch.undo()
-    command = shlex.split(done.stderr.splitlines()[-1].partition("go on with: ")[2])
+    command = shlex.split(done.stderr.splitlines()[-1].partition("to continue, run: ")[2])
     assert command[0] == "sfumato"
     resumed = json.loads(sfumato(*command[1:]).stdout)
     assert resumed["loss"] == whole["loss"]

@@ -1,4 +1,4 @@
-"""A server that all clients ask, and one that says what it is told to."""
+"""A server shared by all client tests, and one with scripted responses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Said = tuple[int, dict[str, str], bytes]
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One of the embedded model."""
+    """A server of the embedded model."""
     yield from start(tmp_path_factory.mktemp("client"))
 
 
 @pytest.fixture
 def saying() -> Iterator[Callable[..., tuple[str, list[str]]]]:
-    """Start a server that gives these answers in a row: its URL, and the paths that it is asked for."""
+    """Start a server with a list of responses: returns its URL and the paths requested."""
     servers = []
 
     def started(*answers: Said) -> tuple[str, list[str]]:

@@ -221,7 +221,7 @@ def test_what_is_never_sent(options: Any, message: str):
         ({"timeout_s": 0}, "timeout_s is 0; allowed: more than 0"),
         ({"max_retries": -1}, "max_retries is -1; allowed: a whole number, 0 or more"),
         ({"max_wait_s": -1}, "max_wait_s is -1; allowed: 0 or more"),
-        ({"api_key": "a\nb"}, "api_key has characters that no key has"),
+        ({"api_key": "a\nb"}, "api_key has characters that are not allowed"),
     ],
 )
 def test_settings_that_are_refused(settings: Any, message: str):
@@ -283,7 +283,7 @@ def test_what_cannot_be_reached_is_said_plainly(saying: Callable[..., Any]):
     url, _ = saying((200, {}, b"<html>Welcome"), (200, {}, other), (200, {"Content-Length": "100"}, b"{"))
     with Client(url) as client:
         for ask in (client.models, lambda: client.generate("hi")):
-            with pytest.raises(UnreachableError, match="what answers is no Sfumato server"):
+            with pytest.raises(UnreachableError, match="this is not a Sfumato server"):
                 ask()
         with pytest.raises(UnreachableError, match="broke"):
             client.models()
@@ -292,9 +292,9 @@ def test_what_cannot_be_reached_is_said_plainly(saying: Callable[..., Any]):
 @pytest.mark.parametrize(
     ("stream", "message"),
     [
-        (b"", "before the answer was whole"),
-        (b"data: [DONE]\n\n", "before the answer was whole"),
-        (b'data: {"choices": [{}]}\n\n', "no Sfumato server"),
+        (b"", "before the answer was complete"),
+        (b"data: [DONE]\n\n", "before the answer was complete"),
+        (b'data: {"choices": [{}]}\n\n', "not a Sfumato server"),
         (b'data: {"error": {"message": "the model failed", "type": "server_error"}}\n\n', "the model failed"),
     ],
 )

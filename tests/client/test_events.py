@@ -1,4 +1,4 @@
-"""Whoever follows a canvas never reads a text that it did not have, however often the connection breaks."""
+"""A reader of a canvas never sees a text that it did not have, however often the connection breaks."""
 
 from __future__ import annotations
 

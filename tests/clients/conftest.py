@@ -1,4 +1,4 @@
-"""A server that all clients ask, and the programs that they are."""
+"""A server shared by all client tests, and the client programs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from serving import Served, start
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One of the embedded model."""
+    """A server of the embedded model."""
     yield from start(tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., str]:
-    """What a program prints: Python, unless another one is named. It has a process of its own, as clients warn."""
+    """The output of a program, in Python by default, in its own process because clients warn."""
 
     def ran(code: str, *, suffix: str = ".py", program: str = sys.executable, directory: Path = tmp_path) -> str:
         script = directory / f"client{suffix}"

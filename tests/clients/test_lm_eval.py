@@ -39,6 +39,14 @@ ITEMS = [
     {"question": "12+5=", "answer": "17", "choices": ["17", "93"], "gold": 0},
     {"question": "7*6=", "answer": "42", "choices": ["11", "42"], "gold": 1},
 ]
+# Some of them are beyond the model, so that a score says which answers it is of.
+MIXED_ITEMS = [
+    {"question": f"{a} {sign} {b}", "answer": str(result)}
+    for a, sign, b, result in (
+        (4, "/", 4, 1), (13, "+", 89, 102), (11, "*", 8, 88), (56, "+", 74, 130), (88, "-", 35, 53), (8, "*", 1, 8),
+        (97, "+", 86, 183), (12, "*", 12, 144),
+    )
+]  # fmt: skip
 TASK = {
     "dataset_path": "json",
     "test_split": "test",
@@ -52,6 +60,7 @@ SUMS = {
     "generation_kwargs": {"until": ["\n"], "max_gen_toks": 16, "do_sample": False},
     "metric_list": [{"metric": "exact_match"}],
 }
+MIXED = SUMS | {"task": "mixed"}
 PICKS = {
     "task": "picks",
     "output_type": "multiple_choice",
@@ -160,9 +169,10 @@ def test_answers_end_where_they_are_to(tiny: Any):
 @pytest.fixture
 def tasks(tmp_path: Path) -> Path:
     """A folder of tasks."""
-    data = tmp_path / "items.jsonl"
-    data.write_text("".join(json.dumps(item) + "\n" for item in ITEMS), encoding="utf-8")
-    for task in (SUMS, PICKS):
+    for task in (SUMS, PICKS, MIXED):
+        data = tmp_path / f"{task['task']}.jsonl"
+        items = MIXED_ITEMS if task is MIXED else ITEMS
+        data.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
         whole = TASK | task | {"dataset_kwargs": {"data_files": {"test": str(data)}}}
         # JSON is YAML.
         (tmp_path / f"{task['task']}.yaml").write_text(json.dumps(whole), encoding="utf-8")
@@ -173,12 +183,17 @@ def scores(command: str, tasks: Path, *names: str) -> dict[str, Any]:
     """What a documented command says of some tasks."""
     words = command.replace("NAME", ",".join(names)).split()
     program = {"python": [sys.executable], "lm_eval": [sys.executable, "-m", "lm_eval"]}[words[0]]
-    arguments = [*program, *words[1:], "--include_path", str(tasks), "--output_path", str(tasks / "results")]
+    results = tasks / f"results-{len(list(tasks.glob('results-*')))}"
+    arguments = [*program, *words[1:], "--include_path", str(tasks), "--output_path", str(results), "--log_samples"]
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tasks / "cache"), "OPENAI_API_KEY": "none"}
     done = subprocess.run(arguments, env=os.environ | offline, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    [file] = (tasks / "results").glob("*/results_*.json")
+    [file] = results.glob("*/results_*.json")
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    for name in names:
+        [file] = results.glob(f"*/samples_{name}_*.jsonl")
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        found[name] = [line["filtered_resps"] for line in sorted(lines, key=lambda line: line["doc_id"])]
     return found
 
 
@@ -199,3 +214,16 @@ def test_its_program_against_a_server(served: Served, tasks: Path, line: int):
     # Without its chat template the model was not trained to answer.
     assert found["results"]["sums"]["exact_match,none"] >= 1 - line
     assert found["n-samples"]["sums"]["effective"] == 2
+
+
+@pytest.mark.slow
+def test_both_ways_give_the_same_answers_and_score(served: Served, tasks: Path):
+    """Its client asks a server with the seed 1234."""
+    pytest.importorskip("tenacity", reason="a client: make clients")
+    inside = documented("lm-eval")[0].strip().replace("pretrained=tiny", "pretrained=tiny,seed=1234")
+    outside = documented("lm-eval", served.url)[1].splitlines()[0]
+    one, other = scores(inside, tasks, "mixed"), scores(outside, tasks, "mixed")
+    assert one["mixed"] == other["mixed"]
+    score = one["results"]["mixed"]["exact_match,none"]
+    assert other["results"]["mixed"]["exact_match,none"] == score
+    assert 0 < score < 1

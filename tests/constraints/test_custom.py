@@ -1,4 +1,4 @@
-"""Constraints of one's own: the automaton is what the object says, and what is no constraint is refused."""
+"""Custom constraints: the automaton matches the object, and invalid objects are refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.constraints.dfa import Budget, TextConstraint, of_constraint
+from sfumato.constraints.dfa import Budget, TextConstraint, from_constraint
 from sfumato.errors import RequestError
 
 
@@ -36,7 +36,7 @@ def follows(constraint: TextConstraint, text: str) -> bool:
 
 
 def test_the_language_is_what_the_constraint_accepts():
-    language = of_constraint(Balanced())
+    language = from_constraint(Balanced())
     texts = ["".join(text) for length in range(7) for text in itertools.product("a()é", repeat=length)]
     accepted = [text for text in texts if language.accepts(text)]
     assert accepted == [text for text in texts if follows(Balanced(), text)]
@@ -68,12 +68,12 @@ class Unhashable(Endless):
 @pytest.mark.parametrize(
     ("constraint", "message"),
     [
-        (Endless(), "what the answer must be takes more than 20 states"),
-        (Unhashable(), "cannot be followed: unhashable type: 'list'"),
+        (Endless(), "the constraint takes more than 20 states"),
+        (Unhashable(), "failed: unhashable type: 'list'"),
         (object(), "allowed: an object with start, advance and accepts"),
         (None, "constraint is None; allowed: an object with"),
     ],
 )
 def test_what_cannot_be_followed(constraint: Any, message: str):
     with pytest.raises(RequestError, match=message):
-        of_constraint(constraint, Budget(max_states=20))
+        from_constraint(constraint, Budget(max_states=20))

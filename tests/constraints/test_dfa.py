@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from sfumato.constraints import dfa
-from sfumato.constraints.dfa import Budget, of_choices, without
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.dfa import Budget, from_choices, without
+from sfumato.constraints.regex import from_regex
 from sfumato.errors import RequestError
 
 TEXTS = ["".join(letters) for length in range(6) for letters in itertools.product("abc", repeat=length)]
@@ -22,7 +22,7 @@ def test_without(strings: list[str]):
 
 
 def test_of_choices():
-    found = of_choices(["ab", "abc", "cé"])
+    found = from_choices(["ab", "abc", "cé"])
     assert [text for text in [*TEXTS, "cé", "c"] if found.accepts(text)] == ["ab", "abc", "cé"]
 
 
@@ -36,19 +36,19 @@ def test_framed(left: str, right: str):
 
 def test_the_fewest_states():
     """Of (aa|ab|ba|bb)* as it is spelled: none, one of two, dead."""
-    spelled = of_choices(["aa", "ab", "ba", "bb"])
+    spelled = from_choices(["aa", "ab", "ba", "bb"])
     assert len(spelled.final_S) == 8
-    least = spelled.minimized()
+    least = spelled.minimize()
     assert len(least.final_S) == 4
     for text in TEXTS:
         assert least.accepts(text) == spelled.accepts(text)
-    assert len(of_regex("(aa|ab|ba|bb)*").final_S) == 3
-    nothing = of_choices(["a"]).intersect(of_choices(["b"]))
+    assert len(from_regex("(aa|ab|ba|bb)*").final_S) == 3
+    nothing = from_choices(["a"]).intersect(from_choices(["b"]))
     assert not any(nothing.accepts(text) for text in TEXTS)
 
 
 def test_both():
-    one, other = of_regex("(a|b)*"), without(["aa"])
+    one, other = from_regex("(a|b)*"), without(["aa"])
     for text in TEXTS:
         assert one.intersect(other).accepts(text) == (one.accepts(text) and other.accepts(text))
 
@@ -56,10 +56,10 @@ def test_both():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: of_choices([]), r"choices is \[\]; allowed: one or more texts that are not empty"),
-        (lambda: of_choices(["a", ""]), "choices is .*; allowed"),
+        (lambda: from_choices([]), r"choices is \[\]; allowed: one or more non-empty strings"),
+        (lambda: from_choices(["a", ""]), "choices is .*; allowed"),
         (lambda: without(["a", ""]), "a banned string is empty; allowed: one character or more"),
-        (lambda: of_choices(["abc" * 20_000]), "takes more than 50,000 states; allowed: 50,000 .* Lower the bounds"),
+        (lambda: from_choices(["abc" * 20_000]), "takes more than 50,000 states; allowed: 50,000 .* Lower the bounds"),
     ],
 )
 def test_what_is_no_language(make: object, message: str):
@@ -68,7 +68,7 @@ def test_what_is_no_language(make: object, message: str):
 
 
 def test_a_product_that_is_too_large_is_refused():
-    one, other = of_regex("(a{7})*"), of_regex("(a{11})*")
+    one, other = from_regex("(a{7})*"), from_regex("(a{11})*")
     assert len(one.intersect(other).final_S) == 78
     with pytest.raises(RequestError, match="takes more than 40 states; allowed: 40 states"):
         one.intersect(other, Budget(max_states=40))

@@ -24,7 +24,7 @@ from schemas import FORMATS, random_mixture, random_schema
 from sfumato.constraints import json_schema
 from sfumato.constraints.dfa import Budget
 from sfumato.constraints.json_schema import language_of_schema, regex_of_schema
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.regex import from_regex
 from sfumato.errors import RequestError
 
 
@@ -38,7 +38,7 @@ class Language:
     """The texts that a regex matches wholly, by the automaton over bytes."""
 
     def __init__(self, regex: str | sfumato.constraints.dfa.Language):
-        found = of_regex(regex) if isinstance(regex, str) else regex
+        found = from_regex(regex) if isinstance(regex, str) else regex
         self.initial = found.start
         self.final = set(found.final_S.nonzero()[0].tolist())
         self.edges = {
@@ -762,7 +762,7 @@ TAGS = {"type": "array", "items": {"type": "string"}}
         ({"oneOf": kinds("a", "b")}, "'oneOf' .*branches 0 and 1"),
         ({"$ref": "https://example.org/x"}, r"'\$ref' \(\"https://example.org/x\"\) at #/properties/x other than"),
         ({"$ref": "#name"}, r"'\$ref' .*at #/properties/x other than"),
-        ({"$ref": "#/$defs/none"}, r"#/properties/x/\$ref is '#/\$defs/none', and there is nothing"),
+        ({"$ref": "#/$defs/none"}, r"#/properties/x/\$ref is '#/\$defs/none', which does not exist"),
         ({"$ref": "#/properties/x"}, r"'\$ref' .*in a cycle, #/properties/x -> #/properties/x"),
         ({"$ref": "#"}, r"'\$ref' .*at #/properties/x in a cycle, # -> #/properties/x -> #,"),
         (
@@ -833,10 +833,10 @@ def test_patterns_whose_lengths_are_refused(lengths: dict[str, int]):
         (False, "#: it is false"),
         ({"allOf": [{}, False]}, "#/allOf/1: it is false"),
         ({"anyOf": [False, {"minimum": 1, "maximum": 0}]}, "#/anyOf/0: it is false"),
-        ({"enum": [1, 2], "type": "string"}, "#/enum: none of its values"),
-        ({"const": 1, "minimum": 2}, "#/const: none of its values"),
-        ({"allOf": [{"const": 1}, {"const": 2}]}, "#/allOf/0/const: none of its values"),
-        ({"enum": []}, "#/enum: none of its values"),
+        ({"enum": [1, 2], "type": "string"}, "#/enum: no listed value"),
+        ({"const": 1, "minimum": 2}, "#/const: no listed value"),
+        ({"allOf": [{"const": 1}, {"const": 2}]}, "#/allOf/0/const: no listed value"),
+        ({"enum": []}, "#/enum: no listed value"),
         # Draft 7, which knows no prefixItems, would allow it.
         (
             {"$schema": "http://json-schema.org/draft-07/schema#", "enum": [[1]], "prefixItems": [{"type": "null"}]},
@@ -845,7 +845,7 @@ def test_patterns_whose_lengths_are_refused(lengths: dict[str, int]):
         ({"type": []}, "#"),
         (
             {"type": "string", "allOf": [{"type": "integer"}]},
-            "#: there is no type that #/type and #/allOf/0/type allow",
+            "#: no type satisfies #/type and #/allOf/0/type",
         ),
         ({"type": "integer", "minimum": 3, "maximum": 2}, "#: no integer has maximum 2 and minimum 3"),
         ({"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 4}, "#: no integer"),

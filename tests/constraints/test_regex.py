@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato.constraints.dfa import Budget
-from sfumato.constraints.regex import MAX_CHARACTERS, of_regex
+from sfumato.constraints.regex import MAX_CHARACTERS, from_regex
 from sfumato.errors import RequestError
 
 CHARACTERS = ["a", "b", "é", "A", "k", "ß", "_", "1", "İ", "😀", r"\.", r"\n"]
@@ -57,7 +57,7 @@ TEXTS = st.lists(st.text("abAéÉkK\u017fß_1 \n.İ😀€Ж\u212a\u3000\x00", m
 @example("(?:a|^|b|$){2}", "{}", ["", "a", "b", "ab", "ba"])
 def test_it_matches_what_python_matches(expression: str, around: str, texts: list[str]):
     pattern = around.replace("{}", f"(?:{expression})")
-    found = of_regex(pattern)
+    found = from_regex(pattern)
     for text in texts:
         if not text.endswith("\n"):  # $ is the very end here
             assert found.accepts(text) == (re.fullmatch(pattern, text) is not None), (pattern, text)
@@ -77,14 +77,14 @@ def test_it_matches_what_python_matches(expression: str, around: str, texts: lis
 )
 def test_repetitions_take_states_in_proportion(pattern: str, right: str, wrong: str):
     """One for each count, and for each way into a character: not one for each set of counts."""
-    found = of_regex(pattern, Budget(max_states=50_000, max_seconds=600))
+    found = from_regex(pattern, Budget(max_states=50_000, max_seconds=600))
     assert len(found.final_S) < 12 * len(right) + 60_000 * ("w" in pattern)
     assert found.accepts(right)
     assert not found.accepts(wrong)
 
 
 def test_bytes_that_are_no_text_belong_to_nothing():
-    found = of_regex("(?s).*")
+    found = from_regex("(?s).*")
     assert found.accepts("é\U0010ffff\x00")
     for wrong in (b"\xff", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"):
         assert not found.accepts(wrong)
@@ -98,7 +98,7 @@ def test_bytes_that_are_no_text_belong_to_nothing():
         ("x[a-", r"cannot be read at character 2, '\[a-': unterminated character set"),
         (r"a\p{L}", r"cannot be read at character 2, '\\\\p\{L\}': bad escape"),
         ("a" * 200 + "(", "'a{100}…' cannot be read at character 201"),
-        ("(" * 3000 + ")" * 3000, "groups nest too deep"),
+        ("(" * 3000 + ")" * 3000, "groups are nested too deeply"),
         (r"[(?=]\(?=(?=a)b", r"has a lookahead or lookbehind at character 10, '\(\?=a\)b'; supported: characters"),
         ("a(?<!b)c", r"has a negative lookahead or lookbehind at character 2, '\(\?<!b\)c'"),
         (r"(a)\\\1", r"has a backreference at character 6, '\\\\1'"),
@@ -108,21 +108,21 @@ def test_bytes_that_are_no_text_belong_to_nothing():
         ("(?>a)", r"has an atomic group at character 1"),
         ("(a)?(?(1)b|c)", r"has a conditional group at character 5"),
         ("a" * (MAX_CHARACTERS + 1), f"has {MAX_CHARACTERS + 1:,} characters; allowed: {MAX_CHARACTERS:,}"),
-        (5, "the regular expression is 5; allowed: a text"),
+        (5, "the regular expression is 5; allowed: a string"),
     ],
     ids=lambda value: str(value)[:20],
 )
 def test_an_error_names_the_place(pattern: str, message: str):
     with pytest.raises(RequestError, match=message):
-        of_regex(pattern)
+        from_regex(pattern)
 
 
 def test_too_many_states_or_seconds_are_refused_with_the_number():
     for pattern in (".*a.{20}", "(a{1000}){1000}", "[ab]{60000}"):
         with pytest.raises(RequestError, match="takes more than 50,000 states; allowed: 50,000 states and 600 s"):
-            of_regex(pattern, Budget(max_seconds=600))
+            from_regex(pattern, Budget(max_seconds=600))
     with pytest.raises(RequestError, match=r"takes more than 0 s, which came to \d+ states"):
-        of_regex("[ab]{4000}", Budget(max_seconds=0))
+        from_regex("[ab]{4000}", Budget(max_seconds=0))
 
 
 def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch):
@@ -136,22 +136,22 @@ def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Budget, "check", check)
-    of_regex("(.{50},){20}")
+    from_regex("(.{50},){20}")
     total = checks
     assert total > 2000
     for share in (0.1, 0.5, 0.9):
         checks, at = 0, int(share * total)
         with pytest.raises(KeyboardInterrupt):
-            of_regex("(.{50},){20}")
+            from_regex("(.{50},){20}")
         assert checks == at
 
 
 def test_what_is_made_holds_no_cycles():
     """It is gone at once, whatever the collector is told: of one that is refused there may be a hundred megabytes."""
     with contextlib.suppress(RequestError):
-        of_regex("a*")  # and what is imported on the way
+        from_regex("a*")  # and what is imported on the way
     gc.collect()
-    of_regex("(é|[ab]){3,50}x*")
+    from_regex("(é|[ab]){3,50}x*")
     with pytest.raises(RequestError):
-        of_regex("(é|[ab]){3,50}x*", Budget(max_states=100))
+        from_regex("(é|[ab]){3,50}x*", Budget(max_states=100))
     assert gc.collect() < 50

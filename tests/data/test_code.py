@@ -57,7 +57,7 @@ def test_licences(tmp_path: Path, licence: str, permissive: bool) -> None:
 
 def test_what_is_no_wheel_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"no wheel")
-    with pytest.raises(ConfigError, match=r"a\.whl is no wheel that can be read"):
+    with pytest.raises(ConfigError, match=r"a\.whl is not a readable wheel"):
         read_wheel(tmp_path / "a.whl")
 
 

@@ -35,17 +35,19 @@ def written(text: str = GOOD, tokens: range | list[int] = range(12), ended: bool
     ],
 )
 def test_reasons(given: dict[str, Any], expected: str | None):
-    assert FilterConfig().reason(**given, least=5, most=20) == expected
+    assert FilterConfig().reason(**given, min_tokens=5, max_tokens=20) == expected
 
 
 def test_limits_are_settings():
     russian = written("море широко, и лодки малы")
-    assert FilterConfig(scripts=("cyrillic",)).reason(**russian, least=1, most=20) is None
-    assert FilterConfig(scripts=()).reason(**russian, least=1, most=20) is None
-    assert FilterConfig(min_letters=0.0).reason(**russian, least=1, most=20) is None
-    assert FilterConfig(min_printable=0.5).reason(**written("fine but \x07"), least=1, most=20) is None
-    assert FilterConfig(min_distinct=0.1).reason(**written(tokens=[1, 2, 3, 4] * 4), least=1, most=20) is None
-    assert FilterConfig(ngram=17).reason(**written(tokens=[1, 2, 3, 4] * 4), least=1, most=20) is None
+    assert FilterConfig(scripts=("cyrillic",)).reason(**russian, min_tokens=1, max_tokens=20) is None
+    assert FilterConfig(scripts=()).reason(**russian, min_tokens=1, max_tokens=20) is None
+    assert FilterConfig(min_letters=0.0).reason(**russian, min_tokens=1, max_tokens=20) is None
+    assert FilterConfig(min_printable=0.5).reason(**written("fine but \x07"), min_tokens=1, max_tokens=20) is None
+    assert (
+        FilterConfig(min_distinct=0.1).reason(**written(tokens=[1, 2, 3, 4] * 4), min_tokens=1, max_tokens=20) is None
+    )
+    assert FilterConfig(ngram=17).reason(**written(tokens=[1, 2, 3, 4] * 4), min_tokens=1, max_tokens=20) is None
 
 
 def test_distinct_share():

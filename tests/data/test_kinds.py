@@ -88,7 +88,7 @@ def test_another_prompt_is_refused_with_an_example_of_each_kind(prompt: Any):
     with pytest.raises(RequestError) as caught:
         check_kind(prompt, PAIR, "small")
     message = str(caught.value)
-    assert "is of no kind that small was trained on; allowed, by example:\n" in message
+    assert "is of no kind that small was trained on; allowed, for example:\n" in message
     assert "\n  sum: 1+2\n" in message
     assert "check_prompt=False" in message
 

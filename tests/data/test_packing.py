@@ -70,6 +70,17 @@ def test_a_row_that_is_read_one_position_to_the_left():
     assert mask[0, 0, 5].tolist() == [True, False, False, False, False, True, True, True, True]
 
 
+@pytest.mark.parametrize(("ar_share", "read"), [(0.0, [6, IGNORED]), (1.0, [6, 7, 8, END, IGNORED])])
+def test_a_prompt_is_predicted_in_the_clean_half_where_that_is_asked_for(ar_share: float, read: list[int]):
+    settings = {"rows": 1, "row_length": 9, "canvas_lengths": (4,), "ar_share": ar_share}
+    without, with_prompt = packed(ONE, **settings), packed(ONE, **settings, prompt_share=1.0)
+    assert torch.equal(without.tokens_BT, with_prompt.tokens_BT)
+    clean = with_prompt.canvases_BT[0] == 0
+    assert with_prompt.targets_BT[0, clean].tolist()[: len(read)] == read
+    assert without.targets_BT[0, 0] == IGNORED
+    assert torch.equal(without.targets_BT[0, ~clean], with_prompt.targets_BT[0, ~clean])
+
+
 FULL = GenerationSpec(noise="mask", mask_id=4, prefix_attention="full")
 BLOCK = GenerationSpec(noise="mask", mask_id=4, canvas_length=4, prefix_attention="block")
 
@@ -121,6 +132,7 @@ def test_where_prefixes_are_read_in_blocks_the_end_of_a_prompt_stands_on_the_fir
             r"canvas_lengths is \[4\] and the model is autoregressive; allowed: \[\]",
         ),
         (FULL, {"ar_share": 0.5}, "ar_share is 0.5 and prefix_attention is 'full'; allowed: 0"),
+        (FULL, {"ar_share": 0, "prompt_share": 1.0}, "prompt_share is 1.0 and prefix_attention is 'full'; allowed: 0"),
         (BLOCK, {"canvas_lengths": (4,)}, "ar_share is 1.0 and prefix_attention is 'block'; allowed: 0"),
         (BLOCK, {"ar_share": 0.0, "canvas_lengths": (4, 8)}, r"canvas_lengths is \[4, 8\] .* allowed: \[4\]"),
         (BLOCK, {"ar_share": 0.0, "canvas_lengths": (4,), "gap_share": 0.1}, "gap_share is 0.1 .* allowed: 0"),
@@ -424,7 +436,7 @@ def test_number_of_tokens_leaves_padding_out():
 
 
 def test_a_document_that_fits_no_row():
-    message = "a document needs 13 positions; row_length is 12, make it larger"
+    message = "a document needs 13 positions but row_length is 12; make it larger"
     with pytest.raises(ConfigError, match=message):
         packed(ONE, rows=2, row_length=12, canvas_lengths=(8,))
 

@@ -102,5 +102,5 @@ def test_a_manifest_that_is_none(tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"no manifest\.json in"):
         Manifest.load(tmp_path)
     (tmp_path / "manifest.json").write_text('{"shards": [{"colour": 1}]}')
-    with pytest.raises(CheckpointError, match="is no manifest of shards"):
+    with pytest.raises(CheckpointError, match="is not a manifest of shards"):
         Manifest.load(tmp_path)

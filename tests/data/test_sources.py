@@ -124,15 +124,15 @@ def test_markup_in_a_file_is_text(tmp_path: Path, byte_tokenizer: Tokenizer):
     ("line", "message"),
     [
         ("{", r"some\.jsonl:2 is not JSON"),
-        ("[]", r"some\.jsonl:2 is no document; allowed: messages ending"),
-        ('"text"', "is no document"),
-        ('{"text": ""}', "is no document"),
-        ('{"text": 4}', "is no document"),
-        ('{"prompt": "a"}', "is no document"),
-        ('{"messages": []}', "is no document"),
-        ('{"messages": [{"role": "assistant", "content": "a"}]}', "is no document"),
-        ('{"messages": [{"role": "user", "content": "a"}]}', "is no document"),
-        ('{"messages": ["hello", {"role": "assistant", "content": "a"}]}', "is no document"),
+        ("[]", r"some\.jsonl:2 is not a document; allowed: messages ending"),
+        ('"text"', "is not a document"),
+        ('{"text": ""}', "is not a document"),
+        ('{"text": 4}', "is not a document"),
+        ('{"prompt": "a"}', "is not a document"),
+        ('{"messages": []}', "is not a document"),
+        ('{"messages": [{"role": "assistant", "content": "a"}]}', "is not a document"),
+        ('{"messages": [{"role": "user", "content": "a"}]}', "is not a document"),
+        ('{"messages": ["hello", {"role": "assistant", "content": "a"}]}', "is not a document"),
         (
             '{"messages": [{"role": "critic", "content": "a"}, {"role": "assistant", "content": "a"}]}',
             r"some\.jsonl:2: .* unknown role 'critic'; allowed: assistant, user",
@@ -183,7 +183,7 @@ def test_a_directory_of_shards(tmp_path: Path, byte_tokenizer: Tokenizer):
 def test_parquet_without_pyarrow_is_refused_by_name(tmp_path: Path):
     (tmp_path / "some.parquet").write_bytes(b"PAR1")
     for path in (tmp_path, tmp_path / "some.parquet"):
-        with pytest.raises(ConfigError, match=r"some\.parquet is a parquet file, and pyarrow is not installed"):
+        with pytest.raises(ConfigError, match=r"some\.parquet is a parquet file, but pyarrow is not installed"):
             read_records(path)
     with pytest.raises(ConfigError, match=r"cannot read .*other\.parquet"):
         read_records(tmp_path / "other.parquet")
@@ -199,7 +199,7 @@ def test_parquet(tmp_path: Path):
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     assert [record.text for record in read_records(path)] == ["one", "three"]
     pyarrow.parquet.write_table(pyarrow.table({"messages": [rows[2]["messages"]]}), path)
-    with pytest.raises(ConfigError, match=r"some\.parquet:1 is no document"):
+    with pytest.raises(ConfigError, match=r"some\.parquet:1 is not a document"):
         read_records(path)
     path.write_bytes(b"PAR1")
     with pytest.raises(ConfigError, match=r"cannot read .*some\.parquet"):

@@ -1,4 +1,4 @@
-"""Models that answer: of random weights, or by a script."""
+"""Models that answer, with random weights or from a script."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPECS = {
 
 
 class ScriptedDecoder(Decoder):
-    """Certain of the token that its script has for a position, whatever it reads; remembers its calls."""
+    """Certain of its scripted token at each position, whatever it reads; records its calls."""
 
     def __init__(self, config: DecoderConfig, script: Callable[[int], int], certainty: float) -> None:
         super().__init__(config)

@@ -289,7 +289,7 @@ def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextMo
         ({"length": "long"}, "length is 'long'"),
         ({"max_tokens": 0}, "max_tokens is 0"),
         ({"stop": ""}, "stop is ''; allowed: a list of texts"),
-        ({"stop": [""]}, r"stop is \(''\,\); allowed: a list of texts that are not empty"),
+        ({"stop": [""]}, r"stop is \(''\,\); allowed: a list of non-empty strings"),
         ({"n": 0}, "n is 0; allowed: 1 to 256"),
         ({"length": 100}, "a span has 102 tokens"),
     ],
@@ -302,7 +302,7 @@ def test_gaps_that_are_refused(model: TextModel, asked: dict[str, object], messa
 def test_who_cannot_edit_says_so(make_model: Make, specs: dict[str, GenerationSpec], model: TextModel):
     single = make_model(specs["ar"])
     for call in (lambda: single.edit("text"), lambda: single.infill("a", "b")):
-        with pytest.raises(RequestError, match="small is autoregressive and sees nothing after a position"):
+        with pytest.raises(RequestError, match="small is autoregressive and cannot see what follows a position"):
             call()
     with pytest.raises(RequestError, match=r"strength is 1\.5; allowed: more than 0, at most 1"):
         model.edit("text", strength=1.5)

@@ -1,4 +1,4 @@
-"""What an answer is to be, in all the ways that it can be given: schemas of several kinds, constraints of one's own."""
+"""Output constraints in every form: schemas of several kinds, custom constraints."""
 
 from __future__ import annotations
 
@@ -75,8 +75,11 @@ def test_a_constraint_of_ones_own(make_model: Make):
     [
         ({"constraint": "ab"}, "constraint is 'ab'; allowed: an object with start, advance and accepts"),
         ({"constraint": []}, "constraint cannot be read: unhashable type"),
-        ({"constraint": Alternating(), "choices": ["c"]}, "no text is what choices and constraint ask for together"),
-        ({"constraint": Alternating(), "stop": ["b"]}, "stop would cut an answer that constraint says as a whole"),
+        ({"constraint": Alternating(), "choices": ["c"]}, "no text satisfies choices and constraint together"),
+        (
+            {"constraint": Alternating(), "stop": ["b"]},
+            "stop would cut an answer that must match constraint",
+        ),
     ],
 )
 def test_what_is_refused(make_model: Make, settings: dict[str, Any], message: str):

@@ -1,4 +1,4 @@
-"""Answers that have to be something: JSON of a schema, a match, a choice; whatever the model says."""
+"""Constrained answers: always JSON of a schema, a match or a choice, whatever the model predicts."""
 
 from __future__ import annotations
 
@@ -213,16 +213,16 @@ def test_a_text_that_is_forced_is_written_and_not_denoised(make_model: Make, spe
         ({"seed_text": "abc", "pin": (0, 1)}, r"pin has 0; allowed: a list of \(start, end\)"),
         ({"regex": "a(?=b)"}, "has a lookahead or lookbehind at character 2"),
         ({"regex": ".*a.{20}"}, "takes more than"),
-        ({"regex": "a", "choices": ["b"]}, "no text is what regex and choices ask for together"),
-        ({"choices": ["a"], "reuse": "settled"}, "reuse is 'settled'; allowed where the answer must be of a language"),
+        ({"regex": "a", "choices": ["b"]}, "no text satisfies regex and choices together"),
+        ({"choices": ["a"], "reuse": "settled"}, "reuse is 'settled'; allowed with a constraint on the answer"),
         ({"schema": {"const": object()}}, "schema cannot be read"),
-        ({"pin": [(0, 1)]}, "pin is for a seed_text; it is not given"),
-        ({"strength": 0.5}, "strength is for a seed_text or revisit; neither is given"),
+        ({"pin": [(0, 1)]}, "pin needs a seed_text, which is not given"),
+        ({"strength": 0.5}, "strength needs a seed_text or revisit; neither is given"),
         ({"seed_text": ""}, "seed_text is empty"),
         ({"seed_text": "abc", "pin": [(0, 3)]}, "freezes every position"),
         ({"seed_text": "abc", "pin": [(1, 9)]}, r"pin has \(1, 9\); allowed"),
         ({"seed_text": "abc", "max_tokens": 9}, "max_tokens is 9; allowed with this seed_text: 3"),
-        ({"seed_text": "abc", "pin": [(1, 2)], "regex": "xyz"}, "no answer of what is asked for has 3 tokens and what"),
+        ({"seed_text": "abc", "pin": [(1, 2)], "regex": "xyz"}, "no answer of 3 tokens fits both the constraint and"),
     ],
 )
 def test_what_cannot_be_asked_for(

@@ -48,7 +48,7 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
             {"sampler": "entrpy"},
             r"unknown sampler 'entrpy'; did you mean 'entropy'\? allowed: ancestral, certainty, confidence",
         ),
-        ({"sampler": "remdm"}, "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only"),
+        ({"sampler": "remdm"}, "sampler 'remdm' returns tokens to the mask; allowed: models with mask noise only"),
         ({"step": 4}, r"unknown setting 'step'; did you mean 'steps'\?"),
         ({"treshold": 0.5}, r"unknown setting 'treshold'; did you mean 'threshold'\?"),
         ({"sampler": "threshold", "threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),
@@ -74,7 +74,7 @@ def test_settings_that_are_refused(make_model: Make, settings: dict[str, Any], m
         (b"hello", "the prompt is b'hello'; allowed: a string"),
         ({"role": "user", "content": "x"}, "the prompt is {'role': 'user'"),
         (["a", "b"], "the prompt is a list of texts; allowed: one text, or all of them in generate_batch"),
-        ([1.5], "the prompt is no text; allowed: a string, messages with role and content, or token ids"),
+        ([1.5], "the prompt is not text; allowed: a string, messages with role and content, or token ids"),
     ],
 )
 def test_what_is_no_prompt(make_model: Make, prompt: Any, message: str):
@@ -92,7 +92,7 @@ def test_a_system_message_stands_before_the_conversation(make_model: Make):
     ):
         with pytest.raises(RequestError, match=message):
             model.request(prompt, system="y")
-    with pytest.raises(RequestError, match="need the chat template"):
+    with pytest.raises(RequestError, match="needs the chat template"):
         model.request("x", system="y", raw=True)
     with pytest.raises(RequestError, match="system is for a chat; allowed: with a prompt or an instruction"):
         model.infill("a", "b", system="y")
@@ -282,14 +282,14 @@ def test_prompts_as_text_and_as_tokens(make_model: Make):
     assert raw == tuple(model.tokenizer.encode("hello"))
     assert model.generate(raw, max_tokens=4).tokens == model.generate("hello", raw=True, max_tokens=4).tokens
     for prompt, message in (
-        ([1, "a"], "the prompt is no text"),
-        ([1, True], "the prompt is no text"),
+        ([1, "a"], "the prompt is not text"),
+        ([1, True], "the prompt is not text"),
         ([3, 10**6], "the prompt holds token 1000000; allowed: 0 to"),
         ([-1], "the prompt holds token -1"),
     ):
         with pytest.raises(RequestError, match=message):
             model.request(prompt)
-    with pytest.raises(RequestError, match="raw is for a text"):
+    with pytest.raises(RequestError, match="raw is for plain text"):
         model.request([{"role": "user", "content": "hello"}], raw=True)
 
 
@@ -389,7 +389,7 @@ def test_the_embedded_model_settles_on_an_example_of_each_kind():
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator; allowed here: auto, cpu"):
+    with pytest.raises(ConfigError, match="device is 'cuda' but there is no accelerator; allowed here: auto, cpu"):
         sfumato.load("tiny", device="cuda")
     with pytest.raises(ConfigError, match="unknown device 'gpu'"):
         sfumato.load("tiny", device="gpu")

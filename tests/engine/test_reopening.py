@@ -1,4 +1,4 @@
-"""Committed canvases that are opened again, and seen to be."""
+"""Committed canvases that are reopened, and the events about it."""
 
 from __future__ import annotations
 
@@ -164,13 +164,13 @@ def test_what_is_before_it_is_not_written_again(make_model: Make):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("block", "keeps of a canvas what its last step computed"),
-        ("in-place", "keeps of a canvas what its last step computed"),
+        ("block", "keeps the keys and values of a canvas's last step"),
+        ("in-place", "keeps the keys and values of a canvas's last step"),
         ("ar-reencoded", "is autoregressive"),
     ],
 )
 def test_who_cannot_open_a_canvas_again(make_model: Make, specs: dict[str, GenerationSpec], name: str, why: str):
-    with pytest.raises(RequestError, match=f"revisit is 2; allowed: 0, as small {why}"):
+    with pytest.raises(RequestError, match=f"revisit is 2; allowed: 0, because small {why}"):
         make_model(specs[name]).request("x", revisit=2)
 
 

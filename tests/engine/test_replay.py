@@ -77,15 +77,15 @@ def test_answers_are_those_of_computed_steps(
     assert_same(computed, replayed)
 
 
-@pytest.fixture(params=["floats", "integers"])
+@pytest.fixture(params=["floats", "w8a8", "w4a8"])
 def prepare(request: pytest.FixtureRequest) -> Callable[[TextModel], None]:
     """Make loops of a model's layers."""
-    if request.param == "integers" and not products.is_available():
+    if request.param != "floats" and not products.is_available():
         pytest.skip("on this CPU products of integers are no loops, which could be recorded")
 
     def prepared(model: TextModel) -> None:
-        if request.param == "integers":
-            quantize_model(model.decoder, QUANTIZATIONS["w8a8"])
+        if request.param != "floats":
+            quantize_model(model.decoder, QUANTIZATIONS[request.param])
         fuse(model.decoder)
 
     return prepared

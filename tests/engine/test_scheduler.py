@@ -1,4 +1,4 @@
-"""Who goes next: by priority, then who was served least; nobody waits for ever, and long prompts go in chunks."""
+"""Scheduling: by priority, then least computation so far; no starvation, and long prompts in chunks."""
 
 from __future__ import annotations
 

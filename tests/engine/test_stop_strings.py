@@ -108,7 +108,7 @@ def test_an_autoregressive_model_stops_as_well(make_scripted: Make):
         ({"stop": "abc"}, "stop is 'abc'; allowed: a list of texts"),
         ({"stop": [""]}, r"stop is \(''"),
         ({"stop": [3]}, "stop has 3; allowed: a list of texts"),
-        ({"stop": ["a"], "choices": ["b"]}, "stop would cut an answer that choices says as a whole"),
+        ({"stop": ["a"], "choices": ["b"]}, "stop would cut an answer that must match choices as a whole"),
         ({"stop": ["a"], "revisit": 1}, "allowed: without revisit"),
         ({"stop": ["a"], "seed_text": "abc"}, "allowed: without a draft or a gap"),
     ],

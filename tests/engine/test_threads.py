@@ -1,4 +1,4 @@
-"""How many threads are chosen, by what forwards are said to take."""
+"""Choice of the number of threads from forward times."""
 
 from __future__ import annotations
 

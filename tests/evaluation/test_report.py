@@ -16,7 +16,7 @@ from sfumato.errors import ConfigError
 from sfumato.evaluation.records import Record
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.suite import Suite, SystemConfig, TaskConfig, read_suite
-from sfumato.evaluation.systems import RemoteSystem
+from sfumato.evaluation.systems import FailedError, RemoteSystem
 from sfumato.evaluation.tables import cells_of, comparisons
 
 SUITE = """
@@ -65,6 +65,8 @@ def test_all_systems_are_asked_the_same_items(suite: Suite, tmp_path: Path) -> N
         prompts = [[each.prompt for each in cells[system, task].records] for system in ("tiny", "two-steps")]
         assert prompts[0] == prompts[1]
     assert all(each.usage["denoising_steps"] <= 2 for each in cells["two-steps", "arithmetic"].records)
+    assert all(each.usage["cpu_s"] > 0 for cell in cells.values() for each in cell.records)
+    assert cells["tiny", "short"].row().keys() >= {"cpu s", "whole s"}
     report.write_tables()
     text = (tmp_path / "out" / "report.md").read_text()
     assert "| arithmetic | two-steps | 3 |" in text
@@ -129,10 +131,19 @@ def test_suites_that_cannot_be_run_are_refused(change: tuple[str, str], message:
         read_suite(tmp_path / "suite.toml")
 
 
+def test_results_of_another_version_are_refused(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Report(suite, tmp_path / "out").run(["two-steps"], try_first=1)
+    before = (tmp_path / "out" / "results.jsonl").read_bytes()
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "99.0")
+    with pytest.raises(ConfigError, match=r"version was '.*' and is '99.0'; give another directory"):
+        Report(suite, tmp_path / "out").cells()
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == before
+
+
 def test_a_file_that_is_no_record_is_named(suite: Suite, tmp_path: Path) -> None:
     Report(suite, tmp_path).left()
     (tmp_path / "results.jsonl").write_text('{"system": "tiny"}\n')
-    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is no record"):
+    with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is not a record"):
         Report(suite, tmp_path).left()
 
 
@@ -157,7 +168,7 @@ def test_items_without_an_answer_are_in_no_score() -> None:
     assert other.row()["right"] == "75.0%"
     assert one.row()["failed"] == "1"
     [row] = comparisons([one, other])
-    assert (row["items"], row["right by one alone"], row["right by the other alone"]) == ("3", "1", "1")
+    assert (row["items"], row["only one right"], row["only the other right"]) == ("3", "1", "1")
 
 
 class _Faulty(BaseHTTPRequestHandler):
@@ -170,6 +181,10 @@ class _Faulty(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append(body)
         fault = self.faults.pop(0) if self.faults else "none"
+        if fault == "silence":
+            # Until the one who asked gives up.
+            self.rfile.read(1)
+            return
         if fault.isdecimal():
             self.send_response(int(fault))
             if fault == "429":
@@ -225,6 +240,18 @@ def test_an_api_that_fails_for_a_while_is_asked_again(faulty: tuple[str, type[_F
         "max_tokens": 9,
         "temperature": 0.5,
     }
+    system.close()
+
+
+def test_an_api_that_says_nothing_is_given_up(faulty: tuple[str, type[_Faulty]]) -> None:
+    url, handler = faulty
+    handler.faults[:] = ["silence"] * 2
+    pauses: list[float] = []
+    system = RemoteSystem(SystemConfig(model="m", url=url, max_retries=1, timeout_s=0.2), pauses.append)
+    task = TaskConfig().find("arithmetic")
+    with pytest.raises(FailedError) as found:
+        system.answer(task, task.generate(0), seed=0, max_tokens=None)
+    assert (found.value.attempts, found.value.refused, len(pauses)) == (2, False, 1)
     system.close()
 
 

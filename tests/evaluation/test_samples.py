@@ -78,6 +78,14 @@ def test_a_judge_reads_through_its_own_template():
     assert score.judge == "tiny-twin"
 
 
+def test_a_judge_that_says_nothing_of_sense_is_named():
+    judge = sfumato.load("tiny-twin")
+    with torch.no_grad():
+        judge.decoder.get_parameter("model.norm.weight").fill_(float("nan"))
+    with pytest.raises(RequestError, match="the judge tiny-twin says nan of an answer"):
+        evaluate_samples(Saying(((1, 2, 3), "stop")), PROMPTS, n=1, seed=7, judge=judge)  # type: ignore[arg-type]
+
+
 def test_what_is_refused(tmp_path: Path):
     tiny = sfumato.load("tiny")
     with pytest.raises(RequestError, match="n is 0"):

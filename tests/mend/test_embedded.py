@@ -65,9 +65,9 @@ def test_what_is_right_stays(mender: sfumato.Mender) -> None:
 
 
 def test_it_writes_no_text(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="repairs Python and writes no text; allowed: sfumato mend"):
+    with pytest.raises(CheckpointError, match="repairs Python and cannot generate text; allowed: sfumato mend"):
         sfumato.load(ASSETS / "mend")
-    with pytest.raises(CheckpointError, match="repairs Python and writes no text"):
+    with pytest.raises(CheckpointError, match="repairs Python and cannot generate text"):
         sfumato.load("mend", quantize="w8a8")  # type: ignore[call-overload]
-    with pytest.raises(CheckpointError, match="does not read lexemes of Python; allowed: mend"):
+    with pytest.raises(CheckpointError, match="does not read Python lexemes; allowed: mend"):
         sfumato.load_mender("tiny")

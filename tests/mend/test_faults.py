@@ -1,4 +1,4 @@
-"""Faults that no repair brings in, and programs of which nothing of the kind may be said."""
+"""Faults that no repair may add, and programs that must not be blamed for any."""
 
 from __future__ import annotations
 

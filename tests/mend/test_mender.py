@@ -1,4 +1,4 @@
-"""Repairs of texts and of projects, by a model that proposes what a script says."""
+"""Repairs of texts and projects, with scripted edits."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def mend_project(mender: Mender, project: Path, command: list[str] = COMMAND, **
 
 
 def test_models_of_other_texts_are_refused() -> None:
-    with pytest.raises(CheckpointError, match="does not read lexemes"):
+    with pytest.raises(CheckpointError, match="does not read Python lexemes"):
         Mender(Decoder(DecoderConfig(**SIZES)), 256)
 
 
 def test_what_parses_is_left_alone_without_somebody_to_verify(mender: Mender) -> None:
-    assert mender.mend(CORE) == Mended(CORE, reason="it parses, and nothing else can tell what is wrong with it")
+    assert mender.mend(CORE) == Mended(CORE, reason="it parses, and there is nothing else to check it with")
 
 
 def test_a_caller_verifies(mender: Mender) -> None:
@@ -122,7 +122,7 @@ def test_where_the_tests_pass_there_is_nothing_to_mend(mender: Mender, project: 
 def test_what_no_test_executes_is_not_edited(mender: Mender, project: Path) -> None:
     (project / "test_core.py").write_text("raise SystemExit(1)\n")
     [(_, mended)] = mend_project(mender, project)
-    assert mended == Mended(CORE, reason="no line of it is executed by the failing tests")
+    assert mended == Mended(CORE, reason="the failing tests execute no line of it")
 
 
 def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:
@@ -156,7 +156,7 @@ def test_tests_that_say_nothing_are_refused(mender: Mender, project: Path, progr
 def test_files_elsewhere_are_refused(mender: Mender, project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other") / "core.py"
     other.write_text(CORE)
-    with pytest.raises(RequestError, match="nothing to edit lies in"):
+    with pytest.raises(RequestError, match="none of the files is in"):
         mender.mend_project(project, [read_source(other)], COMMAND)
 
 
@@ -229,10 +229,10 @@ def test_methods_are_found_by_their_class() -> None:
     ("name", "content", "message"),
     [
         ("a.ipynb", b"{}", "is a notebook"),
-        ("a.js", b"let a = 1", "is no Python source"),
+        ("a.js", b"let a = 1", "is not Python source"),
         ("a.py", b"a = '\0'", "is binary"),
-        ("a.py", b"a = '\xff'", "not in the encoding that it declares"),
-        ("a.py", b"# coding: nonsense\n", "not in the encoding that it declares"),
+        ("a.py", b"a = '\xff'", "neither in the encoding it declares nor"),
+        ("a.py", b"# coding: nonsense\n", "neither in the encoding it declares nor"),
     ],
 )
 def test_what_is_no_python_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -270,10 +270,10 @@ def test_sources_below_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("print 'hello'\n", "reads like Python 2"),
-        ("try:\n    pass\nexcept E, e:\n    pass\n", "reads like Python 2"),
-        ("a = 0777\n", "reads like Python 2"),
-        (f"a = ({'1, ' * 800}\n", "a program wrote it"),
+        ("print 'hello'\n", "looks like Python 2"),
+        ("try:\n    pass\nexcept E, e:\n    pass\n", "looks like Python 2"),
+        ("a = 0777\n", "looks like Python 2"),
+        (f"a = ({'1, ' * 800}\n", "probably generated"),
         ("a = (1\n", ""),
     ],
 )

@@ -67,7 +67,7 @@ def done(project: Path) -> dict[str, tuple[int, str]]:
 def test_a_verified_edit_is_shown_and_not_written(project: Path, done: dict[str, tuple[int, str]]) -> None:
     code, said = done["failing"]
     assert "-    return a - b\n+    return a + b\n" in said
-    assert "makes the failed tests pass, found in 2 runs of them; nothing is written" in said
+    assert "makes the failed tests pass, found in 2 test runs; nothing was written" in said
     assert code == 1
     assert (project / "core.py").read_text() == WRONG
 

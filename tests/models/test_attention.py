@@ -14,7 +14,7 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from sfumato.kernels.base import TORCH, Backend, KVPool, Segment, readable
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models import attention
-from sfumato.models.attention import AttentionSpec, BlockSparse, Heads, PackedAttention, masked
+from sfumato.models.attention import AttentionSpec, BlockSparse, Heads, PackedAttention, select_masked_attention
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -96,7 +96,7 @@ def test_attention_by_blocks_is_tried_before_it_is_used(
         raise RuntimeError("no kernel image")
 
     device = torch.device("cpu")
-    for stand_in, message in ((by_mask, ""), (everything, "something else"), (broken, "RuntimeError: no kernel image")):
+    for stand_in, message in ((by_mask, ""), (everything, "wrong results"), (broken, "RuntimeError: no kernel image")):
         monkeypatch.setattr(torch, "compile", lambda _, stand_in=stand_in: stand_in)
         caplog.clear()
         found = attention._flex.__wrapped__(device)
@@ -106,7 +106,7 @@ def test_attention_by_blocks_is_tried_before_it_is_used(
 
 
 def test_on_a_cpu_a_mask_is_read_as_it_is():
-    assert isinstance(masked(rows(1, 8)), AttentionSpec)
+    assert isinstance(select_masked_attention(rows(1, 8)), AttentionSpec)
 
 
 def test_a_layer_with_a_window_has_a_mask_of_its_own():

@@ -25,7 +25,7 @@ VISION = {
 
 
 def redraw(model: Any, seed: int, certainty: float) -> None:
-    """Draw every text weight anew: fresh ones of transformers are so small, or so equal, that errors would not show.
+    """Redraw every text weight: those of new transformers models are too small, or too equal, for errors to show.
 
     Args:
         model: a DiffusionGemma, in place.

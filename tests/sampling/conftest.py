@@ -1,4 +1,4 @@
-"""Denoisers that need no model: pure functions of a row, exact to the bit whatever the batch."""
+"""Denoisers without a model: pure functions of a row, bit-exact in any batch."""
 
 from __future__ import annotations
 

@@ -122,11 +122,11 @@ def test_trimming_and_putting_back(uniform_process: Process) -> None:
     """What no row needs is cut; a selection that has gone on takes its rows' places again."""
     config = sampler_config(steps=4)
     batch = noise_canvases(uniform_process, [3, 9, 5], seeds=[0, 1, 2], config=config)
-    short = batch.select([0, 2]).trimmed()
+    short = batch.select([0, 2]).trim()
     assert short.tokens_RL.shape == (2, 5)
     assert torch.equal(short.tokens_RL, batch.tokens_RL[[0, 2], :5])
     assert short.host_free_RL.shape == (2, 5)
-    assert short.trimmed() is short
+    assert short.trim() is short
     ahead = dataclasses.replace(batch.select([2, 0]), step_R=torch.tensor([3, 2]), soft_RLD=torch.ones(2, 9, 4))
     after = batch.put([2, 0], ahead)
     assert after.step_R.tolist() == [2, 0, 3]

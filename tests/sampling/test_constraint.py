@@ -13,8 +13,8 @@ import torch
 from denoising import noise_canvases
 from settings import sampler_config
 from sfumato.constraints.automaton import over_tokens
-from sfumato.constraints.dfa import Language, of_choices, without
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.dfa import Language, from_choices, without
+from sfumato.constraints.regex import from_regex
 from sfumato.diffusion.process import make_process
 from sfumato.sampling import Automaton, Constraint, step
 from sfumato.sampling.constraint import _Classed, backward, solve
@@ -23,12 +23,12 @@ from sfumato.sampling.constraint import _Classed, backward, solve
 TOKENS = [None, None, b"a", b"b", b"ab", b"ba", b"c", b"bc", b"\xc3", b"\xa9", "é".encode()]
 END = 0
 LANGUAGES = {
-    "alternatives": of_regex("(ab|ba|c)*"),
-    "one long": of_regex("a{2}b{2}c?"),
-    "unicode": of_regex("(é|a)+"),
-    "choices": of_choices(["abab", "ba", "c"]),
+    "alternatives": from_regex("(ab|ba|c)*"),
+    "one long": from_regex("a{2}b{2}c?"),
+    "unicode": from_regex("(é|a)+"),
+    "choices": from_choices(["abab", "ba", "c"]),
     "without": without(["ab", "cc"]),
-    "both": of_regex("[abc]*").intersect(without(["bb"])),
+    "both": from_regex("[abc]*").intersect(without(["bb"])),
 }
 
 
@@ -85,7 +85,7 @@ def test_distances_are_the_fewest_tokens(name: str):
 
 
 def test_a_language_that_no_tokens_spell():
-    assert over_tokens(of_regex("x+"), TOKENS, [END]) is None
+    assert over_tokens(from_regex("x+"), TOKENS, [END]) is None
 
 
 def shares_of(strings: Sequence[Sequence[int]], scores_LV: np.ndarray, weighs_behind: bool = False) -> np.ndarray:
@@ -241,7 +241,7 @@ def test_what_a_canvas_ends_as_belongs_to_the_language(noise: str, sampler: str)
 
 def test_positions_that_hold_each_other_up_give_way():
     """Each position is sure given the others as they stand: `ccc` where `c` and an end are meant."""
-    automaton = automaton_of(of_regex("c|ccc"))
+    automaton = automaton_of(from_regex("c|ccc"))
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=3)
     scores_LV = np.log(np.full((3, len(TOKENS)), 1e-6, dtype=np.float32))
     scores_LV[0, 6] = 0.0
@@ -256,7 +256,7 @@ def test_positions_that_hold_each_other_up_give_way():
 @pytest.mark.parametrize(("sure_of", "confident"), [(6, True), (2, False)])
 def test_confidence_is_that_of_the_model_without_the_language(sure_of: int, confident: bool):
     process = make_process("uniform", len(TOKENS), None)
-    automaton = automaton_of(of_regex("cccc"))
+    automaton = automaton_of(from_regex("cccc"))
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=4)
     batch = noise_canvases(process, [4], seeds=[0], config=sampler_config(steps=1))
 
@@ -274,7 +274,7 @@ def test_confidence_is_that_of_the_model_without_the_language(sure_of: int, conf
 
 def test_what_is_cut_off_is_taken_where_nothing_else_is_left():
     process = make_process("uniform", len(TOKENS), None)
-    language = of_regex("cccc")
+    language = from_regex("cccc")
     automaton = automaton_of(language)
     constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.final_S, length=6)
     batch = noise_canvases(process, [6], seeds=[0], config=sampler_config(steps=1, top_k=1))

@@ -1,4 +1,4 @@
-"""A server that all tests ask."""
+"""A server shared by all server tests."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from serving import Served, start
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One of the embedded model."""
+    """A server of the embedded model."""
     yield from start(tmp_path_factory.mktemp("server"))

@@ -1,4 +1,4 @@
-"""The dashboard asks for figures that there are."""
+"""The dashboard uses only metrics that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients may not do is refused by name, and costs nobody else anything."""
+"""Hostile requests are refused by name and do not affect others."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import pytest
 
 from serving import EXPRESSION, Served, start
 from sfumato.constraints.automaton import make_automaton
-from sfumato.constraints.dfa import of_choices
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.dfa import from_choices
+from sfumato.constraints.regex import from_regex
 from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
 from sfumato.errors import BusyError, RequestError
@@ -34,8 +34,8 @@ TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        ("[" * 40_000, "nests too deep"),
-        ('{"a":' * 40_000, "nests too deep"),
+        ("[" * 40_000, "is nested too deeply"),
+        ('{"a":' * 40_000, "is nested too deeply"),
         (
             '{"messages": %s, "stop": [' + '"a",' * 60_000 + '"a"]}',
             "about 60,007 values, most of them in stop; allowed: 50,000",
@@ -196,38 +196,38 @@ def compiler() -> Any:
 
 
 def test_another_process_makes_what_this_one_would(compiler: Compiler):
-    for maker in (partial(of_regex, "a{3}(b|c)*"), partial(of_choices, ["yes", "no"])):
+    for maker in (partial(from_regex, "a{3}(b|c)*"), partial(from_choices, ["yes", "no"])):
         here, there = make_automaton([maker], TOKENS, EOS), compiler.make([maker])
         assert here is not None
         assert there is not None
         assert (here.num_states, here.class_V.tolist()) == (there.num_states, there.class_V.tolist())
-    assert compiler.make([partial(of_regex, "a"), partial(of_regex, "b")]) is None
+    assert compiler.make([partial(from_regex, "a"), partial(from_regex, "b")]) is None
 
 
-@pytest.mark.parametrize("maker", [partial(of_regex, "(a|b)*a(a|b){20}"), partial(of_choices, ["\ud800"])])
+@pytest.mark.parametrize("maker", [partial(from_regex, "(a|b)*a(a|b){20}"), partial(from_choices, ["\ud800"])])
 def test_what_cannot_be_made_is_said(compiler: Compiler, maker: Callable[..., Any]):
     with pytest.raises(RequestError):
         compiler.make([maker])
-    assert compiler.make([partial(of_regex, "a")]) is not None
+    assert compiler.make([partial(from_regex, "a")]) is not None
 
 
 def test_what_looks_at_no_clock_is_ended(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
-    compiler.make([partial(of_regex, "a")])
+    compiler.make([partial(from_regex, "a")])
     monkeypatch.setattr(compiling, "_SECONDS", 0.1)
     with pytest.raises(RequestError, match="memory or time"):
         compiler.make([partial(operator.contains, range(10**15))])
     monkeypatch.setattr(compiling, "_SECONDS", 600.0)
-    assert compiler.make([partial(of_regex, "b")]) is not None
+    assert compiler.make([partial(from_regex, "b")]) is not None
 
 
 def test_of_many_some_are_told_to_come_back(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(compiling, "MAX_WAITING", 0)
     with compiler._turn:
-        waiting = threading.Thread(target=compiler.make, args=([partial(of_regex, "a")],))
+        waiting = threading.Thread(target=compiler.make, args=([partial(from_regex, "a")],))
         waiting.start()
         while not compiler._num_waiting:
             pass
         with pytest.raises(BusyError):
-            compiler.make([partial(of_regex, "a")])
+            compiler.make([partial(from_regex, "a")])
     waiting.join()
-    assert compiler.make([partial(of_regex, "a")]) is not None
+    assert compiler.make([partial(from_regex, "a")]) is not None

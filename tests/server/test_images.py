@@ -38,7 +38,7 @@ def test_a_pattern_is_an_svg_that_says_what_it_is(prompt: str):
     root = ElementTree.fromstring(pattern(prompt, 320, 200))
     assert (root.tag, root.get("width"), root.get("height")) == (f"{SVG}svg", "320", "200")
     assert (root.findtext(f"{SVG}title") or "").startswith("Abstract pattern for: ")
-    assert "nothing of what the prompt says" in (root.findtext(f"{SVG}desc") or "")
+    assert "it does not depict the prompt" in (root.findtext(f"{SVG}desc") or "")
     assert {child.tag.removeprefix(SVG) for child in root.iter()} <= {
         "svg", "title", "desc", "filter", "feGaussianBlur", "rect", "g", "ellipse",
     }  # fmt: skip

@@ -1,10 +1,10 @@
-"""Where blocks of a snippet may stand."""
+"""Locations of a snippet's blocks in a file."""
 
 from __future__ import annotations
 
 import random
 
-from sfumato.server.placing import blocks_of, find_places
+from sfumato.server.placing import blocks_of, find_locations
 
 LINES = ["class A:", "def f(x):", "def g():", "    def f(x):", "    x = 1", "        x = 1", "y = 2", "}", "", "# a"]
 MARKS = ["# ... existing code ...", "    // ... rest of code ...", "<!-- … unchanged … -->"]
@@ -20,7 +20,7 @@ def test_places_are_in_what_is_left_and_hold_the_block():
             continue
         for block in blocks_of("\n".join(snippet), lines):
             after = draw.randrange(len(lines) + 1)
-            places = find_places(lines, block, after)
+            places = find_locations(lines, block, after)
             num_sure += len(places) == 1
             for place in places:
                 assert after <= place.start <= place.end <= len(lines)

@@ -19,7 +19,7 @@ from benchmarks.speech import COMMANDS, as_meant, say
 
 from serving import Served, start
 from sfumato.errors import ConfigError, RequestError
-from sfumato.server.speech import MAX_SECONDS, Asked, Speech, packaged_whisper, read_audio
+from sfumato.server.speech import MAX_SECONDS, Asked, Speech, find_packaged_whisper, read_audio
 
 HEARD = {"task": "transcribe", "language": "en", "duration": 1.25, "text": "add milk", "segments": [{"id": 0}]}
 
@@ -127,7 +127,7 @@ def test_recordings_are_read_and_nothing_else_is(tmp_path: Path):
     playlist = f"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://{tmp_path}/a.wav\n#EXT-X-ENDLIST\n"
     concat = f"ffconcat version 1.0\nfile {tmp_path}/a.wav\n"
     for other in (b"", b"RIFF", b"\x00" * 1000, recording(0.5)[:30], playlist.encode(), concat.encode()):
-        with pytest.raises(RequestError, match="file is no recording"):
+        with pytest.raises(RequestError, match="file is not a readable recording"):
             read_audio(other)
     with pytest.raises(RequestError, match="longer than"):
         read_audio(recording(MAX_SECONDS + 1, rate=1000))
@@ -135,7 +135,7 @@ def test_recordings_are_read_and_nothing_else_is(tmp_path: Path):
 
 def test_what_is_said_is_heard():
     pytest.importorskip("faster_whisper", reason="speech is an extra")
-    directory = packaged_whisper()
+    directory = find_packaged_whisper()
     if directory is None or shutil.which("espeak-ng") is None:
         pytest.skip("needs the packages of whisper-base, and espeak-ng")
     ears = Speech(directory)

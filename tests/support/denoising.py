@@ -1,4 +1,4 @@
-"""The plain loop around `sampling.step`, without cache and engine: what the engine is tested against."""
+"""The plain loop around `sampling.step`, without cache and engine: the oracle for the engine."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class Denoised:
     """Finished canvases."""
 
     batch: CanvasBatch
-    """All rows, done, in the order they were given; ``tokens_RL`` is what to commit, ``step_R`` the forwards
-    of each."""
+    """All rows, done, in their original order; ``tokens_RL`` is what to commit, ``step_R`` the forwards of each."""
     trace: dict[int, list[StepRecord]]
-    """The steps of the rows that were to be traced."""
+    """The steps of the traced rows."""
 
 
 def noise_canvases(

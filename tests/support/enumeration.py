@@ -1,4 +1,4 @@
-"""Distributions of noise over a vocabulary small enough to enumerate, for what draws are checked against."""
+"""Exact noise distributions over a vocabulary small enough to enumerate, to check draws against."""
 
 # R rows, L canvas, K vocabulary; noise levels have the leading dimensions of the tokens
 

@@ -1,4 +1,4 @@
-"""The parity matrix: of every family of checkpoints, how many tests of each aspect passed."""
+"""The parity matrix: how many tests of each aspect passed, per checkpoint family."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FAMILIES = {
     "qwen3": "Qwen3",
     "qwen3-moe": "Qwen3-MoE",
 }
-"""By what the name of a test's case begins with."""
+"""Keyed by the start of a test case's name."""
 ASPECTS = ("logits", "loop", "save/load", "int8")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have every test's report say which cells of the matrix it belongs to."""
+    """Mark every test's report with its cells of the matrix."""
     for item in items:
         for marker in item.iter_markers("parity"):
             aspect, *family = marker.args
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the matrix: of each family, how many tests of each aspect passed."""
+    """Print the matrix: how many tests of each aspect passed, per family."""
     cells: dict[tuple[str, str], list[bool]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):

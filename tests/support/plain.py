@@ -1,4 +1,4 @@
-"""The plain loop: one request, no cache, no batch; every forward computes prefix and canvas, every mask written out."""
+"""The plain loop: one request, no cache, no batch; every forward computes prefix and canvas with an explicit mask."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Uncached:
         mask = (places[None] // block <= places[:, None] // block) | (on_canvas[None] & on_canvas[:, None]) | full
 
         def near(window: int) -> Tensor:
-            """Each reads a window up to itself; a canvas reads as far as its first position does."""
+            """Each position reads a window up to itself; a canvas reads as far back as its first position does."""
             own = torch.where(on_canvas, len(prefix), places)
             return mask & (places[None] > own[:, None] - window)
 
@@ -73,8 +73,8 @@ class Uncached:
 
 
 def forced(bundle: ModelBundle, automaton: Automaton, tokens: Sequence[int], most: int) -> list[int]:
-    """The tokens that must follow, found byte by byte: as long as a single byte can. The last of them is left to the
-    model, which may write a longer one, unless every text ends behind it; and so is the last that there is room for."""
+    """The forced tokens, found byte by byte: as long as only one byte is possible. The last one is left to the model,
+    which may write a longer token, unless every text ends after it; so is the last one that fits."""
     single = {own[0]: token for token, own in enumerate(bundle.tokenizer.token_bytes) if own and len(own) == 1}
     state = automaton.walk(automaton.start, tokens)
     text, place = b"", state
@@ -95,7 +95,7 @@ def forced(bundle: ModelBundle, automaton: Automaton, tokens: Sequence[int], mos
 
 @torch.inference_mode()
 def fitted(bundle: ModelBundle, text: Sequence[int]) -> int | None:
-    """The shortest bucket of which the length head is sure enough, by the last token that is not read on the canvas."""
+    """The shortest bucket that the length head is sure enough of, read at the last token before the canvas."""
     ahead = list(text[: len(text) - bundle.spec.logit_shift])
     if not ahead:
         return None
@@ -121,7 +121,7 @@ def denoised(
     may_end: bool,
     canvas: int,
 ) -> tuple[list[int], int]:
-    """One canvas behind a text, and its steps."""
+    """One canvas after a text, and its steps."""
     frozen = [kept for _, kept in places]
     batch = CanvasBatch.from_tokens(
         bundle.process,
@@ -148,7 +148,7 @@ def denoised(
 def within(
     request: Request, tokens: Sequence[int], ahead: int, length: int, given: Sequence[Place], most: int, may_end: bool
 ) -> Constraint | None:
-    """What a canvas behind some tokens of the answer must be: so that the rest of it can be what is given."""
+    """Constraint on a canvas after some answer tokens, such that the rest can still match what is given."""
     automaton = request.automaton
     if automaton is None or len(tokens) >= most:
         return None
@@ -164,13 +164,13 @@ def within(
         state=state,
         allowed_S=allowed,
         length=inside,
-        ahead=ahead,
+        num_leading=ahead,
         weighs_behind=bool(kept) and any(kept[kept.index(False) :]),
     )
 
 
 def answer(bundle: ModelBundle, request: Request) -> Answered:
-    """The canvases of an answer, and then the last of them once more, those that something follows."""
+    """The canvases of an answer, then the last of them again, except those that nothing follows."""
     tokens, spans, steps, ended = written(bundle, request)
     canvas, start = len(spans), request.start
     again = [(first, last) for first, last in spans if first < last < len(tokens)]
@@ -198,11 +198,11 @@ def answer(bundle: ModelBundle, request: Request) -> Answered:
 
 
 def written(bundle: ModelBundle, request: Request) -> tuple[list[int], list[tuple[int, int]], int, bool]:
-    """Canvas after canvas, each from noise or from what is given, the last one cut to what is left; blocks are whole.
-    What is frozen up to the next free position is text.
+    """Canvas after canvas, each from noise or from given tokens, the last one cut to what is left; blocks are whole.
+    Frozen tokens up to the next free position are text.
 
     Returns:
-        Tokens, the first and the one behind the last of each canvas, steps, and whether there was an end behind them.
+        Tokens, (start, end) of each canvas, steps, and whether an end token followed.
     """
     start = request.start
     block = bundle.spec.canvas_length if bundle.spec.prefix_attention == "block" else 1
@@ -217,7 +217,7 @@ def written(bundle: ModelBundle, request: Request) -> tuple[list[int], list[tupl
         tokens = forced(bundle, automaton, [], request.max_tokens)
         behind += tokens
     while True:
-        # What one canvas holds stays on it.
+        # What fits one canvas stays on it.
         holds_all = not tokens and len(given) <= request.canvas_length
         while not holds_all and len(tokens) < len(given) and given[len(tokens)][1]:
             behind.append(given[len(tokens)][0])

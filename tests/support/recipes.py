@@ -1,4 +1,4 @@
-"""A recipe of a very small model, which trains in seconds."""
+"""A recipe of a very small model that trains in seconds."""
 
 RECIPE = """
 generation = { steps = 4, max_tokens = 8 }

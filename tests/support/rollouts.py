@@ -1,4 +1,4 @@
-"""Answers that were recorded step by step, to be taken again."""
+"""Answers recorded step by step, for replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {"steps": 5, "temperature_start": 1.3, "temperature_e
 
 def answers_of(model: TextModel, prompt: str = "abc", n: int = 3, **settings: Any) -> list[Result]:
     request = model.request(prompt, n=n, record=True, **{"max_tokens": 20, **SETTINGS, **settings})
-    # A new engine has written nothing with other weights.
+    # A new engine holds no keys and values of other weights.
     events = [event for _, event in Engine(model).run([request]) if isinstance(event, Finished)]
     return [event.result for event in sorted(events, key=lambda event: event.variation)]
 

@@ -1,4 +1,4 @@
-"""Random JSON schemas that something satisfies, and that can be compiled in a moment."""
+"""Random satisfiable JSON schemas that compile in a moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proposer of edits that says what a script says."""
+"""A scripted proposer of edits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.text.patches import Patch
 
 @dataclass(frozen=True)
 class Said:
-    """What the script says of one text."""
+    """The script's predictions for one text."""
 
     proposals: list[Proposal]
     fillings: dict[Gap, tuple[str, ...]]
@@ -22,7 +22,7 @@ class Said:
 
 
 class Scripted:
-    """Proposes by a script: (the lexeme that goes or that stands behind, whether it goes, what comes, score)."""
+    """Proposes from a script of (lexeme to remove or insert before, whether to remove it, new lexemes, score)."""
 
     def __init__(self, *script: tuple[str, bool, tuple[str, ...], float]) -> None:
         self.script = script
@@ -41,7 +41,7 @@ class Scripted:
 
 
 def scripted_mender(*script: tuple[str, bool, tuple[str, ...], float]) -> Mender:
-    """A mender without a model, whose edits are those of a script."""
+    """A mender without a model, with scripted edits."""
     mender = object.__new__(Mender)
     mender.proposer, mender._length = Scripted(*script), 252  # type: ignore[assignment]
     return mender

@@ -1,4 +1,4 @@
-"""A server in a thread of this process, as clients meet it."""
+"""A server in a thread of this process, with a client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXPRESSION = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 
 @dataclass
 class Served:
-    """A server that runs, and a client of it."""
+    """A running server, and a client of it."""
 
     url: str
     http: httpx.Client
@@ -37,7 +37,7 @@ class Served:
 
     @property
     def model(self) -> TextModel:
-        """What answers."""
+        """The model host."""
         return self.host.loaded["tiny"].model
 
     def ask(self, path: str, **body: Any) -> httpx.Response:
@@ -49,7 +49,7 @@ class Served:
         return self.ask("/v1/chat/completions", messages=[{"role": "user", "content": content}], **body)
 
     def wait_until_idle(self, model: str = "tiny") -> None:
-        """Until no answer is in work."""
+        """Wait until no answer is running."""
         engine = self.host.loaded[model].answering.engine
         end = time.monotonic() + 600
         while engine.has_work:

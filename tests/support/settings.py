@@ -1,4 +1,4 @@
-"""A sampler's config from settings in one table; what it does not have is left out, for tests over all samplers."""
+"""Sampler configs from a flat table, ignoring settings a sampler does not have, for tests over all samplers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ PATIENCE_S = 5.0
 
 
 class Terminal:
-    """`sfumato` with a terminal as its stdout, unless other streams are named; everything it writes there.
+    """`sfumato` with a terminal as stdout, unless other streams are named, and everything it writes there.
 
     Args:
         *arguments: of the command.
@@ -43,15 +43,15 @@ class Terminal:
         self.written = ""
 
     def type(self, text: str) -> None:
-        """Write what a person would."""
+        """Type some text."""
         os.write(self._ours, text.encode())
 
     def read_until(self, pattern: str = "", *, again: Callable[[], object] | None = None) -> None:
-        """Read until what was written has a match; to the end without a pattern.
+        """Read until the output matches a pattern; to the end without one.
 
         Args:
             pattern: what to wait for.
-            again: what a person does who has waited for a while.
+            again: what to type after waiting for a while.
         """
         end = time.monotonic() + TIMEOUT_S
         while not (pattern and re.search(pattern, self.written)):
@@ -65,14 +65,14 @@ class Terminal:
             try:
                 part = os.read(self._ours, 65536)
             except OSError:
-                # Linux says so when the other side is closed.
+                # Linux reports this when the other side is closed.
                 break
             if not part:
                 break
             self.written += part.decode("utf-8", "replace")
 
     def close(self) -> tuple[int, str, str]:
-        """The exit code, and what came through the pipes of stdout and stderr."""
+        """The exit code, and the output of piped stdout and stderr."""
         self.read_until()
         os.close(self._ours)
         stdout, stderr = self.process.communicate(timeout=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Texts in a pool of slots, written and read by packed forwards: the least that stands in for an engine."""
+"""Texts in a pool of slots, written and read by packed forwards: a minimal stand-in for an engine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Texts:
 
     Args:
         model: reads and writes them.
-        num_texts: how many; every other has slots in no order.
-        num_slots: most positions of each.
+        num_texts: number of texts; every other one has slots in random order.
+        num_slots: maximum positions of each.
     """
 
     def __init__(self, model: Model, num_texts: int, num_slots: int = 64) -> None:
@@ -52,14 +52,14 @@ class Texts:
         soft: dict[int, Tensor] | None = None,
         padding: int = 2,
     ) -> dict[int, Tensor]:
-        """One pass over what follows in some texts.
+        """One pass over the next tokens of some texts.
 
         Args:
             tokens: by text.
             block: see `Segment`; of the texts that are no canvases.
             canvases: texts whose positions are a canvas.
             soft: soft embeddings [Q, D] of canvases.
-            padding: positions behind all texts.
+            padding: positions after all texts.
 
         Returns:
             Hidden states [Q, D], by text.
@@ -94,6 +94,6 @@ class Texts:
         return hidden
 
     def logits(self, tokens: dict[int, Sequence[int]], soft: dict[int, Tensor] | None = None) -> dict[int, Tensor]:
-        """Logits [Q, V] of canvases behind some of the texts."""
+        """Logits [Q, V] of canvases after some of the texts."""
         hidden = self.forward(tokens, canvases=list(tokens), soft=soft)
         return {text: self.model.logits(own) for text, own in hidden.items()}

@@ -1,4 +1,4 @@
-"""An autoregressive model of random weights in a directory, whose turns and answers come to their ends."""
+"""An autoregressive model of random weights in a directory, whose turns and answers end."""
 
 from __future__ import annotations
 

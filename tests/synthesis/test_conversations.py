@@ -166,7 +166,7 @@ def test_models_that_cannot(model: TextModel, chatml: TextModel, byte_tokenizer:
         ({"seed": -1}, "seed is -1; allowed: 0 or more"),
         ({"shard_size": 0}, "shard_size is 0; allowed: 1 or more"),
         ({"top_k": -1}, "top_k is -1; allowed: 0 or more"),
-        ({"topic_prompt": "On tea."}, r"topic_prompt is 'On tea\.'; allowed: a text with \{topic\} in it"),
+        ({"topic_prompt": "On tea."}, r"topic_prompt is 'On tea\.'; allowed: a text that contains \{topic\}"),
     ],
 )
 def test_settings_that_are_none(settings: dict, message: str):

@@ -103,7 +103,7 @@ def test_what_was_stored_teaches_as_if_it_were_read(model: TextModel, make_confi
         assert stored["teacher_loss"] == pytest.approx(read["teacher_loss"], rel=0.2)
     for change, message in [
         ({"teacher_top": 5}, f"teacher_top is 5; allowed: up to 4, as many as {tmp_path / 'data'} has of each token"),
-        ({}, "nothing brings what one said; allowed: a directory that `sfumato data synth --top-k` wrote"),
+        ({}, "has stored predictions; allowed: a directory that `sfumato data synth --top-k` wrote"),
     ]:
         files = {str(tmp_path / "data" if change else last): 1.0}
         objective = {**values["objective"], "teacher": "stored", **change}
@@ -202,7 +202,7 @@ def test_directories_that_do_not_fit(model: TextModel, make_config, tmp_path: Pa
     directory = tmp_path / "data"
     first = Synthesis(model, make_config(topics=()), directory)
     first.start()
-    with pytest.raises(ConfigError, match="holds shards already: go on with --resume, or give another directory"):
+    with pytest.raises(ConfigError, match="holds shards already: continue with --resume, or give another directory"):
         first.start()
     other = Synthesis(model, make_config(seed=3, filters={"ngram": 5}), directory, about={"name": "other"})
     with pytest.raises(

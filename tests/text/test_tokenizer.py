@@ -186,7 +186,10 @@ def test_messages_that_are_refused(messages: list, message: str):
         ("{{ ''.__class__.__mro__ }}", "refuses"),
         ("{{ messages.append(1) }}", "refuses"),
         ("{{ messages[7].content.strip() }}", "refuses"),
-        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "more than 1,000,000 turns"),
+        (
+            "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+            "more than 1,000,000 loop iterations",
+        ),
         ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "cannot read"),
         ("{% for i in range(10 ** 9) %}{% endfor %}", "cannot read"),
         ("{{ 'x' * 10 ** 10 }}", "repeats a text to more than"),

@@ -129,7 +129,7 @@ def test_a_sitting_may_be_limited(path: Path, tmp_path: Path):
 
 def test_a_device_that_is_not_there(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ConfigError, match="device is 'cuda' and there is no accelerator"):
+    with pytest.raises(ConfigError, match="device is 'cuda' but there is no accelerator"):
         Run(read(path, "train.device=cuda"), tmp_path / "run")
 
 
@@ -153,7 +153,7 @@ def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: P
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["init_from=x"], r"\[adapt\] says what the model is"),
+        (["init_from=x"], r"\[adapt\] defines the model"),
         (["adapt.layers=9"], "adapt.layers is 9; allowed: up to 6"),
         (["adapt.layers=-1"], "adapt.layers is -1"),
         ([f"adapt.base={ASSETS / 'tiny'}"], "allowed: an autoregressive checkpoint"),

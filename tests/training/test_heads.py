@@ -72,10 +72,10 @@ def test_a_head_is_read_as_it_was_written(tmp_path: Path):
     assert again is not None
     assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in head.state_dict().items())
     save_file({"other": torch.zeros(1)}, tmp_path / STOP_HEAD)
-    with pytest.raises(CheckpointError, match="is no stop head"):
+    with pytest.raises(CheckpointError, match="is not a stop head"):
         LearnedStop.read(tmp_path)
     (tmp_path / STOP_HEAD).write_bytes(b"nothing")
-    with pytest.raises(CheckpointError, match="is no stop head"):
+    with pytest.raises(CheckpointError, match="is not a stop head"):
         LearnedStop.read(tmp_path)
 
 
@@ -88,10 +88,10 @@ def test_pieces_are_held_out_whole(tmp_path: Path):
     learned, held_out = split(paths, 0.2)
     assert (len(learned.settled_N), len(held_out.settled_N)) == (16, 8)
     assert torch.equal(held_out.features_NF, drawn(2, 2).features_NF)
-    with pytest.raises(ConfigError, match="1 pieces of answers are there; allowed: 2 or more"):
+    with pytest.raises(ConfigError, match="there are 1 files of answers; allowed: 2 or more"):
         split(paths[:1], 0.2)
     paths[0].write_bytes(b"")
-    with pytest.raises(CheckpointError, match="remove it, and it is made again"):
+    with pytest.raises(CheckpointError, match="delete it to gather it again"):
         split(paths, 0.2)
 
 
@@ -99,7 +99,7 @@ def test_pieces_are_held_out_whole(tmp_path: Path):
     ("changes", "message"),
     [
         ({"tasks": {}}, "tasks and files are empty"),
-        ({"stop": False}, "ask for a head to learn"),
+        ({"stop": False}, "choose at least one head to train"),
         ({"n": 0}, "n is 0"),
         ({"right": 1.0}, "right is 1.0; allowed: between 0 and 1"),
         ({"held_out": 0.0}, "held_out is 0.0"),

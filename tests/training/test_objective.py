@@ -384,10 +384,10 @@ def test_a_bound_is_that_of_what_stands_on_the_canvases(make_decoder: Callable[.
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"noised_only": True}, 'noised_only is True and canvas_loss "bound"; allowed: False'),
-        ({"unroll_from": 0.5}, 'unroll_from is 0.5 and canvas_loss "bound"; allowed: 1.0'),
-        ({"mask_until": 0.5}, 'mask_until is 0.5 and canvas_loss "bound"; allowed: 0.0'),
-        ({"t_min": 0.0}, 't_min is 0.0 and canvas_loss "bound"; allowed: more than 0'),
+        ({"noised_only": True}, 'noised_only is True and canvas_loss is "bound"; allowed: False'),
+        ({"unroll_from": 0.5}, 'unroll_from is 0.5 and canvas_loss is "bound"; allowed: 1.0'),
+        ({"mask_until": 0.5}, 'mask_until is 0.5 and canvas_loss is "bound"; allowed: 0.0'),
+        ({"t_min": 0.0}, 't_min is 0.0 and canvas_loss is "bound"; allowed: more than 0'),
     ],
 )
 def test_what_is_no_bound_is_refused(setting: dict[str, Any], message: str):

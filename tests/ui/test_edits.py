@@ -107,7 +107,7 @@ def test_a_copy_has_ids_of_its_own():
     [
         ("", "unknown operation ''"),
         ("paint k red", "unknown operation 'paint'"),
-        ("set k", "it is incomplete; allowed, by example: set d red"),
+        ("set k", "it is incomplete; allowed, for example: set d red"),
         ("set z red", "there is no slot 'z'; allowed: a, b, c"),
         ("set k on", "button k cannot be 'on'"),
         ("set l 101", "cannot be '101'"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.constraints.dfa import Budget, Language
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.regex import from_regex
 from sfumato.data.tasks import TASKS
 from sfumato.errors import RequestError
 from sfumato.ui import edit_regex, execute, is_refusal, parse, screen_regex, to_text
@@ -18,7 +18,7 @@ LETTERS = "abcdefgh klmn onst,:|+-*[]\n0123ABé"
 
 
 def compile_(pattern: str) -> Language:
-    return of_regex(pattern, Budget(max_seconds=300))
+    return from_regex(pattern, Budget(max_seconds=300))
 
 
 @pytest.fixture(scope="module")

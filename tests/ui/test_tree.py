@@ -113,7 +113,7 @@ def test_no_two_properties_of_a_kind_share_a_word():
         ("a page\n b list\n  c text: x", "list b holds text c; allowed: checkbox, item"),
         ("a page\n b table: A | B\n  c record: x", "record c has 1 cells; allowed: 2"),
         ("a text: x", "allowed: page"),
-        ("", "it is no component"),
+        ("", "it is not a component"),
     ],
 )
 def test_what_is_no_page_is_refused_by_line(text: str, message: str):

@@ -1,5 +1,5 @@
 /** The shell: pages, theme, messages, and the key where the server wants one. */
-import { css, html, LitElement, nothing } from "lit";
+import { css, html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import { controls } from "./components/base";
@@ -61,6 +61,9 @@ export class AppElement extends LitElement {
         nav {
           order: 1;
           flex-basis: 100%;
+          /* That there are more pages is to be seen. */
+          mask-image: linear-gradient(to left, transparent, black 2.5rem);
+          padding-right: 2rem;
         }
       }
       nav a {
@@ -160,6 +163,21 @@ export class AppElement extends LitElement {
     this.openPage();
   }
 
+  override firstUpdated(): void {
+    const nav = this.renderRoot.querySelector("nav");
+    if (nav !== null) new ResizeObserver(() => this.showLink()).observe(nav);
+  }
+
+  override updated(changes: PropertyValues): void {
+    if (changes.has("path")) this.showLink();
+  }
+
+  /** Where the pages have no room side by side, the one that is open is to be seen. */
+  private showLink(): void {
+    const link = this.renderRoot.querySelector("nav [aria-current]");
+    link?.scrollIntoView({ block: "nearest", inline: "center" });
+  }
+
   private openPage(): void {
     const page = pageOf(this.path);
     document.title = page === undefined ? "Sfumato" : `${page.title} · Sfumato`;
@@ -197,6 +215,7 @@ export class AppElement extends LitElement {
     if (link === undefined || !isPlain || link.target !== "" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin || (link.pathname !== "/" && pageOf(link.pathname) === undefined))
       return;
+    if (pageOf(link.pathname)?.isAlone === true || pageOf(this.path)?.isAlone === true) return;
     event.preventDefault();
     navigate(link.pathname + link.search + link.hash);
   }
@@ -225,6 +244,7 @@ export class AppElement extends LitElement {
           ? nothing
           : html`<div class="saying ${this.shown.kind}">
               <span>${this.shown.text}</span>
+              ${this.action(this.shown)}
               <button class="quiet" aria-label="Close the message" @click=${() => (this.shown = null)}>
                 ✕
               </button>
@@ -242,6 +262,15 @@ export class AppElement extends LitElement {
         </form>
       </dialog>
     </div>`;
+  }
+
+  private action({ action }: Saying) {
+    if (action === undefined) return nothing;
+    const run = () => {
+      this.shown = null;
+      action.run();
+    };
+    return html`<button class="quiet" @click=${run}>${action.label}</button>`;
   }
 
   private page(page: Page) {

@@ -1,4 +1,4 @@
-"""Which models are on this machine: embedded ones, those that come in packages, and what the hub's cache holds."""
+"""Lists and removes the models on this machine: embedded, from packages, and in the hub's cache."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from sfumato.errors import CheckpointError, unknown
 
 Source = Literal["embedded", "package", "hub", "cache"]
 KEPT = "kept"
-"""Of the cache: what was worked out of models at earlier starts, such as weights in few bits."""
+"""Name of the cache of results computed from models, such as quantized weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredModel:
-    """A model that can be named, whether its files are here or not."""
+    """A model that can be named, even if its files are not here."""
 
     name: str
-    """By which `find_model` finds it."""
+    """Name for `find_model`."""
     source: Source
     path: Path | None
     """Directory or file; None if it is not here."""
     size_bytes: int = 0
-    """Of its files."""
+    """Size of its files."""
     problem: str = ""
-    """Why it cannot be loaded, and what helps."""
+    """Why it cannot be loaded, and what to do."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""
@@ -37,12 +37,12 @@ class StoredModel:
 
 
 def list_models() -> list[StoredModel]:
-    """Every embedded and packaged model, and those that were fetched from the hub."""
-    return [*_embedded(), *_packaged(), *_fetched()]
+    """All embedded and packaged models, and those downloaded from the hub."""
+    return [*_list_embedded(), *_list_packaged(), *_list_fetched()]
 
 
 def find_kept() -> StoredModel | None:
-    """What is kept of models between starts, all of it together; None if nothing is."""
+    """The cache of results computed from models, as a whole; None if empty."""
     directory = cache_directory() / KEPT
     files = [path for path in directory.glob("**/*") if path.is_file()]
     size = sum(file.stat().st_size for file in files)
@@ -50,25 +50,25 @@ def find_kept() -> StoredModel | None:
 
 
 def remove(name: str) -> StoredModel:
-    """Delete what was pulled or fetched of a model, or all that is kept.
+    """Delete a model's downloads, or the cache.
 
     Args:
-        name: as `list_models` and `find_kept` give it.
+        name: from `list_models` or `find_kept`.
 
     Returns:
-        What it was.
+        What was removed.
 
     Raises:
-        CheckpointError: if there is no such model, nothing of it is here, or it came with an installation.
+        CheckpointError: if there is no such model, nothing of it is here, or it is part of an installation.
     """
     models = {model.name: model for model in [*list_models(), *filter(None, [find_kept()])]}
     if name not in models:
         raise CheckpointError(unknown("model", name, models))
     model = models[name]
     if model.source == "embedded":
-        raise CheckpointError(f"{name} comes with sfumato and cannot be removed; allowed: what was pulled or fetched")
+        raise CheckpointError(f"{name} is part of sfumato and cannot be removed; allowed: downloaded models")
     if model.path is None:
-        raise CheckpointError(f"nothing of {name} is here; `sfumato models` lists what is")
+        raise CheckpointError(f"there are no files of {name} here; `sfumato models` lists what there is")
     if model.source == "package" and model.path.parent != cache_directory():
         package = PACKAGED[name].package
         raise CheckpointError(f"{name} is a file of the installed package {package}: pip uninstall {package}")
@@ -84,7 +84,7 @@ def remove(name: str) -> StoredModel:
     return model
 
 
-def _embedded() -> Iterator[StoredModel]:
+def _list_embedded() -> Iterator[StoredModel]:
     for directory in sorted(
         {registry.ASSETS / "tiny", *(path.parent for path in registry.ASSETS.glob("*/config.json"))}
     ):
@@ -94,24 +94,24 @@ def _embedded() -> Iterator[StoredModel]:
             source="embedded",
             path=directory if here else None,
             size_bytes=sum(path.stat().st_size for path in directory.glob("*") if path.is_file()),
-            problem="" if here else "not there: make train-tiny",
+            problem="" if here else "missing: make train-tiny",
         )
 
 
-def _packaged() -> Iterator[StoredModel]:
+def _list_packaged() -> Iterator[StoredModel]:
     for name in PACKAGED:
-        path, problem = file_of(name), f"not there: sfumato pull {name}"
+        path, problem = file_of(name), f"not downloaded: sfumato pull {name}"
         if path is not None:
             try:
                 locate(name)
                 problem = ""
             except CheckpointError:
-                problem = f"another file than it should be: sfumato pull {name} gets it again"
+                problem = f"unexpected file contents: sfumato pull {name} downloads it again"
         size = 0 if path is None else path.stat().st_size
         yield StoredModel(name=name, source="package", path=path, size_bytes=size, problem=problem)
 
 
-def _fetched() -> Iterator[StoredModel]:
+def _list_fetched() -> Iterator[StoredModel]:
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
@@ -128,7 +128,7 @@ def _fetched() -> Iterator[StoredModel]:
                 source="hub",
                 path=path,
                 size_bytes=repository.size_on_disk,
-                problem="" if (path / "config.json").is_file() else "no checkpoint: it holds no config.json",
+                problem="" if (path / "config.json").is_file() else "not a checkpoint: it holds no config.json",
             )
 
 

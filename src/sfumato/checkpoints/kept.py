@@ -22,6 +22,7 @@ from sfumato.checkpoints.packaged import cache_directory
 from sfumato.checkpoints.safetensors import opened_tensors
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
+from sfumato.kernels import packing
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
 from sfumato.models.quantization import apply, products, tables, weights
@@ -33,7 +34,7 @@ from sfumato.storage import sha256_of, write_atomically
 _LOG = logging.getLogger(__name__)
 # Of all entries together; a model takes half of it at most.
 _LIMIT_BYTES = 2 * 2**30
-_CODE = (apply, products, tables, weights)
+_CODE = (packing, apply, products, tables, weights)
 
 
 def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
@@ -104,7 +105,9 @@ def save_kept(path: Path, model: Model) -> None:
     tensors: dict[str, Tensor] = {}
     shared: list[dict[str, Any]] = []
     for name, linear in linears.items():
-        tensors |= {f"{name}.levels": linear.weight.levels_held, f"{name}.scales": linear.weight.scales}
+        weight = linear.weight
+        tensors |= {f"{name}.levels": weight.levels_held, f"{name}.scales": weight.scales}
+        tensors |= {} if weight.groups_held is None else {f"{name}.groups": weight.groups_held}
     for product in products:
         shared.append({"linears": [paths[linear] for linear in product.linears], "digits": product.digits})
         tensors[f"{paths[product.linears[0]]}.unsmooth"] = product.unsmooth_I
@@ -135,6 +138,7 @@ def restore(path: Path, model: Model, dtype: torch.dtype, quantization: Quantiza
         stem = name.removesuffix(".weight")
         weight = QuantizedWeight(model.get_parameter(name).shape, quantization, dtype, "meta")
         weight.levels, weight.scales = tensors[f"{stem}.levels"], tensors[f"{stem}.scales"]
+        weight.groups = tensors.get(f"{stem}.groups")
         install(model, name, weight)
     for product in shared:
         share_integers(model, product["linears"], tensors[f"{product['linears'][0]}.unsmooth"], product["digits"])
@@ -155,8 +159,10 @@ def _expected(
         raise ValueError("products of other linears")
     found = {name: (dtype, shape) for name, shape in shapes.items() if name not in few}
     for name in linears:
-        outputs, inputs = shapes[f"{name}.weight"]
-        found |= {f"{name}.levels": (torch.int8, (outputs, inputs)), f"{name}.scales": (torch.float32, (outputs, 1))}
+        with torch.device("meta"):
+            weight = QuantizedWeight(torch.Size(shapes[f"{name}.weight"]), quantization, dtype, "meta")
+        held = {"levels": weight.levels, "scales": weight.scales, "groups": weight.groups}
+        found |= {f"{name}.{part}": (one.dtype, tuple(one.shape)) for part, one in held.items() if one is not None}
     for product in shared:
         first = product["linears"][0]
         found[f"{first}.unsmooth"] = (torch.float32, shapes[f"{first}.weight"][1:])

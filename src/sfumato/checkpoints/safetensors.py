@@ -1,10 +1,11 @@
-"""Tensors of a checkpoint, one at a time: safetensors in one file or in shards.
+"""Reads a checkpoint's tensors one at a time, from one safetensors file or from shards.
 
-Files are opened one after the other, and again after every so many bytes: what has been read of one stays in memory for
-as long as it is open, and so never comes to more than that, or one tensor.
+Files are opened one after the other, and reopened after a number of bytes: what was read from an open file stays in
+memory, so this limits it to that number, or to one tensor.
 
-A matrix NAME may be stored in few bits, as the pair NAME.levels (int8, or uint8 with two numbers of 4 bits in each) and
-NAME.scales (float32, one for each group of a row). It is read as floats.
+A matrix NAME may be stored quantized, as NAME.levels (int8, or uint8 with two 4-bit numbers each), NAME.scales
+(float32, one per row) and, for 4 bits, NAME.groups (float16, scale and minimum of each group of a row). It is read as
+floats. Without groups, 4-bit levels are signed, and scales are those of groups.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-# Read of a file before it is opened anew, which takes a millisecond for a thousand tensors.
+# Bytes read from a file before it is reopened, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
-_LEVELS, _SCALES = ".levels", ".scales"
+_LEVELS, _SCALES, _GROUPS = ".levels", ".scales", ".groups"
 
 
 class TensorSource(Protocol):
@@ -42,7 +43,7 @@ class TensorSource(Protocol):
         ...
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
-        """Every tensor, in the order that reads the files once."""
+        """Every tensor, in the order that reads each file once."""
         ...
 
 
@@ -50,7 +51,7 @@ class SafetensorsSource:
     """The safetensors files of a directory.
 
     Args:
-        directory: holds model.safetensors, or an index with its shards.
+        directory: with model.safetensors, or an index and its shards.
 
     Raises:
         CheckpointError: if there are none, a shard is missing, or a file is damaged or disagrees with the index.
@@ -61,7 +62,7 @@ class SafetensorsSource:
         self.where = str(next(iter(self.files)) if len(self.files) == 1 else directory)
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.dtypes: dict[str, torch.dtype | None] = {}
-        """Of every tensor; None for types that weights do not come in, and for those in few bits."""
+        """Type of every tensor; None for quantized tensors, and for types that weights do not have."""
         for path, named in self.files.items():
             with opened_tensors(path) as file:
                 found = stored_shapes(file)
@@ -78,25 +79,25 @@ class SafetensorsSource:
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for path in self.files:
             with opened_tensors(path) as file:
-                ahead = list(reversed(stored_shapes(file)))
-            while ahead:
+                remaining = list(reversed(stored_shapes(file)))
+            while remaining:
                 with opened_tensors(path) as file:
                     held_bytes = 0
-                    while ahead and held_bytes < _PORTION_BYTES:
-                        tensor = read_tensor(file, ahead[-1])
+                    while remaining and held_bytes < _PORTION_BYTES:
+                        tensor = read_tensor(file, remaining[-1])
                         held_bytes += tensor.nbytes
-                        yield ahead.pop(), tensor
+                        yield remaining.pop(), tensor
 
 
 def _files(directory: Path) -> dict[Path, set[str] | None]:
-    """The files to read, each with the tensors that the index says are in it."""
+    """The files to read, each with its tensors according to the index."""
     if (directory / WEIGHTS).is_file() or not (directory / INDEX).is_file():
         if not (directory / WEIGHTS).is_file():
             pickles = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
             if pickles:
                 raise CheckpointError(
-                    f"{directory} holds {pickles[0]}, a pickle, which can run code when it is read; allowed: "
-                    "safetensors only, convert it where it comes from"
+                    f"{directory} holds {pickles[0]}, a pickle, which can run code when it is read; "
+                    "allowed: safetensors only; convert the file first"
                 )
             raise CheckpointError(f"cannot read {directory / WEIGHTS}: no such file")
         return {directory / WEIGHTS: None}
@@ -118,16 +119,17 @@ def _files(directory: Path) -> dict[Path, set[str] | None]:
 
 
 def round_tensor(name: str, tensor: Tensor, bits: Bits) -> dict[str, Tensor]:
-    """What to store of a tensor: a matrix in few bits, or the tensor itself if it cannot be rounded."""
+    """What to store for a tensor: a quantized matrix, or the tensor itself if it cannot be quantized."""
     if tensor.dim() < 2 or tensor.shape[-1] % 2:
         return {name: tensor.contiguous()}
     weight = QuantizedWeight(tensor.shape, Quantization(bits), torch.float32)
     weight.put((), tensor)
-    return {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    held = {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    return held if weight.groups is None else held | {f"{name}{_GROUPS}": weight.groups}
 
 
 def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
-    """The tensors of an open file, each with the shape that it is read in."""
+    """The tensors of an open file, with the shapes they are read in."""
     names, shapes = set(file.keys()), {}
     for name in file.keys():  # noqa: SIM118
         stem, kind = name.rpartition(".")[0], name[name.rfind(".") :]
@@ -135,7 +137,7 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
         *leading, width = stored.get_shape() or [1]
         if kind == _LEVELS and f"{stem}{_SCALES}" in names:
             shapes[stem] = (*leading, 2 * width if stored.get_dtype() == "U8" else width)
-        elif kind != _SCALES or f"{stem}{_LEVELS}" not in names:
+        elif kind not in (_SCALES, _GROUPS) or f"{stem}{_LEVELS}" not in names:
             shapes[name] = tuple(stored.get_shape())
     return shapes
 
@@ -143,19 +145,21 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
 def read_tensor(file: Any, name: str) -> Tensor:
     """A tensor of an open file."""
     if is_rounded(file, name):
-        return dequantize(file.get_tensor(f"{name}{_LEVELS}"), file.get_tensor(f"{name}{_SCALES}"), torch.float32)
+        grouped = f"{name}{_GROUPS}" in file.keys()  # noqa: SIM118
+        levels, scales = (file.get_tensor(f"{name}{part}") for part in (_LEVELS, _SCALES))
+        return dequantize(levels, scales, torch.float32, file.get_tensor(f"{name}{_GROUPS}") if grouped else None)
     tensor: Tensor = file.get_tensor(name)
     return tensor
 
 
 def is_rounded(file: Any, name: str) -> bool:
-    """Whether an open file holds a tensor in few bits."""
+    """Whether a tensor of an open file is quantized."""
     return f"{name}{_LEVELS}" in file.keys()  # noqa: SIM118
 
 
 @contextmanager
 def opened_tensors(path: Path) -> Iterator[Any]:
-    """safe_open, whose failures become ours, on opening and on reading."""
+    """safe_open with our errors, on opening and on reading."""
     try:
         with safe_open(path, framework="pt") as file:
             yield file

@@ -1,4 +1,4 @@
-"""The commands, and what all of them share: the version, exit codes, and errors in one line."""
+"""All commands, and what they share: version, exit codes, one-line errors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sfumato.cli.data import data
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.export import export
 from sfumato.cli.heads import heads
 from sfumato.cli.mcp import mcp
 from sfumato.cli.mend import lsp, mend
@@ -33,14 +34,14 @@ from sfumato.errors import ConfigError, RequestError, SfumatoError
 from sfumato.interrupts import exit_code
 
 FAILURE, USAGE = 1, 2
-# Names and numbers of glibc's malloc.h; 32 MB is the most that the first may be.
+# Option numbers of glibc's malloc.h; 32 MB is the maximum for the first.
 _MMAP_THRESHOLD, _LARGEST_MAPPED = -3, 32 * 2**20
 _TRIM_THRESHOLD, _MOST_KEPT = -1, 512 * 2**20
 _TOP_PAD, _GROWTH = -2, 64 * 2**20
 
 
 class _PlainHelp:
-    """Shows help as it is written: brackets are no markup, and a flag has no type."""
+    """Shows help text literally: brackets are not markup, and flags have no type."""
 
     help: str | None
 
@@ -51,7 +52,7 @@ class _PlainHelp:
             param.help = escape(getattr(param, "help", None) or "")
 
     def get_params(self, ctx: Any) -> Any:
-        """All parameters, `--help` included."""
+        """All parameters, including `--help`."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if getattr(param, "is_flag", False):
@@ -60,14 +61,14 @@ class _PlainHelp:
 
 
 class Group(_PlainHelp, TyperGroup):
-    """Several commands."""
+    """A group of commands."""
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command whose failures are one line on stderr and an exit code."""
+    """A command that reports failure as one line on stderr and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it; 2 for what the caller asked wrongly, 1 for any other failure, 130 and 143 for signals."""
+        """Run it. Exit with 2 for usage errors, 1 for other failures, 130 and 143 for signals."""
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
@@ -84,14 +85,14 @@ class Command(_PlainHelp, TyperCommand):
 def _message(error: Exception) -> str:
     if isinstance(error, SfumatoError):
         return str(error)
-    return f"unexpected {type(error).__name__}: {error}; `sfumato -v ...` shows where"
+    return f"unexpected {type(error).__name__}: {error}; run `sfumato -v ...` for a traceback"
 
 
 def keep_freed_memory() -> None:
-    """Have freed blocks stay with the process, so that the next step finds them; elsewhere than under glibc, nothing.
+    """Keep freed memory in the process for the next step (glibc only).
 
-    Every step allocates and frees the same tens of megabytes. By default they go back to the system each time, and come
-    back a page fault at a time. It is the program's to say, not a library's, as it holds for the whole process.
+    Every step allocates and frees the same tens of megabytes. By default the system takes them back each time, and they
+    return one page fault at a time. The program sets this, not the library, because it affects the whole process.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -125,20 +126,22 @@ def common(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Text diffusion: models that refine a whole canvas of tokens at once."""
+    """Run, train and serve text diffusion models, which refine a whole canvas of tokens at once."""
     keep_freed_memory()
 
 
-def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> None:
+def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]], panel: str | None = None) -> None:
     for name, command in commands.items():
-        group.command(name, cls=Command)(expand(command))
+        group.command(name, cls=Command, rich_help_panel=panel)(expand(command))
 
 
-_add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend, "lsp": lsp})
-_add(app, {"serve": serve, "mcp": mcp})
-_add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl})
-_add(app, {"eval": evaluate, "report": report, "doctor": doctor, "convert": convert, "pull": pull})
+_TRAINING, _MODELS = "Training", "Models and setup"
+_add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend}, "Generate and edit")
+_add(app, {"serve": serve, "mcp": mcp, "lsp": lsp}, "Servers")
+_add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl}, _TRAINING)
 _add(data, DATA_COMMANDS)
-app.add_typer(data, name="data", cls=Group)
+app.add_typer(data, name="data", cls=Group, rich_help_panel=_TRAINING)
+_add(app, {"eval": evaluate, "report": report}, "Evaluation")
+_add(app, {"doctor": doctor, "pull": pull, "convert": convert, "export": export}, _MODELS)
 _add(models, MODELS_COMMANDS)
-app.add_typer(models, name="models", cls=Group)
+app.add_typer(models, name="models", cls=Group, rich_help_panel=_MODELS)

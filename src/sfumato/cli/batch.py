@@ -1,4 +1,4 @@
-"""`sfumato run --batch`: the prompts of a file, answered together."""
+"""`sfumato run --batch`: answer all prompts of a file together."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ _OF_ANSWERS = frozenset({"text", "results", "error"})
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A line of the file."""
+    """One line of the file."""
 
     number: int
-    """Of the line, from 1."""
+    """Line number, from 1."""
     id: Id
-    """That it has, or its number."""
+    """The line's id, or its number."""
     prompt: Prompt = ""
-    """What it asks."""
+    """The prompt."""
     n: int = 1
-    """Answers to it."""
+    """Number of answers."""
     options: Mapping[str, object] = field(default_factory=dict)
-    """Of `TextModel.generate`."""
+    """Options of `TextModel.generate`."""
     error: str = ""
-    """Why it cannot be answered."""
+    """Why the line cannot be answered."""
 
 
 class Answers:
-    """The lines of answers: each is written when it is there, to a file or to stdout.
+    """Writes each answer as one line, as soon as it is finished, to a file or to stdout.
 
     Args:
-        path: of a file, whose answers of an earlier run stay; None is stdout.
+        path: the output file, whose earlier answers are kept; None is stdout.
 
     Raises:
-        RequestError: if the file holds something else, or cannot be read.
+        RequestError: if the file holds anything else, or cannot be read.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._stream = path, cast("TextIO | None", None)
         self.kept: dict[Id, str] = {}
-        """Lines of an earlier run that hold an answer, by its id."""
+        """Answered lines of an earlier run, by id."""
         self._lines: dict[int, str] = {}
         self.num_failed = 0
         if path is not None and path.exists():
@@ -71,19 +71,20 @@ class Answers:
         except (OSError, UnicodeDecodeError) as error:
             raise RequestError(f"cannot read the answers in {path}: {error}") from None
         for number, line in enumerate(lines, 1):
-            values = _parsed(line)
+            values = _parse_object(line)
             if values is not None and isinstance(values.get("id"), Id) and values.keys() & _OF_ANSWERS:
                 if not _has_failed(values):
                     self.kept[values["id"]] = line
             elif line and not (number == len(lines) and line.startswith("{")):
-                # The last one may have been cut short.
+                # The last line may have been cut short.
                 raise RequestError(
-                    f"line {number} of {path} is no answer; allowed as output: a new file, or one of an earlier batch"
+                    f"line {number} of {path} is not an answer; allowed as output: a new file, or one "
+                    "from an earlier batch"
                 )
 
     @contextlib.contextmanager
     def open(self, jobs: list[Job]) -> Iterator[None]:
-        """Take what is written in this block; what is left in the end is in the order of the jobs."""
+        """Accept answers within this block, and leave the file sorted in the order of the jobs."""
         number_of = {job.id: job.number for job in jobs if not job.error}
         foreign = [line for id_, line in self.kept.items() if id_ not in number_of]
         self._lines = {number_of[id_]: line for id_, line in self.kept.items() if id_ in number_of}
@@ -101,7 +102,7 @@ class Answers:
         write_atomically(self._path, "".join(f"{line}\n" for line in lines).encode())
 
     def write(self, job: Job, values: Mapping[str, object]) -> None:
-        """Write what a job came to."""
+        """Write the result of a job."""
         self.num_failed += _has_failed(values)
         line = self._lines[job.number] = json.dumps({"id": job.id, **values})
         with uninterrupted():
@@ -117,24 +118,24 @@ def run_batch(
     options: GenerateOptions,
     answer: Callable[[list[Job]], Iterable[tuple[Job, Json]]],
 ) -> None:
-    """Answer the prompts of a file, and leave the program with 1 if one of them could not be.
+    """Answer the prompts of a file; exit with 1 if any of them failed.
 
     Args:
-        file, text: its name, and what it holds.
+        file, text: the file's name and contents.
         output: where answers go; None is stdout.
-        n, options: of all lines that do not say otherwise.
-        answer: gives what each job comes to.
+        n, options: for all lines that do not set their own.
+        answer: yields each job with its result.
 
     Raises:
-        RequestError: if there is nothing to do, or the output is no file of answers.
+        RequestError: if there is nothing to do, or the output is not a file of answers.
     """
     jobs = read_jobs(text, n, options)
     if not jobs:
-        raise RequestError(f'{file} has no lines; allowed: a JSON object a line, such as {{"prompt": "1+1"}}')
+        raise RequestError(f'{file} has no lines; allowed: one JSON object per line, such as {{"prompt": "1+1"}}')
     answers = Answers(output)
     left = [job for job in jobs if job.error or job.id not in answers.kept]
     if len(left) < len(jobs):
-        typer.echo(f"{len(jobs) - len(left)} of {len(jobs)} lines are answered in {output}", err=True)
+        typer.echo(f"{len(jobs) - len(left)} of {len(jobs)} lines are already answered in {output}", err=True)
     with answers.open(jobs):
         for job in left:
             if job.error:
@@ -143,21 +144,24 @@ def run_batch(
         if asked:
             _write(answer(asked), answers)
     if answers.num_failed:
-        typer.echo(f"sfumato: {count(answers.num_failed, 'line')} could not be answered; see their errors", err=True)
+        typer.echo(
+            f"sfumato: {count(answers.num_failed, 'line')} could not be answered; see the errors in the output",
+            err=True,
+        )
         raise typer.Exit(1)
 
 
 def read_jobs(text: str, n: int, options: GenerateOptions) -> list[Job]:
-    """The jobs of a file's lines; empty lines are none, and one that is wrong says why."""
+    """The jobs in a file: empty lines are skipped, invalid lines carry their error."""
     jobs: list[Job] = []
     known: set[Id] = set()
-    # Other characters that end lines elsewhere may stand in JSON.
+    # Only newlines end a line: other line separators may occur inside JSON.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             job = _read_job(number, line, n, options)
             if not job.error and job.id in known:
                 job = Job(
-                    number=number, id=job.id, error=f"id is {job.id!r}, as in a line before; allowed: one of its own"
+                    number=number, id=job.id, error=f"id is {job.id!r}, which an earlier line has; allowed: a unique id"
                 )
             known.add(job.id)
             jobs.append(job)
@@ -165,9 +169,9 @@ def read_jobs(text: str, n: int, options: GenerateOptions) -> list[Job]:
 
 
 def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
-    values = _parsed(line)
+    values = _parse_object(line)
     if values is None:
-        return Job(number=number, id=number, error=f"line {number} is no JSON object: {line:.100}")
+        return Job(number=number, id=number, error=f"line {number} is not a JSON object: {line:.100}")
     id_ = values.pop("id", number)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         return Job(number=number, id=number, error=f"id is {id_!r}; allowed: a text or a whole number")
@@ -177,8 +181,8 @@ def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
     return Job(number=number, id=id_, prompt=prompt, n=n, options={**options, **values})
 
 
-def _parsed(line: str) -> Json | None:
-    """The object that a line holds."""
+def _parse_object(line: str) -> Json | None:
+    """The JSON object on a line, or None."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError):
@@ -192,7 +196,7 @@ def _has_failed(values: Mapping[str, object]) -> bool:
 
 
 def _write(answered: Iterable[tuple[Job, Json]], answers: Answers) -> None:
-    """Write what jobs come to, and say what it took."""
+    """Write results and print a summary."""
     started, num_tokens, num_answers = time.perf_counter(), 0, 0
     for job, values in answered:
         answers.write(job, values)
@@ -208,7 +212,7 @@ def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]
     """Answer jobs in one run of the engine.
 
     Yields:
-        What each job came to, as they are answered: a result, several, or why it cannot be answered.
+        Each job with its result, as they finish: one result, several, or an error.
     """
     from sfumato.engine.request import Finished
 
@@ -217,9 +221,9 @@ def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]
         try:
             requests.append((job, _request(model, job)))
         except Exception as error:
-            # Whatever a line holds, the others are answered.
-            said = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
-            yield job, {"error": said}
+            # A bad line must not stop the others.
+            message = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
+            yield job, {"error": message}
     found: list[dict[int, Result]] = [{} for _ in requests]
     with progress("answering", len(requests)) as advance:
         num_done = 0

@@ -1,4 +1,4 @@
-"""`sfumato chat`: a conversation in the terminal; in a pipe, each line is a turn."""
+"""`sfumato chat`: a conversation in the terminal; in a pipe, each line is a message."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from sfumato.engine.request import Event, Result
 
 MAX_TOKENS = 512
-"""Of an answer, where the model has twice as many positions."""
+"""Default limit per answer, for models with at least twice as many positions."""
 _FENCE = '"""'
 _COMMANDS = {
     "/help": "list these commands",
-    "/model [NAME]": "take another model, or say which one answers",
-    "/steps [N]": "most denoising steps a canvas may take; without N, the model's default",
-    "/seed N": "decides all randomness",
-    "/system [TEXT]": "the system message; without TEXT, none",
-    "/edit [TEXT]": "ask TEXT in place of your last message; without TEXT, change that message",
+    "/model [NAME]": "switch to another model, or show the current one",
+    "/steps [N]": "maximum denoising steps per canvas; without N, the model's default",
+    "/seed N": "set the random seed",
+    "/system [TEXT]": "set the system message; without TEXT, remove it",
+    "/edit [TEXT]": "replace your last message by TEXT and ask again; without TEXT, edit it",
     "/undo": "forget your last message and its answer",
-    "/save FILE": "write the conversation as a line of JSON",
-    "/quit": "leave; so does Ctrl-D",
+    "/save FILE": "append the conversation to FILE as one line of JSON",
+    "/quit": "leave; Ctrl-D does the same",
 }
 
 
 class Answering(Protocol):
-    """What a conversation is with: a `TextModel`, or a model behind a server."""
+    """The other side of a conversation: a `TextModel`, or a model on a server."""
 
     @property
     def kinds(self) -> Sequence[object]:
-        """Of prompts that it was trained on; where there are none, it takes any."""
+        """Kinds of prompts it was trained on; empty if it takes any prompt."""
 
     @property
     def context_length(self) -> int:
-        """Positions of prompt and answer together."""
+        """Maximum positions of prompt and answer together."""
 
     def stream(self, prompt: Sequence[Mapping[str, object]], **options: Unpack[GenerateOptions]) -> Iterator[Event]:
-        """Answer a conversation step by step; what cannot be held is refused at once."""
+        """Answer a conversation, step by step; refuse at once what does not fit."""
 
 
 def chat(
@@ -60,16 +60,17 @@ def chat(
     ] = None,
     system: System = None,
     sampling: Sampling = Sampling(),
-    max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens per answer.")] = None,
     stop: Stop = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
-    url: Annotated[str | None, typer.Option(help="Of a server that answers in place of a model here.")] = None,
-    api_key: Annotated[
-        str | None, typer.Option(help="For a server that asks for one; if not given, that in SFUMATO_API_KEY.")
-    ] = None,
+    url: Annotated[str | None, typer.Option(help="Talk to a model on this server instead of loading one.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Key for the server; default: $SFUMATO_API_KEY.")] = None,
     weights: Weights = Weights(),
 ) -> None:
-    """Talk to a model; /help lists commands. In a pipe, each line is a turn, and stdout has the answers."""
+    """Chat with a model in the terminal or a pipe.
+
+    Type /help for commands. In a pipe, each line is a message and answers go to stdout.
+    """
     options: GenerateOptions = {"max_tokens": max_tokens, "stop": stop, "system": system}
     sampling.apply_to(options)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
@@ -80,7 +81,7 @@ def chat(
         conversation = Conversation(load(model), options, load=load, live=interactive and not no_live)
         if interactive:
             stack.enter_context(_input_history())
-            # Held for the whole conversation: a signal that comes between two turns cancels the next one.
+            # Held for the whole conversation: a signal between two messages cancels the next one.
             stack.enter_context(signals)
             alone = " answers each message by itself" if conversation.forgets else ""
             name = repr(conversation.model) if url is not None else model or "tiny"
@@ -106,10 +107,10 @@ def chat(
 
 @contextlib.contextmanager
 def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[Callable[[str | None], Answering]]:
-    """What finds models by their names, in this process or behind a server.
+    """A function that finds models by name, in this process or on a server.
 
     Raises:
-        RequestError: if something is given that is for the other.
+        RequestError: if an option of the other kind is given.
     """
     if url is None:
         if api_key is not None:
@@ -118,7 +119,7 @@ def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[
         return
     for field in dataclasses.fields(weights):
         if getattr(weights, field.name) != field.default:
-            raise RequestError(f"{field.name} is for a model in this process; allowed: without --url")
+            raise RequestError(f"{field.name} is for a model loaded here; allowed: without --url")
     from sfumato.cli.remote import RemoteModel
     from sfumato.client import Client
 
@@ -127,28 +128,29 @@ def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[
 
 
 class Conversation:
-    """Turns with a model that stays loaded."""
+    """A conversation with a model that stays loaded."""
 
     def __init__(
         self, model: Answering, options: GenerateOptions, *, load: Callable[[str], Answering], live: bool = False
     ) -> None:
         self.model, self.options = model, options.copy()
         self.messages: list[dict[str, str]] = []
-        """Turns of user and assistant."""
+        """Messages of user and assistant."""
         self.draft: str | None = None
-        """The last message of the user while it is being changed."""
+        """The user's last message while it is being edited."""
         self._load, self._live = load, live
 
     @property
     def forgets(self) -> bool:
-        """Whether it answers each message by itself: a model of some kinds of prompts was shown no second turn."""
+        """Whether each message is answered on its own: a model trained on fixed kinds of prompts never saw a second
+        message."""
         return bool(self.model.kinds)
 
     def take(self, text: str) -> bool:
-        """Answer a message, or follow a command; False if it was to leave.
+        """Answer a message or run a command; return False to leave.
 
         Raises:
-            SfumatoError: if that cannot be done; the conversation is as it was.
+            SfumatoError: if that fails; the conversation is unchanged.
         """
         if not text.strip():
             return True
@@ -191,15 +193,17 @@ class Conversation:
                     raise
                 turns = turns[2:]
         if len(turns) < len(messages) and not self.forgets:
-            typer.echo(f"{len(messages) - len(turns)} messages are left out, for which there is no room", err=True)
+            typer.echo(
+                f"{len(messages) - len(turns)} messages are left out: they do not fit into the context", err=True
+            )
         console = Console(highlight=False, markup=False, emoji=False)
         shown = self._live and not console.is_dumb_terminal
         [result] = play(events, console) if shown else finish(events)
         return result
 
     def _help(self, _: str) -> None:
-        for usage, said in _COMMANDS.items():
-            typer.echo(f"{usage:<15} {said}", err=True)
+        for usage, description in _COMMANDS.items():
+            typer.echo(f"{usage:<15} {description}", err=True)
 
     def _model(self, name: str) -> None:
         if name:
@@ -239,7 +243,7 @@ class Conversation:
         from sfumato.storage import write_atomically
 
         if not file or not Path(file).absolute().parent.is_dir():
-            raise RequestError(f"save is {file!r}; allowed: a file in a directory that is there")
+            raise RequestError(f"save is {file!r}; allowed: a file in an existing directory")
         if not self.messages:
             raise RequestError("there is nothing to save yet")
         system = self.options.get("system")
@@ -255,7 +259,7 @@ def _whole(name: str, given: str) -> int:
 
 
 def _read_turn(draft: str | None, interactive: bool) -> str | None:
-    """A line, or several between triple quotes; None at the end of the input."""
+    """A line, or several between triple quotes; None at the end of input."""
     line = _read_line("> ", interactive, draft)
     if line is None or not line.startswith(_FENCE):
         return line
@@ -292,7 +296,7 @@ def _input(prompt: str) -> str | None:
 
 @contextlib.contextmanager
 def _input_history() -> Iterator[None]:
-    """What was typed, from session to session: in the cache's directory, for its user alone to read."""
+    """Keeps the input history between sessions, in the cache directory, readable by this user only."""
     try:
         import readline
     except ImportError:

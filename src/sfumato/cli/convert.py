@@ -1,4 +1,4 @@
-"""`sfumato convert`: from one layout of checkpoints to another."""
+"""`sfumato convert`: convert a checkpoint to another layout."""
 
 from __future__ import annotations
 
@@ -16,50 +16,51 @@ if TYPE_CHECKING:
 
 def convert(
     source: Annotated[str, typer.Argument(help=MODEL_HELP)],
-    directory: Annotated[Path, typer.Argument(help="Where to write; made if need be.")],
+    directory: Annotated[Path, typer.Argument(help="Output directory; created if missing.")],
     to: Annotated[
         Literal["sfumato", "huggingface", "delta"],
         typer.Option(
-            help="sfumato: ours, for any model. huggingface: for transformers, or for what reads --base. delta: what "
-            "--base lacks."
+            help="sfumato: our layout, for any model. huggingface: for transformers, or the layout of "
+            "--base. delta: the difference from --base."
         ),
     ] = "sfumato",
     base: Annotated[
         str | None,
         typer.Option(
-            help="The checkpoint it was trained from: for delta, such as smollm2-135m-instruct; for huggingface, a "
-            "directory or hub id, of which all but the weights is taken."
+            help="The checkpoint it was trained from. For delta, a name such as "
+            "smollm2-135m-instruct; for huggingface, a directory or hub id, whose files other "
+            "than weights are copied."
         ),
     ] = None,
     bits: Annotated[
         Literal["8", "4"] | None,
-        typer.Option(help="Of each number of a matrix, or with --to delta of a difference, which takes 8 by default."),
+        typer.Option(help="Bits per weight, or per difference with --to delta (default 8)."),
     ] = None,
-    dtype: Annotated[DTypeName | None, typer.Option(help="Of the stored weights; as they are by default.")] = None,
+    dtype: Annotated[DTypeName | None, typer.Option(help="Type of the stored weights; default: unchanged.")] = None,
 ) -> None:
-    """Write a checkpoint in another layout."""
+    """Convert a checkpoint to another layout."""
     from sfumato.api import DTYPES
     from sfumato.checkpoints.load import export_checkpoint, export_like, load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find_model
-    from sfumato.gguf_file import opened
+    from sfumato.gguf_file import open_checkpoint
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.stopping import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():
-        raise CheckpointError(f"{directory} holds a checkpoint already; give another directory")
+        raise CheckpointError(f"{directory} already holds a checkpoint; give another directory")
     if to == ("delta" if base is None else "sfumato"):
         raise ConfigError(
-            "--base says what a checkpoint was trained from; allowed: with --to delta, which needs it, and with --to "
-            "huggingface"
+            "--base names the checkpoint a model was trained from; allowed: with --to delta, "
+            "which needs it, and with --to huggingface"
         )
     if to == "delta" and dtype is not None:
-        raise ConfigError("--dtype is for weights, and a delta holds differences; allowed: --bits")
+        raise ConfigError("--dtype is for weights, but a delta holds differences; allowed: --bits")
     if bits is not None and (to == "huggingface" or dtype is not None):
-        raise ConfigError("--bits goes with --to sfumato and --to delta, and without --dtype")
-    place = opened(find_model(source))
-    checkpoint = load_checkpoint(place)
-    tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(place)
+        raise ConfigError("--bits is for --to sfumato and --to delta, without --dtype")
+    source_path = open_checkpoint(find_model(source))
+    checkpoint = load_checkpoint(source_path)
+    tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(source_path)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
         export_like(directory, checkpoint, find_model(base), dtype=stored)
@@ -69,7 +70,7 @@ def convert(
         export_checkpoint(directory, checkpoint, tokenizer.eos_ids if tokenizer else (), dtype=stored)
     else:
         if not isinstance(checkpoint.model, Decoder):
-            raise CheckpointError(f"{source} is no Llama-shaped decoder; its own layout is the only one it has")
+            raise CheckpointError(f"{source} is not a Llama-shaped decoder; it can only be kept in its own layout")
         ends = {"eos_token_id": list(tokenizer.eos_ids)} if tokenizer else {}
         save_checkpoint(
             directory,
@@ -80,7 +81,7 @@ def convert(
             base=base,
             bits=None if bits is None else cast("Bits", int(bits)),
         )
-        stop_head = LearnedStop.read(place) if isinstance(place, Path) else None
+        stop_head = LearnedStop.read(source_path) if isinstance(source_path, Path) else None
         if stop_head is not None:
             stop_head.write(directory)
     if tokenizer is not None:

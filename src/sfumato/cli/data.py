@@ -1,4 +1,4 @@
-"""`sfumato data`: training data."""
+"""`sfumato data`: create training data."""
 
 from __future__ import annotations
 
@@ -17,51 +17,55 @@ from sfumato.interrupts import Signals, exit_code
 if TYPE_CHECKING:
     from sfumato.data.shards import Manifest
 
-data = typer.Typer(no_args_is_help=True, help="Make training data.")
+data = typer.Typer(no_args_is_help=True, help="Create training data.")
 
 
 def synth(
     model: Annotated[str, typer.Argument(help=f"An autoregressive model. {MODEL_HELP}")],
-    directory: Annotated[Path, typer.Argument(help="Of the shards; made if need be.")],
+    directory: Annotated[Path, typer.Argument(help="Directory for the shards; created if missing.")],
     n: Annotated[
-        int, typer.Option("--n", help="Conversations to sample, those of earlier runs included; filters keep fewer.")
+        int, typer.Option("--n", help="Conversations to sample, including those of earlier runs; filters drop some.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(help="Decides all texts.")] = 0,
-    system: Annotated[str, typer.Option(help="A system message of all conversations, kept in them.")] = "",
+    seed: Annotated[int, typer.Option(help="Random seed for all texts.")] = 0,
+    system: Annotated[str, typer.Option(help="System message stored in every conversation.")] = "",
     topic: Annotated[
         list[Path] | None,
-        typer.Option("--topic", metavar="FILE", help="Topics of users' turns, one a line. Repeatable."),
+        typer.Option("--topic", metavar="FILE", help="Topics for the user's messages, one per line. Repeatable."),
     ] = None,
-    max_turn: Annotated[int, typer.Option(help="Most tokens of a user's turn.")] = 128,
-    max_answer: Annotated[int, typer.Option(help="Most tokens of an answer; a longer one is dropped.")] = 512,
+    max_turn: Annotated[int, typer.Option(help="Maximum tokens of a user's message.")] = 128,
+    max_answer: Annotated[int, typer.Option(help="Maximum tokens of an answer; longer ones are dropped.")] = 512,
     top_k: Annotated[
-        int, typer.Option(help="Store the log-probabilities of so many likeliest tokens at each token of an answer.")
+        int, typer.Option(help="Store the log-probabilities of the K likeliest tokens at each answer token.")
     ] = 0,
-    rows: Annotated[int, typer.Option(help="Conversations in work at once; the texts do not depend on it.")] = 64,
+    rows: Annotated[int, typer.Option(help="Conversations generated at once; does not affect the texts.")] = 64,
     weights: Weights = Weights(),
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; as filters.min_distinct=0.6 or top_p=0.9."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A generation setting, e.g. filters.min_distinct=0.6 or top_p=0.9. Repeatable.",
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last whole shard.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue after the last complete shard.")] = False,
 ) -> None:
-    """Have an autoregressive model write conversations, for its own adaptation."""
+    """Let an autoregressive model write the conversations for its own adaptation."""
     from sfumato.config import from_table, parse_settings
     from sfumato.data.shards import MANIFEST
     from sfumato.synthesis.conversations import SynthesisConfig
     from sfumato.synthesis.run import Synthesis
 
     table = parse_settings(settings or ())
-    own = table.pop("filters", {})
-    if not isinstance(own, dict):
-        raise ConfigError(f"filters is {own!r}; allowed: a table, as filters.min_distinct=0.6")
-    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **own}
+    given = table.pop("filters", {})
+    if not isinstance(given, dict):
+        raise ConfigError(f"filters is {given!r}; allowed: a table, e.g. filters.min_distinct=0.6")
+    filters = {"max_turn_tokens": max_turn, "max_answer_tokens": max_answer, **given}
     table = {"seed": seed, "system": system, "topics": _topics(topic or ()), "top_k": top_k, **table}
     config = from_table(SynthesisConfig, table | {"filters": filters})
     if n < 1:
         raise ConfigError(f"n is {n}; allowed: 1 or more")
     if resume and not (directory / MANIFEST).exists():
-        raise ConfigError(f"{directory} holds no {MANIFEST} to resume from; leave --resume out to start there")
+        raise ConfigError(f"{directory} holds no {MANIFEST} to resume from; leave --resume out to start a new run")
     about = {"name": Path(model).name, "dtype": weights.dtype, "quantize": weights.quantize}
     synthesis = Synthesis(weights.load(model), config, directory, about=about, rows=rows)
     if resume:
@@ -74,7 +78,7 @@ def synth(
         seconds = time.perf_counter() - started
         minutes = (manifest.sampled - before.sampled) / seconds * 60
         typer.echo(
-            f"{directory.name}: {manifest.sampled}/{n} sampled · {manifest.kept} kept · {minutes:,.0f} a minute",
+            f"{directory.name}: {manifest.sampled}/{n} sampled · {manifest.kept} kept · {minutes:,.0f} per minute",
             err=True,
         )
 
@@ -83,8 +87,8 @@ def synth(
             manifest = synthesis.run(n, say)
     except KeyboardInterrupt as error:
         typer.echo(
-            f"sfumato: {synthesis.manifest.sampled} of {n} conversations are sampled; the same command with --resume "
-            "goes on",
+            f"sfumato: {synthesis.manifest.sampled} of {n} conversations sampled; run the same "
+            "command with --resume to continue",
             err=True,
         )
         raise typer.Exit(exit_code(error)) from None
@@ -97,15 +101,15 @@ COMMANDS = {"synth": synth}
 
 
 def _topics(files: Sequence[Path]) -> list[str]:
-    """The lines of some files, without blank ones."""
+    """The non-blank lines of some files."""
     topics: list[str] = []
     for path in files:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read topics from {path}: {error}") from None
-        own = [line.strip() for line in lines if line.strip()]
-        if not own:
-            raise ConfigError(f"{path} holds no topics; write one a line")
-        topics += own
+        found = [line.strip() for line in lines if line.strip()]
+        if not found:
+            raise ConfigError(f"{path} holds no topics; write one per line")
+        topics += found
     return topics

@@ -1,4 +1,4 @@
-"""`sfumato doctor`: what this machine and this installation have, and what a model would need of it."""
+"""`sfumato doctor`: describe this installation and machine, and what a model needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sfumato.spec import GenerationSpec
 
 CANVAS, PREFIX = 64, 128
-"""Positions of the step whose time is predicted."""
+"""Canvas length of the step whose time is predicted."""
 PACKAGES = ("torch", "tokenizers", "safetensors", "numpy", "numba", "jinja2", "typer", "rich")
 EXTRAS = ("tensorboard", "reasoning_gym", "gguf", "jsonschema")
 
@@ -28,13 +28,13 @@ def doctor(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="A checkpoint, judged by its config alone: a name, directory or GGUF file.",
+            help="Check this model instead: a name, directory or GGUF file. Reads only its config.",
             autocompletion=complete_model,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show versions, devices, and which models and extras are here; or what a model needs, before it is loaded."""
+    """Show versions, devices, models and extras; or what a model needs, before loading it."""
     if model is not None:
         from sfumato.checkpoints.load import build
         from sfumato.checkpoints.registry import find_model
@@ -45,7 +45,7 @@ def doctor(
 
 
 def print_model_report(report: dict[str, Any], as_json: bool) -> None:
-    """Print what `model_report` found."""
+    """Print the result of `model_report`."""
     _print(report, _model_rows, as_json)
 
 
@@ -58,13 +58,13 @@ def _print(report: dict[str, Any], rows: Callable[[dict[str, Any]], list[tuple[s
 
 
 def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> dict[str, Any]:
-    """What a model is and needs; its weights are not read.
+    """Describe a model and its requirements, without reading its weights.
 
     Args:
-        name: for the report.
+        name: shown in the report.
         model: may be on the meta device.
-        spec: how it generates.
-        family: of checkpoints.
+        spec: how the model generates.
+        family: the checkpoint family.
     """
     import torch
 
@@ -88,14 +88,14 @@ def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> 
         "active_parameters": size.num_active_parameters,
         "weights_bytes": {
             **{kind: weight_bytes(model, None, each) for kind, each in (("float32", 4), ("bfloat16", 2))},
-            **{kind: weight_bytes(model, QUANTIZATIONS[kind], 4) for kind in ("int8", "int4", "w8a8")},
+            **{kind: weight_bytes(model, QUANTIZATIONS[kind], 4) for kind in ("int8", "int4", "w8a8", "w4a8")},
         },
         "cache_bytes_per_token": {"float32": 4 * size.num_cached, "bfloat16": 2 * size.num_cached},
         "cache_bytes_per_token_beyond_windows": {
             "float32": 4 * size.num_cached_beyond_windows,
             "bfloat16": 2 * size.num_cached_beyond_windows,
         },
-        # Tokens, draft and flags of a position are a few dozen bytes beside the soft embedding.
+        # Tokens, draft and flags of a position take a few dozen bytes, beside the soft embedding.
         "canvas_bytes": {"float32": spec.canvas_length * ((4 * width if spec.self_conditioning else 0) + 40)},
         "memory_bytes": free_memory(),
         "machine": {"operations_per_s": machine.operations_per_s, "bytes_per_s": machine.bytes_per_s},
@@ -120,18 +120,18 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     for kind, size in report["weights_bytes"].items():
         fits = "fits" if size < free else "does not fit"
-        rows.append((f"  {kind}", f"{format_size(size)}, {fits} in the {free / 1e9:.1f} GB of memory that are free"))
+        rows.append((f"  {kind}", f"{format_size(size)}, {fits} in the {free / 1e9:.1f} GB of free memory"))
     cache, beyond = report["cache_bytes_per_token"], report["cache_bytes_per_token_beyond_windows"]
     later = f", {beyond['bfloat16']:,} beyond the sliding windows" if beyond != cache else ""
-    rows.append(("cache", f"{cache['bfloat16']:,} bytes a token in bfloat16{later}"))
+    rows.append(("cache", f"{cache['bfloat16']:,} bytes per token in bfloat16{later}"))
     rows.append(("canvas", f"{report['canvas_bytes']['float32']:,} bytes of state"))
     products, reads = (report["machine"][name] / 1e9 for name in ("operations_per_s", "bytes_per_s"))
     rows.append(("machine", f"{products:.0f} GFLOP/s, {reads:.1f} GB/s (measured now)"))
     cost = f"{step['operations'] / 1e9:.2f} GFLOP, {step['bytes_float32'] / 1e6:.0f} MB"
-    least = f"{1e3 * step['least_seconds_float32']:.1f} ms in float32"
+    lower_bound = f"{1e3 * step['least_seconds_float32']:.1f} ms in float32"
     if "least_seconds_w8a8" in step:
-        least += f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8"
-    rows.append(("one step", f"canvas {step['canvas']} after {step['prefix']} tokens: {cost}: at least {least}"))
+        lower_bound += f", {1e3 * step['least_seconds_w8a8']:.1f} ms in w8a8"
+    rows.append(("one step", f"canvas {step['canvas']} after {step['prefix']} tokens: {cost}: at least {lower_bound}"))
     return rows
 
 
@@ -181,7 +181,9 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     for device in report["devices"][1:]:
         memory = f", {device['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in device else ""
         rows.append(("device", f"{device['device']}: {device.get('name', '')}{memory}"))
-    rows += [(name, "there" if there else "not installed (optional)") for name, there in report["extras"].items()]
+    rows += [
+        (name, "installed" if installed else "not installed (optional)") for name, installed in report["extras"].items()
+    ]
     rows += [
         (f"model {model['name']}", model["problem"] or f"there, {format_size(model['size_bytes'])}")
         for model in report["models"]

@@ -1,4 +1,4 @@
-"""`sfumato edit` and `sfumato infill`: write parts of a text anew, and leave the rest as it is."""
+"""`sfumato edit` and `sfumato infill`: rewrite parts of a text and keep the rest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.engine.options import EditOptions, InfillOptions
     from sfumato.engine.request import Result
 
-_PLACE = re.compile(r"(\d+)(?::(\d+))?")
+_POSITION = re.compile(r"(\d+)(?::(\d+))?")
 _LINES = re.compile(r"(\d+)(?:-(\d+))?")
 _PARSERS: dict[str, Callable[[str], object]] = {
     ".py": ast.parse,
@@ -34,29 +34,32 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     ".toml": tomllib.loads,
 }
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and write nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and write nothing.")]
 
 
 def edit(
-    file: Annotated[Path, typer.Argument(help="A text file in UTF-8.")],
-    instruction: Annotated[str | None, typer.Argument(help="What to do, for a model that takes instructions.")] = None,
+    file: Annotated[Path, typer.Argument(help="A UTF-8 text file.")],
+    instruction: Annotated[str | None, typer.Argument(help="What to do, for models that take instructions.")] = None,
     span: Annotated[
         list[str] | None,
-        typer.Option(metavar="L1-L2", help="Lines to write anew; repeatable. Without, what the model doubts."),
+        typer.Option(metavar="L1-L2", help="Lines to rewrite. Repeatable. Default: whatever the model doubts."),
     ] = None,
     strength: Annotated[
-        float | None, typer.Option(help="How much of what is written anew is forgotten: 1 all, the default.")
+        float | None,
+        typer.Option(help="How much of the rewritten text to forget first, 0 to 1. Default: 1, all of it."),
     ] = None,
-    budget: Annotated[int, typer.Option(help="Without --span: most tokens that the model may choose.")] = 64,
+    budget: Annotated[int, typer.Option(help="Without --span: maximum number of tokens to rewrite.")] = 64,
     min_certainty: Annotated[
         float | None,
-        typer.Option(metavar="NATS", help="Write no edit that the model is less sure of; -inf writes any."),
+        typer.Option(metavar="NATS", help="Skip edits the model is less certain of; -inf allows any."),
     ] = None,
-    n: Annotated[int, typer.Option("--n", help="Edits to make, of which the surest is shown; --json has all.")] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
+    n: Annotated[
+        int, typer.Option("--n", help="Number of attempts; the most certain one is shown, --json prints all.")
+    ] = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the diff and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Write what would no longer parse or would leave a line empty, too.")
+        bool, typer.Option("--force", help="Write even if a line becomes empty or the file no longer parses.")
     ] = False,
     model: Model = "tiny",
     system: System = None,
@@ -64,13 +67,13 @@ def edit(
     as_json: Json = False,
     weights: Weights = Weights(),
 ) -> None:
-    """Edit a file: show the difference, and write it after consent."""
+    """Edit a file in place: show the diff and ask before writing."""
     content = _read(file)
     text = content.decode()
     writes = not (dry_run or as_json)
     if writes and not (file.stat().st_mode & 0o222 and os.access(file, os.W_OK)):
-        raise RequestError(f"{file} is read-only; allowed: a file that may be written, or --dry-run")
-    spans = [_lines(text, one) for one in span] if span else None
+        raise RequestError(f"{file} is read-only; allowed: a writable file, or --dry-run")
+    spans = [_line_range(text, one) for one in span] if span else None
     options: EditOptions = {
         "spans": spans,
         "instruction": instruction,
@@ -86,14 +89,14 @@ def edit(
     if as_json:
         objects = [one.to_dict() for one in results]
         typer.echo(json.dumps(objects[0] if n == 1 else {"results": objects}))
-        _end(result)
+        _exit_on_failure(result)
         return
     changed = result.text != text
     if changed:
         show_difference(file, text, result.text)
     certainty = f"certainty {result.certainty + 0.0:.2f}"
-    _figures(result, certainty, "" if changed or result.finish_reason != "stop" else "nothing changed")
-    _end(result)
+    _print_figures(result, certainty, "" if changed or result.finish_reason != "stop" else "nothing changed")
+    _exit_on_failure(result)
     if not changed:
         return
     if not force:
@@ -103,15 +106,18 @@ def edit(
 
 
 def infill(
-    file: Annotated[Path | None, typer.Argument(help="A text file in UTF-8; none, or -, reads stdin.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A UTF-8 text file; default, or -: stdin.")] = None,
     at: Annotated[
-        str | None, typer.Option(metavar="LINE[:COLUMN]", help="Where to write, from 1; the line's end by default.")
+        str | None,
+        typer.Option(
+            metavar="LINE[:COLUMN]", help="Where to insert, counted from 1; default column: the end of the line."
+        ),
     ] = None,
-    marker: Annotated[str, typer.Option(help="Stands where to write, if --at is not given.")] = "<FILL>",
-    prompt: Annotated[str | None, typer.Option(help="What the whole text is the answer to.")] = None,
-    length: Annotated[int | None, typer.Option(help="Tokens to write; as the model sees fit if not given.")] = None,
-    max_tokens: Annotated[int, typer.Option(help="Most tokens to write.")] = 32,
-    only: Annotated[bool, typer.Option("--only", help="Print what was written, without the text around it.")] = False,
+    marker: Annotated[str, typer.Option(help="Text that marks the gap, if --at is not given.")] = "<FILL>",
+    prompt: Annotated[str | None, typer.Option(help="The prompt that the whole text answers.")] = None,
+    length: Annotated[int | None, typer.Option(help="Number of tokens to write; default: chosen by the model.")] = None,
+    max_tokens: Annotated[int, typer.Option(help="Maximum tokens to write.")] = 32,
+    only: Annotated[bool, typer.Option("--only", help="Print only the new text, without its surroundings.")] = False,
     model: Model = "tiny",
     system: System = None,
     stop: Stop = None,
@@ -119,10 +125,10 @@ def infill(
     as_json: Json = False,
     weights: Weights = Weights(),
 ) -> None:
-    """Write what is missing in a text, and print it."""
+    """Fill a gap in a text and print the result."""
     name = "stdin" if file is None or str(file) == "-" else str(file)
-    text = _decoded(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
-    prefix, suffix = _around(name, text, at, marker)
+    text = _decode(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
+    prefix, suffix = _split_at_gap(name, text, at, marker)
     options: InfillOptions = {
         "prompt": prompt,
         "system": system,
@@ -143,8 +149,8 @@ def infill(
     else:
         typer.echo(result.text if only else f"{prefix}{result.text}{suffix}", nl=only)
     if not as_json:
-        _figures(result, "" if result.text else "nothing written")
-    _end(result)
+        _print_figures(result, "" if result.text else "nothing written")
+    _exit_on_failure(result)
 
 
 def _read(file: Path) -> bytes:
@@ -152,27 +158,27 @@ def _read(file: Path) -> bytes:
         content = file.read_bytes()
     except OSError as error:
         raise RequestError(f"cannot read {file}: {error.strerror}") from None
-    _decoded(str(file), content)
+    _decode(str(file), content)
     return content
 
 
-def _decoded(name: str, content: bytes) -> str:
+def _decode(name: str, content: bytes) -> str:
     if b"\0" in content:
-        raise RequestError(f"{name} is binary, as it holds a zero byte; allowed: text in UTF-8")
+        raise RequestError(f"{name} is binary: it holds a zero byte; allowed: text in UTF-8")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
         raise RequestError(f"{name} is not UTF-8 at byte {error.start}: {error.reason}") from None
 
 
-def _starts(text: str) -> list[int]:
-    """Where each line starts, and where the text ends."""
+def _line_starts(text: str) -> list[int]:
+    """Start offset of each line, then the end of the text."""
     return [0, *(match.end() for match in re.finditer("\n", text) if match.end() < len(text)), len(text)]
 
 
-def _lines(text: str, given: str) -> tuple[int, int]:
-    """The characters of some lines, without the end of the last of them."""
-    match, starts = _LINES.fullmatch(given), _starts(text)
+def _line_range(text: str, given: str) -> tuple[int, int]:
+    """The character range of some lines, without the last line end."""
+    match, starts = _LINES.fullmatch(given), _line_starts(text)
     first = int(match[1]) if match else 0
     last = int(match[2] or first) if match else 0
     if not 1 <= first <= last < len(starts):
@@ -184,66 +190,62 @@ def _lines(text: str, given: str) -> tuple[int, int]:
     return start, end
 
 
-def _around(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
-    """The text before the gap and after it."""
+def _split_at_gap(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
+    """The text before and after the gap."""
     if at is None:
         if not marker or text.count(marker) != 1:
             count = text.count(marker) if marker else 0
             raise RequestError(f"{name} holds the marker {marker!r} {count} times; allowed: once, or give --at")
         prefix, _, suffix = text.partition(marker)
         return prefix, suffix
-    match, starts = _PLACE.fullmatch(at), _starts(text)
+    match, starts = _POSITION.fullmatch(at), _line_starts(text)
     line = int(match[1]) if match else 0
     if not 1 <= line < max(2, len(starts)):
         raise RequestError(f"at is {at!r}; allowed: LINE or LINE:COLUMN, lines from 1 to {max(1, len(starts) - 1)}")
     start, end = starts[line - 1], starts[min(line, len(starts) - 1)]
-    own = text[start:end].rstrip("\r\n")
-    column = len(own) + 1 if match is None or match[2] is None else int(match[2])
-    if not 1 <= column <= len(own) + 1:
-        raise ConfigError(f"at is {at!r}; allowed: columns 1 to {len(own) + 1} of line {line}")
+    line_text = text[start:end].rstrip("\r\n")
+    column = len(line_text) + 1 if match is None or match[2] is None else int(match[2])
+    if not 1 <= column <= len(line_text) + 1:
+        raise ConfigError(f"at is {at!r}; allowed: columns 1 to {len(line_text) + 1} of line {line}")
     return text[: start + column - 1], text[start + column - 1 :]
 
 
 def _check_harmless(file: Path, before: str, after: str) -> None:
-    """Refuse to write a text in which a line was emptied, or that no longer parses where the text before did."""
+    """Refuse to write a text in which a line was emptied, or that no longer parses although it did before."""
     lines = [[bool(line.strip()) for line in text.splitlines()] for text in (before, after)]
-    # A line that is meant to go takes its end along.
-    harm = (
-        "have an empty line in the place of one"
-        if len(lines[0]) == len(lines[1]) and sum(lines[1]) < sum(lines[0])
-        else ""
-    )
+    # A line that is deleted on purpose takes its line end along.
+    harm = "have an emptied line" if len(lines[0]) == len(lines[1]) and sum(lines[1]) < sum(lines[0]) else ""
     parse = _PARSERS.get(file.suffix)
-    if parse is not None and not _error(parse, before) and (error := _error(parse, after)):
+    if parse is not None and not _find_parse_error(parse, before) and (error := _find_parse_error(parse, after)):
         harm = f"no longer parse ({error})"
     if harm:
-        typer.echo(f"sfumato: {file} would {harm}: nothing written; --force writes it", err=True)
+        typer.echo(f"sfumato: {file} would {harm}: nothing written; use --force to write it", err=True)
         raise typer.Exit(1)
 
 
-def _error(parse: Callable[[str], object], text: str) -> str:
+def _find_parse_error(parse: Callable[[str], object], text: str) -> str:
     """Why a text does not parse; empty if it does."""
     try:
         with warnings.catch_warnings(action="ignore"):
             parse(text.removeprefix("\ufeff"))
-    # The parsers' own errors are ValueErrors, but Python's.
+    # The parsers' own errors are ValueErrors, except Python's.
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return str(error) or type(error).__name__
     return ""
 
 
-def _figures(result: Result, *more: str) -> None:
+def _print_figures(result: Result, *more: str) -> None:
     usage = result.usage
     steps = count(usage.denoising_steps, "step")
     print_figures(count(usage.canvases, "canvas", "canvases"), steps, f"{1000 * usage.total_s:.0f} ms", *more)
 
 
-def _end(result: Result) -> None:
-    """Say what went wrong, if anything did."""
+def _exit_on_failure(result: Result) -> None:
+    """Report a failed edit and exit."""
     if result.finish_reason == "unsure":
         typer.echo(f"sfumato: {result.error}", err=True)
         raise typer.Exit(1)
     if result.failed:
         reason = result.error or "the model gave NaN or infinite logits"
-        typer.echo(f"sfumato: {reason}; the text is as it was there", err=True)
+        typer.echo(f"sfumato: {reason}; the text is unchanged there", err=True)
         raise typer.Exit(1)

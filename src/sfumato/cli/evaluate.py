@@ -29,37 +29,34 @@ def evaluate(
         list[str] | None,
         typer.Option(
             "--task",
-            help="Repeatable; without it, all tasks that the model was made for.",
+            help="A task to run. Repeatable. Default: all tasks the model was made for.",
             autocompletion=complete_task,
         ),
     ] = None,
-    n: Annotated[int, typer.Option("--n", help="Items of each task.")] = 100,
+    n: Annotated[int, typer.Option("--n", help="Items per task.")] = 100,
     steps: Annotated[
-        str | None, typer.Option(help="Most denoising steps a canvas may take; several as 4,8,16.")
+        str | None, typer.Option(help="Maximum denoising steps per canvas; a list such as 4,8,16 compares several.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of items and of sampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for items and sampling.")] = 0,
     twin: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|DIR|none",
-            help="An autoregressive model asked the same; the model's name and -twin by default, if there is one.",
+            help="Autoregressive model to compare with; default: the model's name plus -twin, if it exists.",
         ),
     ] = None,
     gaps: Annotated[
-        bool, typer.Option("--gaps", help="Cut pieces out of right answers instead, and have them written again.")
+        bool, typer.Option("--gaps", help="Cut pieces out of correct answers and score how the model restores them.")
     ] = False,
-    lengths: Annotated[
-        bool, typer.Option("--lengths", help="Score the length head instead, and what it saves.")
-    ] = False,
+    lengths: Annotated[bool, typer.Option("--lengths", help="Score the length head and what it saves.")] = False,
     samples: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Answer the prompts of a .jsonl file instead, and count how answers end and repeat."
-        ),
+        typer.Option(metavar="FILE", help="Answer the prompts of a .jsonl file and count how answers end and repeat."),
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="With --samples: most tokens of an answer.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="With --samples: maximum tokens per answer.")] = None,
     judge: Annotated[
-        str | None, typer.Option(metavar="NAME|DIR", help="With --samples: an autoregressive model that reads them.")
+        str | None,
+        typer.Option(metavar="NAME|DIR", help="With --samples: an autoregressive model that judges the answers."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
@@ -84,7 +81,7 @@ def evaluate(
         raise RequestError("--judge and --max-tokens are for samples; allowed: with --samples")
     if samples is not None:
         if tasks or gaps or lengths:
-            raise RequestError("--samples stands alone; leave --task, --gaps and --lengths out")
+            raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")
         options["max_tokens"] = max_tokens
         _evaluate_samples(text_model, samples, judge, caps, as_json, n, options)
         return
@@ -94,7 +91,7 @@ def evaluate(
         from sfumato.evaluation.tasks import evaluate_gaps
 
         if stop is not None:
-            raise RequestError("stop is not for gaps; leave it out")
+            raise RequestError("stop does not apply to gaps; leave it out")
         of_gaps: InfillOptions = {"system": system}
         Sampling(seed=seed, settings=settings).apply_to(of_gaps)
 
@@ -112,7 +109,7 @@ def evaluate(
         _print_each(measure_lengths, options, _length_cells, asked, caps, n, as_json, "lengths")
         return
     twin_model = _load_twin(model, twin)
-    # The twin takes no steps to cap: it is asked once a task.
+    # The twin takes no steps to cap: it is asked once per task.
     twins: dict[str, TwinScore | None] = {}
 
     def measure(task: str, tell: Tell) -> TaskScore:
@@ -159,13 +156,13 @@ def _print_each(
     caps: Sequence[int | None],
     n: int,
     as_json: bool,
-    what: str = "",
+    kind: str = "",
 ) -> None:
-    """Measure each task under each cap on steps, which it puts into the options, and print what comes of it."""
+    """Score each task under each step limit, set in `options`, and print the results."""
     scores: list[Score] = []
     for task in tasks:
         for cap in caps:
-            title = ", ".join(part for part in (task, what, "" if cap is None else f"{cap} steps") if part)
+            title = ", ".join(part for part in (task, kind, "" if cap is None else f"{cap} steps") if part)
             with progress(title, n) as tell:
                 options["steps"] = cap
                 scores.append(measure(task, tell))

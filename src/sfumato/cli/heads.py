@@ -1,4 +1,4 @@
-"""`sfumato heads`: learn when to stop and how long an answer will be, on a finished model."""
+"""`sfumato heads`: train the stop head and the length head of a finished model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
-    """Learn a stop head and a length head from a model's own answers; what was gathered before is used again."""
+    """Train a stop head and a length head on a model's own answers.
+
+    Answers gathered earlier are reused.
+    """
     from sfumato.api import load
     from sfumato.checkpoints.load import save_checkpoint
     from sfumato.config import load_recipe
@@ -44,15 +47,15 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
     if resume and not (directory / "recipe.json").exists():
-        raise ConfigError(f"{directory} holds no answers to go on from; leave --resume out to start there")
+        raise ConfigError(f"{directory} holds no answers to resume from; leave --resume out to start a new run")
     _check_same(loaded, directory)
     model = load(loaded.model)
     if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
-        raise ConfigError(f"model is {loaded.model}; allowed: a model of ours that refines canvases")
+        raise ConfigError(f"model is {loaded.model}; allowed: a Sfumato model that refines canvases")
     if loaded.length_buckets and not model.bundle.layout.causal:
         raise ConfigError(
-            f"length_buckets is {list(loaded.length_buckets)} and {model.bundle.layout.setting} of {loaded.model}; "
-            "allowed: none, as a length head reads text that is read causally"
+            f"length_buckets is {list(loaded.length_buckets)} and {model.bundle.layout.setting} "
+            f"of {loaded.model}; allowed: none, because a length head needs a causal prefix"
         )
     write_recipe(directory / "recipe.json", loaded)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
@@ -66,7 +69,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     decoder = model.decoder
     unfuse(decoder)
     if loaded.length_buckets and not (len(learned.lengths_N) and len(held_out.lengths_N)):
-        typer.echo(f"{directory.name}: too few answers came to an end to learn lengths; no length head", err=True)
+        typer.echo(f"{directory.name}: too few answers finished to learn lengths; no length head", err=True)
     elif loaded.length_buckets:
         decoder = _with_length_head(model, loaded)
         fit_length(decoder, learned, loaded)
@@ -86,7 +89,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
 
 
 def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
-    """Refuse to go on with what another recipe has gathered."""
+    """Refuse to continue from answers gathered by another recipe."""
     from sfumato.config import changes
 
     path = directory / "recipe.json"
@@ -98,12 +101,12 @@ def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
     changed = changes(before, now)
     if changed:
         raise ConfigError(
-            f"{directory} holds what was gathered by another recipe: {'; '.join(changed)}; use another --dir"
+            f"{directory} holds answers gathered by another recipe: {'; '.join(changed)}; use another --dir"
         )
 
 
 def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
-    """The model, with a fresh length head."""
+    """The model with a fresh length head."""
     import torch
 
     from sfumato.models.decoder import Decoder
@@ -111,9 +114,9 @@ def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
     decoder = model.decoder
     assert isinstance(decoder, Decoder)
     changed = Decoder(dataclasses.replace(decoder.config, length_buckets=recipe.length_buckets))
-    own = changed.state_dict()
+    state = changed.state_dict()
     kept = {name: tensor for name, tensor in decoder.state_dict().items() if not name.startswith("length_head")}
-    # From zero: what is learned has one best, wherever it starts.
-    fresh = {name: torch.zeros_like(tensor) for name, tensor in own.items() if name.startswith("length_head")}
-    changed.load_state_dict(own | kept | fresh)
+    # From zero: the problem is convex, so the start does not matter.
+    fresh = {name: torch.zeros_like(tensor) for name, tensor in state.items() if name.startswith("length_head")}
+    changed.load_state_dict(state | kept | fresh)
     return changed.eval()

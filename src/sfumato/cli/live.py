@@ -1,7 +1,7 @@
-"""The canvas in the terminal: noise turning into text, frame by frame.
+"""The live canvas in the terminal: noise turning into text, frame by frame.
 
-Frames are played at a pace that eyes can follow while a thread of its own generates, so that looking does not slow
-the answer down and the engine's times stay its own.
+A thread generates while frames are played at a readable pace, so watching neither slows the answer down nor distorts
+the engine's times.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Re
 from sfumato.interrupts import Signals
 
 FRAME_S = 0.06
-"""Least time a frame stands; a canvas of 24 steps then takes a second and a half."""
+"""Minimum time per frame; a canvas of 24 steps takes a second and a half."""
 LAST_FRAME_S = 0.6
-"""Time the last frame stands before the plain text takes its place."""
+"""Time the last frame stays before the plain text replaces it."""
 HEAD_START_S = 0.2
-"""Most time that generating has to itself before the first frame: drawing and a small model share the interpreter."""
+"""Time to generate before the first frame: drawing and a small model share the interpreter."""
 
 NOISE = Style(dim=True)
 ACCEPTED = Style(bold=True)
@@ -35,19 +35,19 @@ REVISED_NOW = Style(color="dark_orange", bold=True, reverse=True)
 REVISED = Style(color="dark_orange")
 
 EMPTY = "·"
-"""Stands for a position without text: past the end, a special token, part of a character."""
+"""Shown for a position without text: past the end, a special token, part of a character."""
 _CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0xFFFD], EMPTY) | {ord("\t"): " "}
 _LINE_END = ord("\n")
 _WIDE = 64
-"""Columns from which on a header has room for all its words."""
+"""Terminal width from which the header is written in full."""
 
 
 @dataclass
 class CanvasView:
-    """One answer as it stands: what is committed, and the canvas being denoised."""
+    """The view of one answer: its committed text and the canvas being denoised."""
 
     committed: str = ""
-    """Text of the canvases before this one."""
+    """Text of the earlier canvases."""
     event: CanvasChanged | None = None
     """The last draft; None between canvases."""
     accepted: list[bool] = field(default_factory=list)
@@ -59,14 +59,14 @@ class CanvasView:
     revisions: int = 0
     """Revisions in the whole answer."""
     num_lines: int = 0
-    """Most lines shown so far; kept, so that the view does not jump when a draft gets shorter."""
+    """Most lines shown so far; kept so that the view does not jump when a draft gets shorter."""
     num_single: int = 0
-    """Canvases of one position so far, where all are: an autoregressive answer, which has no noise and no steps."""
+    """Number of canvases so far if all have one position: an autoregressive answer, without noise or steps."""
     finished: bool = False
     """Whether the answer is complete."""
 
     def update(self, event: CanvasChanged) -> None:
-        """Take in a draft."""
+        """Show a draft."""
         if self.event is None:
             self.accepted = self.revised = [False] * len(event.pieces)
         if len(event.pieces) == 1 and event.canvas in (0, self.num_single - 1, self.num_single):
@@ -78,17 +78,17 @@ class CanvasView:
         self.revisions += sum(event.revised)
 
     def commit(self, text: str) -> None:
-        """The canvas is final: its text joins what is settled."""
+        """Move the final canvas's text to the committed text."""
         self.committed += text
         self.event = None
 
     def reopen(self, text: str) -> None:
-        """A canvas is open again, after the text that stays settled."""
+        """Reopen a canvas after the text that stays committed."""
         self.committed = text
         self.event = None
 
     def header(self, width: int) -> Text:
-        """Where the canvas stands, in one line."""
+        """Progress of the canvas, in one line."""
         header = Text(style=NOISE, no_wrap=True, overflow="ellipsis")
         if self.num_single:
             return header.append(count(self.num_single, "token"))
@@ -100,10 +100,10 @@ class CanvasView:
         return header.append(revisions, style=Style(dim=False) + REVISED if self.revisions else NOISE)
 
     def text(self) -> Text:
-        """What is committed and the draft, every position in the style of its state."""
+        """The committed text and the draft, each position styled by its state."""
         text = Text(_printable(self.committed))
         for i, piece in enumerate(self.event.pieces if self.event else ()):
-            # The line ends of noise would make all below them jump.
+            # Line ends within noise would make all lines below jump.
             shown = _printable(piece) if self.accepted[i] else piece.translate(_CONTROLS | {_LINE_END: "↵"})
             text.append(shown or EMPTY, style=self._style(i) if shown else NOISE)
         return text
@@ -119,12 +119,12 @@ class CanvasView:
 
 
 def play(events: Iterator[Event], console: Console, signals: Signals | None = None) -> list[Result]:
-    """Show a stream of events; give the answers at its end, one for each variation.
+    """Show a stream of events and return the results, one per variation.
 
     Args:
-        events: as `TextModel.stream` gives them.
-        console: a terminal; the view is gone from it when this returns or raises.
-        signals: from the first one on nothing more is shown.
+        events: from `TextModel.stream`.
+        console: a terminal; the view is removed when this returns or raises.
+        signals: after the first one nothing more is drawn.
     """
     signals = signals or Signals()
     views: dict[int, CanvasView] = {}
@@ -141,7 +141,7 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
             frame.clear()
 
     with Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
-        for event in ahead(events):
+        for event in prefetch(events):
             view = views.setdefault(event.variation, CanvasView())
             if isinstance(event, Finished):
                 view.finished = True
@@ -152,11 +152,11 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
             elif isinstance(event, Reopened):
                 view.reopen(event.text)
             else:
-                # All variations take a step together and make one frame.
+                # All variations take a step together and share a frame.
                 if event.variation in frame:
                     draw()
                 view.update(event)
-                # The noise of a single position, an autoregressive canvas, is not worth a frame.
+                # The noise of a single position (an autoregressive canvas) gets no frame.
                 if event.step > 0 or len(event.pieces) > 1:
                     frame.add(event.variation)
         if signals.arrived is None:
@@ -165,15 +165,15 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
 
 
 def finish(events: Iterator[Event]) -> list[Result]:
-    """The answers at the end of a stream of events; an interrupt ends it between steps."""
-    results = {event.variation: event.result for event in ahead(events) if isinstance(event, Finished)}
+    """The results at the end of a stream; an interrupt ends it between steps."""
+    results = {event.variation: event.result for event in prefetch(events) if isinstance(event, Finished)}
     return [results[i] for i in sorted(results)]
 
 
-def ahead(events: Iterator[Event]) -> Iterator[Event]:
-    """The same events, produced on a thread of their own as fast as they come.
+def prefetch(events: Iterator[Event]) -> Iterator[Event]:
+    """The same events, produced in a thread as fast as possible.
 
-    Closing this, as an interrupt does, ends the thread after the event it is at.
+    Closing the iterator, as an interrupt does, stops the thread after the current event.
     """
     ready: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
     stop = threading.Event()
@@ -202,13 +202,13 @@ def ahead(events: Iterator[Event]) -> Iterator[Event]:
 
 
 def render(views: Mapping[int, CanvasView], console: Console) -> Group:
-    """Answers one below the other, each with its header, cut to the terminal at the top of each text; where not all of
-    them fit, those still in work."""
+    """Answers one below the other, each with its header; long texts are cut at the top, and if not all fit, unfinished
+    answers come first."""
     width, height = console.size
     steps = not all(view.num_single for view in views.values())
     legend = [_legend()] if steps and width >= len(_legend()) and height >= 12 else []
     room = max(1, height - 1 - len(legend))
-    # A header and a line of text at least, with an empty line between answers if there is room for it.
+    # At least a header and a line of text each, with a blank line between answers if there is room.
     gap = int(3 * len(views) <= room)
     fitting = room // 2 if 2 * len(views) <= room else max(1, (room - 1) // 2)
     shown = sorted(sorted(views, key=lambda variation: (views[variation].finished, variation))[:fitting])

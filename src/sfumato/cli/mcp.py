@@ -1,4 +1,4 @@
-"""`sfumato mcp`: a model as tools for programs that speak the Model Context Protocol."""
+"""`sfumato mcp`: offer a model as tools over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from sfumato.errors import ConfigError
 
 def mcp(
     model: Annotated[str, typer.Argument(help=MODEL_HELP, autocompletion=complete_model)] = "tiny",
-    mender: Annotated[str, typer.Option(help="The model that repairs Python.")] = "mend",
+    mender: Annotated[str, typer.Option(help="Model for the mend tool.")] = "mend",
     weights: Weights = Weights(),
 ) -> None:
-    """Serve an assistant over stdin and stdout: tools to generate, infill, edit, decide and mend."""
+    """Run an MCP server over stdin and stdout.
+
+    Its tools are generate, infill, edit, decide and mend.
+    """
     try:
         from sfumato.integrations.mcp_server import make_server
     except ImportError as error:
-        raise ConfigError("the server of tools needs more packages: pip install 'sfumato[mcp]'") from error
+        raise ConfigError("the MCP server needs more packages: pip install 'sfumato[mcp]'") from error
     from sfumato.mend.mender import load_mender
-    from sfumato.server.hosting import Host, served_names
+    from sfumato.server.hosting import Host, parse_names
 
-    host = Host(served_names([model]), settings=weights.settings())
+    host = Host(parse_names([model]), settings=weights.settings())
     make_server(host, lambda: load_mender(mender), sfumato.__version__).run("stdio")

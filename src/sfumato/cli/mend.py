@@ -1,4 +1,4 @@
-"""`sfumato mend`: repair Python that does not parse, or whose tests fail; `sfumato lsp` does so in an editor."""
+"""`sfumato mend`: repair Python that does not parse or fails its tests; `sfumato lsp` does so in an editor."""
 
 from __future__ import annotations
 
@@ -26,33 +26,37 @@ _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", ".git", ".h
 
 
 def mend(
-    paths: Annotated[list[Path], typer.Argument(help="Files of Python, or folders of them.")],
+    paths: Annotated[list[Path], typer.Argument(help="Python files, or directories of them.")],
     test: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help='Runs the tests and exits with 0 if they pass: "pytest -x".')
+        str | None,
+        typer.Option(
+            metavar="COMMAND", help='Command that runs the tests and exits with 0 if they pass, e.g. "pytest -x".'
+        ),
     ] = None,
-    function: Annotated[str | None, typer.Option(metavar="NAME", help="Edit this function alone.")] = None,
+    function: Annotated[str | None, typer.Option(metavar="NAME", help="Edit only this function.")] = None,
     budget: Annotated[
-        str, typer.Option(metavar="RUNS|SECONDS", help="Most runs of the tests, as 50, or seconds, as 120s.")
+        str,
+        typer.Option(metavar="RUNS|SECONDS", help="Limit on the search: test runs, e.g. 50, or seconds, e.g. 120s."),
     ] = "50",
     project: Annotated[
         Path | None,
-        typer.Option(help="Folder in which the tests run; by default the nearest with a pyproject.toml or alike."),
+        typer.Option(help="Directory to run the tests in; default: the nearest with a pyproject.toml or similar."),
     ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Most time of one run of the tests.")] = 300.0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the difference, and write nothing.")] = False,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit per test run, in seconds.")] = 300.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the diff and write nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and write nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and write nothing.")] = False,
     model: Model = "mend",
 ) -> None:
-    """Repair Python: what does not parse and, with --test, bugs that its tests find.
+    """Repair Python: fix syntax errors and, with --test, bugs that the tests find.
 
-    Edits are tried in the order of the model's belief, in a copy of the project without a network, until the tests
-    pass. Nothing is written that was not verified, and nothing without consent. Exits with 1 if something is left.
+    Edits are tried in a copy of the project, without network, likeliest first, until the tests pass. Only verified
+    edits are written, and only if you agree. The exit code is 1 if anything remains broken.
     """
     from sfumato.mend.files import find_sources, read_source
 
     if function is not None and test is None:
-        raise RequestError("--function needs --test: without tests only what does not parse is repaired")
+        raise RequestError("--function needs --test: without tests only syntax errors are repaired")
     config = _search_config(budget)
     found = find_sources(paths)
     if not found:
@@ -89,7 +93,7 @@ def mend(
 
 
 def _mend_syntax(files: list[SourceFile], model: str) -> list[tuple[SourceFile, Mended]]:
-    """What came of the files that do not parse; without any, no model is loaded."""
+    """Repair all files that do not parse; without any, no model is loaded."""
     from sfumato.mend.parsing import error_line
 
     broken = [file for file in files if error_line(file.text) is not None]
@@ -120,8 +124,8 @@ def _mend_tests(
 
     command = shlex.split(test)
     if not command:
-        raise RequestError('test is empty; allowed: a command, as "pytest -x"')
-    # A test is edited only if nothing else is given.
+        raise RequestError('test is empty; allowed: a command, e.g. "pytest -x"')
+    # A test is edited only if nothing else was given.
     edited = [file for file in files if not is_test(file.path)] or files
     with progress("running the tests", config.max_runs) as report:
         return load_mender(model).mend_project(
@@ -140,13 +144,13 @@ def _search_config(budget: str) -> SearchConfig:
 
     match = _BUDGET.fullmatch(budget)
     if match is None or not int(match[1]):
-        raise RequestError(f"budget is {budget!r}; allowed: a number of runs, as 50, or of seconds, as 120s")
+        raise RequestError(f"budget is {budget!r}; allowed: a number of runs, e.g. 50, or of seconds, e.g. 120s")
     number = int(match[1])
     return SearchConfig(max_runs=100_000, max_s=float(number)) if match[2] else SearchConfig(max_runs=number)
 
 
 def _find_root(path: Path) -> Path:
-    """The nearest folder above a path that looks like a project's root, or else that of the path."""
+    """The nearest parent directory that looks like a project root; otherwise the path's own directory."""
     start = path.resolve() if path.is_dir() else path.resolve().parent
     for folder in (start, *start.parents):
         if any((folder / mark).exists() for mark in _ROOT_MARKS):
@@ -179,7 +183,7 @@ def _to_dict(files: list[SourceFile], results: list[tuple[SourceFile, Mended]], 
 
 
 def _print_figures(files: list[SourceFile], changed: list[tuple[SourceFile, Mended]], why: str) -> None:
-    parts = [count(len(files), "file"), f"{len(changed)} mended" if changed else f"nothing mended{why}"]
+    parts = [count(len(files), "file"), f"{len(changed)} mended" if changed else f"nothing repaired{why}"]
     if edits := sum(mended.num_edits for _, mended in changed):
         parts.append(count(edits, "edit"))
     if runs := sum(mended.num_runs for _, mended in changed):
@@ -188,7 +192,7 @@ def _print_figures(files: list[SourceFile], changed: list[tuple[SourceFile, Mend
 
 
 def lsp(model: Model = "mend") -> None:
-    """Serve an editor over stdin and stdout: where Python does not parse, and a quick fix for it."""
+    """Run a language server with quick fixes for Python syntax errors."""
     try:
         from sfumato.mend.language_server import make_server
     except ImportError as error:

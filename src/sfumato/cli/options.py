@@ -1,4 +1,4 @@
-"""Options that several commands share: how weights are held, and how canvases are denoised."""
+"""Options that several commands share: how weights are loaded and how canvases are denoised."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 DTypeName = Literal["float32", "bfloat16", "float16"]
-QuantizationName = Literal["int8", "int4", "w8a8", "fp8"]
-MODEL_HELP = "An embedded model's name, a checkpoint directory, a GGUF file, or a hub id."
+QuantizationName = Literal["int8", "int4", "w8a8", "w4a8", "fp8"]
+MODEL_HELP = "An embedded model, a checkpoint directory, a GGUF file or a hub id."
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Names of models that begin so, for a shell; files complete themselves."""
+    """Model names with this prefix, for shell completion; the shell completes files itself."""
     from sfumato.checkpoints.inventory import list_models
 
     return [model.name for model in list_models() if model.name.startswith(incomplete) and not model.problem]
 
 
 def complete_packaged(incomplete: str) -> list[str]:
-    """Names of checkpoints that `pull` gets, for a shell."""
+    """Names of checkpoints that `pull` can download, for shell completion."""
     from sfumato.checkpoints.packaged import PACKAGED
 
     return [name for name in PACKAGED if name.startswith(incomplete)]
 
 
 def complete_task(incomplete: str) -> list[str]:
-    """Names of tasks that begin so, for a shell."""
+    """Task names with this prefix, for shell completion."""
     from sfumato.data.tasks import TASKS
 
     return [name for name in TASKS if name.startswith(incomplete)]
@@ -44,28 +44,28 @@ def complete_task(incomplete: str) -> list[str]:
 
 ModelName = Annotated[str, typer.Argument(help=MODEL_HELP, autocompletion=complete_model)]
 Model = Annotated[str, typer.Option(help=MODEL_HELP, autocompletion=complete_model)]
-Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
-System = Annotated[str | None, typer.Option(help="System message before the prompt, for a model that takes one.")]
-Stop = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="Repeatable; the answer ends before the first of them.")
-]
-DType = Annotated[DTypeName, typer.Option(help="Of the weights and of what is computed with them.")]
+Device = Annotated[str, typer.Option(help="Device to compute on: cpu, cuda or auto.")]
+System = Annotated[str | None, typer.Option(help="System message, for models that take one.")]
+Stop = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="End the answer before this text. Repeatable.")]
+DType = Annotated[DTypeName, typer.Option(help="Type of the weights and of the computation.")]
 Quantize = Annotated[
     QuantizationName | None,
-    typer.Option(help="Hold the weights of linears and experts in 8 or 4 bits; w8a8 multiplies integers, fp8 floats."),
+    typer.Option(
+        help="Quantize linears and experts: int8 and int4 save memory; w8a8, w4a8 (CPU) and fp8 (GPU) are also faster."
+    ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="Of the CPU; if not given, as many as are fastest, measured at the start.")
+    int | None, typer.Option(min=1, help="CPU threads; default: the fastest number, measured at the start.")
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; any setting of the sampler, as entropy_bound=0.2."),
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the sampler, e.g. entropy_bound=0.2. Repeatable."),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """How a model is held."""
+    """How a model is loaded."""
 
     dtype: DType = "float32"
     quantize: Quantize = None
@@ -73,7 +73,7 @@ class Weights:
     device: Device = "cpu"
 
     def load(self, name: str, check: Callable[[TextModel], object] | None = None) -> TextModel:
-        """Load a model, and show that it is being loaded; `check` refuses before weights are read."""
+        """Load a model with a progress display; `check` can refuse before weights are read."""
         from sfumato.cli.output import progress
 
         with progress(f"loading {name}"):
@@ -95,19 +95,17 @@ class Weights:
 class Sampling:
     """How canvases are denoised."""
 
-    steps: Annotated[int | None, typer.Option(help="Most denoising steps a canvas may take.")] = None
-    sampler: Annotated[
-        str | None, typer.Option(help="Rule that accepts and renoises; a wrong name lists them all.")
-    ] = None
-    temperature: Annotated[float | None, typer.Option(help="0 takes the likeliest token.")] = None
-    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0
+    steps: Annotated[int | None, typer.Option(help="Maximum denoising steps per canvas.")] = None
+    sampler: Annotated[str | None, typer.Option(help="Sampling method; an unknown name lists all of them.")] = None
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature; 0 takes the likeliest token.")] = None
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0
     settings: Settings = None
 
     def apply_to(self, options: CanvasOptions) -> None:
-        """Put it into the options of a request.
+        """Write these settings into the options of a request.
 
         Raises:
-            ConfigError, RequestError: if the sampler, or one of --set, is not known.
+            ConfigError, RequestError: if the sampler or a --set name is unknown.
         """
         options["seed"], options["steps"] = self.seed, self.steps
         options["sampler"], options["temperature"] = self.sampler, self.temperature
@@ -117,7 +115,7 @@ class Sampling:
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with an option for each field of its parameters that are dataclasses, such as `Weights`."""
+    """Expand a command's dataclass parameters, such as `Weights`, into one option per field."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
 
@@ -144,10 +142,10 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def sampler_settings(settings: Sequence[str] | None, sampler: str | None = None) -> SamplerOptions:
-    """What `--set` gave, for a sampler of that name.
+    """Parse `--set` for a sampler.
 
     Raises:
-        ConfigError: if one has no "=".
+        ConfigError: if an entry has no "=".
         RequestError: if the sampler has no such setting.
     """
     from sfumato.config import parse_settings
@@ -160,5 +158,5 @@ def sampler_settings(settings: Sequence[str] | None, sampler: str | None = None)
 
 
 def format_size(num_bytes: float) -> str:
-    """Bytes as a person reads them."""
+    """A human-readable size."""
     return f"{num_bytes / 1e9:.2f} GB" if num_bytes >= 1e9 else f"{num_bytes / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""What commands show: tables, progress, differences, figures; and questions."""
+"""Output shared by commands: tables, progress, diffs, figures and questions."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rich.text import Text
 from sfumato.errors import RequestError
 from sfumato.storage import difference, write_atomically
 
-# Written to a terminal, these would move the cursor or worse; a model may give any byte.
+# Written to a terminal, these would move the cursor or worse; a model may produce any byte.
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {0x7F: 0x2421}
 CONTROLS |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _DIFFERENCE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _PIPE_WIDTH, _NARROW = 200, 100
-"""Columns of a table that goes to no terminal, which has no width; and below which a terminal is narrow."""
+"""Table width without a terminal, and the width below which a terminal counts as narrow."""
 
 
 def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None = None, left: str = "") -> None:
-    """Print rows; of their columns, those in which any row has something.
+    """Print rows as a table, without columns that are empty in all rows.
 
     Args:
-        rows: texts by the heading of their column; the first row has all headings.
+        rows: cell texts by column heading; the first row has all headings.
         title: above the table.
-        left: the column whose texts begin on the left; others end on the right.
+        left: the left-aligned column; all others are right-aligned.
     """
     from rich.table import Table
 
@@ -39,7 +39,7 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
     )
     shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     for name in shown:
-        # In a narrow terminal a heading stands in two lines, and nothing is cut off.
+        # In a narrow terminal, headings break into two lines instead of being cut off.
         heading = name.replace("→", "→\n").replace(" ", "\n") if narrow else name
         table.add_column(heading, justify="left" if name == left else "right", no_wrap=name == left)
     for row in rows:
@@ -49,11 +49,11 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of something is done, and how long it has taken; without a total, that it is being done.
+def progress(description: str, total: int | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Show progress and elapsed time; without a total, a spinner.
 
     Yields:
-        To be called with what is done, and of how much.
+        A function to call with the number done and the total.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -61,25 +61,25 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int, int
     counted = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     columns = (SpinnerColumn(), text, TimeElapsedColumn()) if total is None else counted
     console, hidden = Console(stderr=True), not sys.stderr.isatty()
-    # What is printed meanwhile is data, and stays on stdout.
+    # Anything printed meanwhile is data and stays on stdout.
     with Progress(*columns, console=console, transient=True, disable=hidden, redirect_stdout=False) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(description, total=total)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """A number and what it counts."""
+    """A number with its noun, in singular or plural."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def print_figures(*parts: str) -> None:
-    """Say what something cost, in one line on stderr; empty parts are left out."""
+    """Print figures on one line of stderr, without empty parts."""
     line = " · ".join(part for part in parts if part)
     Console(stderr=True, highlight=False).print(line, style="dim", markup=False, soft_wrap=not sys.stderr.isatty())
 
 
 def show_difference(file: Path, before: str, after: str) -> None:
-    """Print a unified difference, in colours where the terminal has them."""
+    """Print a unified diff, in colour if the terminal has it."""
     console = Console(highlight=False, markup=False, emoji=False)
     for line in difference(file, before, after):
         text = Text(line.translate(CONTROLS), _DIFFERENCE_STYLES.get(line[:1], ""))
@@ -87,33 +87,33 @@ def show_difference(file: Path, before: str, after: str) -> None:
 
 
 def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) -> None:
-    """Write files after consent, all of them or none.
+    """Write files after asking: all of them or none.
 
     Args:
-        changes: of each file what it held when it was read, and what it is to hold.
-        yes: consent is given; otherwise the command asks, and ends with 1 where it is refused.
+        changes: per file, its contents when read and its new contents.
+        yes: write without asking; otherwise the command asks, and exits with 1 if refused.
 
     Raises:
-        RequestError: if nobody is there to ask, or somebody else has changed a file meanwhile.
+        RequestError: if there is no terminal to ask on, or a file was changed meanwhile.
         CheckpointError: if a file cannot be written.
     """
-    what = str(changes[0][0]) if len(changes) == 1 else count(len(changes), "file")
-    if not yes and not may_write(what):
+    target = str(changes[0][0]) if len(changes) == 1 else count(len(changes), "file")
+    if not yes and not may_write(target):
         typer.echo("nothing written", err=True)
         raise typer.Exit(1)
     for path, before, _ in changes:
         if not path.exists() or path.read_bytes() != before:
-            raise RequestError(f"{path} was changed by somebody else meanwhile; nothing written")
+            raise RequestError(f"{path} was changed by another program meanwhile; nothing written")
     for path, _, after in changes:
         write_atomically(path.resolve(), after)
 
 
-def may_write(what: str) -> bool:
+def may_write(target: str) -> bool:
     """Ask whether to write something.
 
     Raises:
-        RequestError: if nobody is there to ask.
+        RequestError: if there is no terminal to ask on.
     """
     if not sys.stdin.isatty():
-        raise RequestError("nobody is there to ask; allowed: --yes to write, --dry-run not to")
-    return typer.confirm(f"write {what}?", err=True)
+        raise RequestError("cannot ask: stdin is not a terminal; allowed: --yes to write, --dry-run not to")
+    return typer.confirm(f"write {target}?", err=True)

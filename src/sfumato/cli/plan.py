@@ -1,4 +1,4 @@
-"""`sfumato train --plan`: what a recipe's steps would take on 1 to 64 GPUs, as a table or JSON."""
+"""`sfumato train --plan`: estimate a recipe's memory and time on 1 to 64 GPUs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ NUMBERS_OF_GPUS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float | None, as_json: bool) -> None:
-    """Plan a run, and print it; nothing is started.
+    """Print the plan of a run, without starting it.
 
     Args:
-        subject: a recipe, one of `training.plan.SHAPES`, or a directory with the config.json of a decoder.
+        subject: a recipe, one of `training.plan.SHAPES`, or a directory with a decoder's config.json.
         overrides: of the recipe.
-        gpu: the kind that is shown in the table; JSON has all.
-        mfu: share of the peak that is reached; None takes the plan's.
+        gpu: the kind shown in the table; JSON has all.
+        mfu: share of peak arithmetic reached; None takes the plan's default.
         as_json: print one JSON object.
 
     Raises:
-        ConfigError: if the subject is none of these, or the GPU is not known.
+        ConfigError: if the subject is none of these, or the GPU is unknown.
     """
     from sfumato.errors import unknown
     from sfumato.hardware import GPUS
@@ -52,7 +52,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
 
     if as_json:
         plans = [
-            _described(planned(kind, num_gpus, recompute)) | {"recompute": recompute}
+            _describe(planned(kind, num_gpus, recompute)) | {"recompute": recompute}
             for kind in GPUS
             for num_gpus in NUMBERS_OF_GPUS
             for recompute in (False, True)
@@ -75,8 +75,9 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         active += f", {count.trained / 1e6:.1f} million trained"
     packing = recipe.packing
     typer.echo(
-        f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in {recipe.train.precision}; "
-        f"{packing.rows} x {packing.row_length} positions a batch; {gpu} at {mfu:.0%} of its peak; GB of each GPU"
+        f"{subject}: {count.total / 1e9:.2f} billion parameters{active}; layers in "
+        f"{recipe.train.precision}; {packing.rows} x {packing.row_length} positions per "
+        f"batch; {gpu} at {mfu:.0%} of its peak; GB per GPU"
     )
     print_table([_row(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS])
 
@@ -99,8 +100,7 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
         model = json.loads(json.dumps(config.to_dict()))
     else:
         raise ConfigError(
-            f"nothing to plan at {subject}; allowed: a recipe (.toml), {', '.join(SHAPES)}, or a directory with a "
-            "config.json"
+            f"cannot plan {subject}; allowed: a recipe (.toml), {', '.join(SHAPES)}, or a directory with a config.json"
         )
     table: dict[str, Any] = {
         "model": model,
@@ -113,30 +113,30 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
     return from_table(Recipe, table)
 
 
-def _described(one: Plan) -> dict[str, Any]:
-    return dataclasses.asdict(one) | {
-        "memory_bytes": one.memory_bytes,
-        "step_s": one.step_s,
-        "positions_per_s": one.positions_per_s,
+def _describe(plan: Plan) -> dict[str, Any]:
+    return dataclasses.asdict(plan) | {
+        "memory_bytes": plan.memory_bytes,
+        "step_s": plan.step_s,
+        "positions_per_s": plan.positions_per_s,
     }
 
 
 def _row(plain: Plan, again: Plan) -> dict[str, str | None]:
-    """A line of the table: a plan, with recomputation where it does not fit without."""
-    one = plain if plain.fits else again
+    """One row of the table: a plan, with recomputation if it does not fit without."""
+    shown = plain if plain.fits else again
     return {
-        "GPUs": str(one.num_gpus),
-        "batches": str(one.accumulation),
-        "state": f"{sum(one.state_bytes.values()) / 1e9:.1f}",
-        "gathered": f"{one.gathered_bytes / 1e9:.1f}",
+        "GPUs": str(shown.num_gpus),
+        "batches": str(shown.accumulation),
+        "state": f"{sum(shown.state_bytes.values()) / 1e9:.1f}",
+        "gathered": f"{shown.gathered_bytes / 1e9:.1f}",
         "activations": f"{plain.activation_bytes / 1e9:.1f}",
-        "recomputed": "" if plain.fits else f"{one.activation_bytes / 1e9:.1f}",
-        "in all": f"{one.memory_bytes / 1e9:.1f}",
-        "fits": "yes" if plain.fits else "recomputing" if one.fits else "no",
-        "PFLOP": f"{one.operations / 1e15:.2f}",
-        "exchanged": f"{one.exchanged_bytes / 1e9:.1f}",
-        "arithmetic s": f"{one.compute_s:.3f}",
-        "exchange s": f"{one.exchange_s:.3f}",
-        "step s": f"{one.step_s:.3f}",
-        "positions/s": f"{one.positions_per_s:,.0f}",
+        "recomputed": "" if plain.fits else f"{shown.activation_bytes / 1e9:.1f}",
+        "in all": f"{shown.memory_bytes / 1e9:.1f}",
+        "fits": "yes" if plain.fits else "recomputing" if shown.fits else "no",
+        "PFLOP": f"{shown.operations / 1e15:.2f}",
+        "exchanged": f"{shown.exchanged_bytes / 1e9:.1f}",
+        "arithmetic s": f"{shown.compute_s:.3f}",
+        "exchange s": f"{shown.exchange_s:.3f}",
+        "step s": f"{shown.step_s:.3f}",
+        "positions/s": f"{shown.positions_per_s:,.0f}",
     }

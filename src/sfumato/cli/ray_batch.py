@@ -1,4 +1,4 @@
-"""`sfumato run --batch --ray`: the prompts of a file, answered by the workers of a Ray cluster (Ray Data)."""
+"""`sfumato run --batch --ray`: answer the prompts of a file on a Ray cluster (Ray Data)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from sfumato.cli.output import progress
 from sfumato.errors import ConfigError
 
 _TOGETHER = 64
-"""Jobs that a worker takes at once, and answers in one run of its engine."""
+"""Jobs that a worker takes at once and answers in one run of its engine."""
 
 
 def answer_on_ray(jobs: list[Job], model: str, settings: Json, num_workers: int) -> Iterator[tuple[Job, Json]]:
-    """Answer jobs on Ray: on the cluster that the environment names, or this machine.
+    """Answer jobs on the Ray cluster that the environment names, or on this machine.
 
     Args:
         jobs: any number.
-        model: what `sfumato.load` takes, on each machine of the cluster.
-        settings: further arguments of it; a worker has one thread unless they say otherwise, and where they name an
-            accelerator, one of these.
-        num_workers: each with a model of its own.
+        model: as for `sfumato.load`, available on every machine of the cluster.
+        settings: further arguments of `load`; by default a worker has one thread; if they name an accelerator, a worker
+            gets one.
+        num_workers: number of workers, each with its own model.
 
     Yields:
-        What each job came to, as they are answered.
+        Each job with its result, as they finish.
 
     Raises:
         ConfigError: if Ray is not installed.
@@ -38,7 +38,7 @@ def answer_on_ray(jobs: list[Job], model: str, settings: Json, num_workers: int)
         import ray.data
     except ImportError as error:
         raise ConfigError("--ray needs more packages: pip install 'sfumato[ray]'") from error
-    # What workers print is talk, and stdout is data.
+    # Workers' output is talk; stdout is for data.
     ray.init(ignore_reinit_error=True, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
     threads = 1 if settings["threads"] == "auto" else settings["threads"]
@@ -61,7 +61,7 @@ def answer_on_ray(jobs: list[Job], model: str, settings: Json, num_workers: int)
 
 
 class _Worker:
-    """Holds a model, and answers blocks of jobs with it."""
+    """Holds a model and answers blocks of jobs with it."""
 
     def __init__(self, source: str, settings: Json) -> None:
         from sfumato.api import load

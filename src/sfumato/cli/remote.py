@@ -1,4 +1,4 @@
-"""A model behind a server, for what otherwise asks one in this process."""
+"""A model on a server, with the interface of a local one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class RemoteModel:
     """One model of a server.
 
     Args:
-        client: of the server.
+        client: connected to the server.
         name: of the model; None is the server's first.
 
     Raises:
         RequestError: if the server has no such model.
-        ServerError, UnreachableError: if it does not say which it has.
+        ServerError, UnreachableError: if the server does not list its models.
     """
 
     def __init__(self, client: Client, name: str | None = None) -> None:
@@ -39,22 +39,22 @@ class RemoteModel:
 
     @property
     def kinds(self) -> Sequence[str]:
-        """Of prompts that it was trained on; where there are none, it takes any."""
+        """Kinds of prompts it was trained on; empty if it takes any prompt."""
         return self._card.kinds
 
     @property
     def context_length(self) -> int:
-        """Positions of prompt and answer together."""
+        """Maximum positions of prompt and answer together."""
         return self._card.context_length
 
     def stream(self, prompt: Sequence[Mapping[str, object]], **options: Unpack[GenerateOptions]) -> Iterator[Event]:
-        """Answer a conversation as `TextModel.stream` does; events have no tokens.
+        """Answer a conversation like `TextModel.stream`; events have no tokens.
 
         Raises:
-            CapacityError: if the model cannot hold it.
+            CapacityError: if the conversation does not fit.
             ServerError, UnreachableError: if the server refuses, or does not answer.
         """
-        drafts = self._client.stream(prompt, **_sent(options, self._card.name))
+        drafts = self._client.stream(prompt, **_client_options(options, self._card.name))
         try:
             first = next(drafts)
         except ServerError as error:
@@ -64,17 +64,17 @@ class RemoteModel:
         return _events(itertools.chain((first,), drafts))
 
 
-def _sent(options: GenerateOptions, model: str) -> ClientOptions:
-    """Options as a client takes them: what is a sampler's own, apart."""
+def _client_options(options: GenerateOptions, model: str) -> ClientOptions:
+    """Options in the client's form, with the sampler's settings separate."""
     given = {name: value for name, value in options.items() if value is not None}
     known = ClientOptions.__optional_keys__
-    own = {name: value for name, value in given.items() if name in known}
+    client_options = {name: value for name, value in given.items() if name in known}
     settings = {name: value for name, value in given.items() if name not in known}
-    return cast("ClientOptions", own | {"model": model, "settings": settings or None})
+    return cast("ClientOptions", client_options | {"model": model, "settings": settings or None})
 
 
 def _events(drafts: Iterator[Draft]) -> Iterator[Event]:
-    """What an engine would tell of the same answer."""
+    """The events an engine would give for the same answer."""
     num_committed = 0
     for draft in drafts:
         if draft.result is not None:

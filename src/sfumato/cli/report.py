@@ -1,4 +1,4 @@
-"""`sfumato report`: systems, tasks, and what answers cost."""
+"""`sfumato report`: compare systems on tasks, with their costs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,30 @@ if TYPE_CHECKING:
     from sfumato.evaluation.report import Report
 
 _TRIED = 2
-"""Items of each system and task that an estimate is made from."""
+"""Items per system and task used for the time estimate."""
 
 
 def report(
-    suite: Annotated[Path, typer.Argument(metavar="SUITE.toml", help="Systems, tasks and settings.")],
+    suite: Annotated[Path, typer.Argument(metavar="SUITE.toml", help="Suite file with systems, tasks and settings.")],
     directory: Annotated[
-        Path | None, typer.Option("--dir", help="For results and tables; the suite's name under reports/ by default.")
+        Path | None,
+        typer.Option("--dir", help="Directory for results and tables; default: reports/ plus the suite's name."),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Repeatable; any key of the suite, as n=10.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the suite, e.g. n=10. Repeatable."),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--system", help="Repeatable; ask these alone, and table all that is known.")
+        list[str] | None,
+        typer.Option("--system", help="Ask only this system; tables still show all known results. Repeatable."),
     ] = None,
-    tables: Annotated[bool, typer.Option("--tables", help="Ask nothing; write the tables of what is known.")] = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Ask nothing; rewrite the tables from known results.")
+    ] = False,
 ) -> None:
-    """Ask systems the items of tasks, and write what their answers are worth and cost.
+    """Compare systems on tasks: scores, costs and statistics.
 
-    Each answer is kept as soon as it is there: a report that was ended goes on where it was.
+    Every answer is saved at once, so an interrupted report continues where it stopped.
     """
     from sfumato.evaluation.report import Report
     from sfumato.evaluation.suite import read_suite
@@ -49,7 +54,7 @@ def report(
         print_table([{name: row.get(name) for name in headings_of(rows)} for row in rows], left="task")
     typer.echo(f"{run.directory}/report.html")
     if failed := sum(cell.failed for cell in run.cells()):
-        typer.echo(f"{count(failed, 'item')} without an answer; the same command asks them again", err=True)
+        typer.echo(f"{count(failed, 'item')} without an answer; run the same command to ask them again", err=True)
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""`sfumato rl`: learn from rewards."""
+"""`sfumato rl`: fine-tune with rewards."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from sfumato.training.rollout import Rollout
 
 POSITIONS = 1024
-"""Most positions of a step of the engine: nobody waits for a single answer."""
+"""Maximum positions per engine step: throughput matters here, not latency."""
 
 
 def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
-    """Train a model by what checkers say of its answers; an interrupt saves the state, from which --resume goes on."""
+    """Fine-tune a model with rewards from the tasks' checkers.
+
+    An interrupt saves the state for --resume.
+    """
     from sfumato.api import load
     from sfumato.checkpoints.load import save_checkpoint
     from sfumato.config import load_recipe
@@ -64,11 +67,11 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
 
 
 def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record: Callable[[Record], None]) -> RLTrainer:
-    """A trainer of a model's weights, with answers from the engine, rewards from the tasks' checkers, and scores.
+    """A trainer with answers from the engine, rewards from the tasks' checkers, and scores.
 
     Raises:
-        ConfigError: if the model, or the way it is to answer, is not one whose steps can be taken again.
-        RequestError: if a setting of the sampler is not allowed.
+        ConfigError: if the steps of this model or sampling method cannot be replayed.
+        RequestError: if a sampler setting is not allowed.
     """
     from sfumato.checkpoints.load import Checkpoint
     from sfumato.data.tasks import find_task
@@ -82,31 +85,31 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     decoder = model.decoder
     unfuse(decoder)
     if not isinstance(decoder, Decoder):
-        raise ConfigError(f"init_from is {recipe.init_from!r}, which is no model that is trained here")
+        raise ConfigError(f"init_from is {recipe.init_from!r}, which is not a model that can be trained here")
     settings = _settings(recipe)
     check_replayable(model.spec, model.request("?", **settings).sampler)
     tasks = {name: find_task(name) for name in recipe.rollout.tasks}
 
     def collect(step: int) -> list[list[Rollout]]:
-        asked = [_ask(tasks, recipe, step, place) for place in range(recipe.rl.prompts)]
+        asked = [_draw_item(tasks, recipe, step, index) for index in range(recipe.rl.prompts)]
         answers = recipe.rl.answers
         requests = [
             dataclasses.replace(
                 model.request(item.prompt, n=answers, **settings),
-                seed=_number(recipe.train.seed, step, place, "answers"),
+                seed=_derive_seed(recipe.train.seed, step, index, "answers"),
             )
-            for place, (_, item) in enumerate(asked)
+            for index, (_, item) in enumerate(asked)
         ]
-        return _answered(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
+        return _collect_groups(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
 
     def evaluate(weights: Decoder, step: int) -> dict[str, float]:
-        # One whose engine has written nothing with other weights.
+        # An engine that holds no keys and values of other weights.
         now = TextModel(directory.name, Checkpoint(weights, model.spec, dict(model.generation)), model.tokenizer)
         numbers: dict[str, float] = {}
         wanted = recipe.evaluation
-        own: GenerateOptions = {**settings, "record": False, "steps": wanted.steps or settings.get("steps")}
+        options: GenerateOptions = {**settings, "record": False, "steps": wanted.steps or settings.get("steps")}
         for name in wanted.tasks:
-            score = evaluate_task(now, name, n=wanted.n, **own)
+            score = evaluate_task(now, name, n=wanted.n, **options)
             numbers |= {f"score/{name}": score.score, f"mean_steps/{name}": score.mean_steps}
         return numbers
 
@@ -123,13 +126,13 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
 
 
 def _settings(recipe: RLRecipe) -> GenerateOptions:
-    """How answers are asked for."""
+    """The sampling options for answers."""
     wanted = recipe.rollout
     settings: GenerateOptions = {
         "canvas_length": wanted.canvas_length or None,
         "max_tokens": wanted.max_tokens or None,
         "record": True,
-        # What it has yet to learn, it may be asked.
+        # Prompts it has yet to learn are allowed.
         "check_prompt": False,
     }
     for name, value in wanted.sampler.items():
@@ -137,24 +140,24 @@ def _settings(recipe: RLRecipe) -> GenerateOptions:
     return settings
 
 
-def _ask(tasks: dict[str, Task], recipe: RLRecipe, step: int, place: int) -> tuple[Task, Item]:
-    """The item of one place of an update: the same for the same seed."""
+def _draw_item(tasks: dict[str, Task], recipe: RLRecipe, step: int, index: int) -> tuple[Task, Item]:
+    """The item at an index of an update; the same seed gives the same item."""
     from sfumato.data.tasks import draw
 
     names, weights = zip(*recipe.rollout.tasks.items(), strict=True)
-    chosen = random.Random(_number(recipe.train.seed, step, place, "task")).choices(names, weights)[0]
-    return tasks[chosen], draw(tasks[chosen], "train", _number(recipe.train.seed, step, place, "item"))
+    chosen = random.Random(_derive_seed(recipe.train.seed, step, index, "task")).choices(names, weights)[0]
+    return tasks[chosen], draw(tasks[chosen], "train", _derive_seed(recipe.train.seed, step, index, "item"))
 
 
-def _answered(
+def _collect_groups(
     model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request], *, with_parts: bool
 ) -> list[list[Rollout]]:
-    """Groups of answers, and what they are worth; an answer that failed is worth nothing."""
+    """Groups of answers and their rewards; a failed answer gets zero."""
     from sfumato.engine.engine import Engine, EngineConfig
     from sfumato.engine.request import Finished
     from sfumato.training.rollout import Rollout
 
-    # A new one for each update: what it has written is of the weights as they are.
+    # A new engine per update, because its cache belongs to the current weights.
     engine = Engine(model, EngineConfig(max_positions=POSITIONS))
     groups: list[dict[int, Rollout]] = [{} for _ in requests]
     for index, event in engine.run(requests):
@@ -169,7 +172,7 @@ def _answered(
 
 
 def _parts(model: TextModel, task: Task, item: Item, result: Result) -> tuple[tuple[int, float], ...]:
-    """What a task says of the parts of an answer, each as the token that it ends before, and its worth."""
+    """Rewards of an answer's parts, each with the token it ends before."""
     tokens = result.tokens
     # Where each token ends in the text.
     ends = [len(model.tokenizer.decode(tokens[: i + 1])) for i in range(len(tokens))]
@@ -179,8 +182,8 @@ def _parts(model: TextModel, task: Task, item: Item, result: Result) -> tuple[tu
     )
 
 
-def _number(*parts: int | str) -> int:
-    """A seed below 2^61, the same for the same parts; answers of a group add to it."""
+def _derive_seed(*parts: int | str) -> int:
+    """A seed below 2^61 derived from the parts; the answers of a group count up from it."""
     from sfumato.data.tasks.base import sub_seed
 
     return sub_seed(*parts) >> 3
@@ -199,7 +202,7 @@ def _describe(record: Record) -> str:
 
 
 def _summary(trainer: RLTrainer, checkpoint: Path) -> dict[str, object]:
-    """The first and the last scores, as they stand in the log."""
+    """The first and the last scores in the log."""
     log = trainer.log.records()
     scored = [record for record in log if task_scores(record)]
 

@@ -28,74 +28,74 @@ if TYPE_CHECKING:
 
 
 def run(
-    prompt: Annotated[str | None, typer.Argument(help="What to ask; - reads it from stdin.")] = None,
+    prompt: Annotated[str | None, typer.Argument(help="The prompt; - reads it from stdin.")] = None,
     model: Model = "tiny",
     system: System = None,
     sampling: Sampling = Sampling(),
-    n: Annotated[int, typer.Option("--n", help="Answers over one prompt; answer i has seed + i.")] = 1,
-    max_tokens: Annotated[int | None, typer.Option(help="Most tokens of an answer.")] = None,
-    canvas: Annotated[int | None, typer.Option(help="Positions denoised together.")] = None,
+    n: Annotated[int, typer.Option("--n", help="Number of answers; answer i uses seed + i.")] = 1,
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens per answer.")] = None,
+    canvas: Annotated[int | None, typer.Option(help="Canvas length in positions.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"results": [...]} for --n above 1.')
     ] = False,
     trace: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - puts them into --json.")
+        str | None, typer.Option(metavar="FILE", help="Write every draft as a line of JSON; - includes them in --json.")
     ] = None,
-    no_live: Annotated[bool, typer.Option("--no-live", help="Do not show the canvas in the terminal.")] = False,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Do not animate the canvas in the terminal.")] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Continue the prompt as it stands, without the chat template.")
+        bool, typer.Option("--raw", help="Continue the prompt as plain text, without the chat template.")
     ] = False,
     any_prompt: Annotated[
-        bool, typer.Option("--any-prompt", help="Ask for what the model was not trained on, too.")
+        bool, typer.Option("--any-prompt", help="Allow prompts of kinds the model was not trained on.")
     ] = False,
     schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="JSON Schema that the answer keeps to; - reads it from stdin.")
+        str | None, typer.Option(metavar="FILE", help="JSON Schema the answer must match; - reads it from stdin.")
     ] = None,
-    regex: Annotated[str | None, typer.Option(help="Regular expression that the whole answer matches.")] = None,
-    choice: Annotated[list[str] | None, typer.Option(help="Repeatable; the answer is one of them.")] = None,
-    ban: Annotated[list[str] | None, typer.Option(help="Repeatable; text that the answer does not hold.")] = None,
+    regex: Annotated[str | None, typer.Option(help="Regular expression the whole answer must match.")] = None,
+    choice: Annotated[list[str] | None, typer.Option(help="Allow only this answer. Repeatable.")] = None,
+    ban: Annotated[list[str] | None, typer.Option(help="Forbid this text in the answer. Repeatable.")] = None,
     stop: Stop = None,
     revisit: Annotated[
         int | None,
-        typer.Option(metavar="K", help="Open the last K canvases again at the end, and denoise them seeing the rest."),
+        typer.Option(metavar="K", help="Reopen the last K canvases at the end and denoise them with the rest in view."),
     ] = None,
     batch: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Answer the prompts of a file together, in place of one: a JSON object a line, with prompt and, where "
-            "it has them, id and options of its own; - reads it from stdin.",
+            help="Answer all prompts of a JSON Lines file: objects with prompt and, optionally, id "
+            "and other options; - reads it from stdin.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Of --batch: write an object with id and answer a line, leave out what is answered there already, and "
-            "in the end put all in the order of the batch. If not given, stdout, as they finish.",
+            help="With --batch: write answers to this file, skip prompts it already answers, and sort "
+            "it in the order of the batch. Default: stdout, as they finish.",
         ),
     ] = None,
     ray: Annotated[
         int | None,
-        typer.Option(metavar="WORKERS", min=1, help="Of --batch: answer on so many workers of a Ray cluster."),
+        typer.Option(metavar="WORKERS", min=1, help="With --batch: answer on this many workers of a Ray cluster."),
     ] = None,
     weights: Weights = Weights(),
 ) -> None:
-    """Answer a prompt, and show the canvas while it is denoised; or answer all prompts of a file."""
+    """Answer a prompt while showing the canvas, or answer all prompts of a file."""
     if (prompt is None) == (batch is None):
         raise RequestError(f"PROMPT and --batch: {'neither is' if prompt is None else 'both are'} given; allowed: one")
     if batch is not None and trace is not None:
         raise RequestError('trace is for one prompt; allowed in a batch: "trace": true in a line')
     if output is not None and (batch is None or not output.absolute().parent.is_dir()):
-        raise RequestError(f"output is {str(output)!r}; allowed with --batch: a file in a directory that is there")
+        raise RequestError(f"output is {str(output)!r}; allowed with --batch: a file in an existing directory")
     if ray is not None and batch is None:
         raise RequestError(f"ray is {ray}; allowed with --batch only")
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
     if trace not in (None, "-") and not Path(str(trace)).absolute().parent.is_dir():
-        raise RequestError(f"trace is {trace!r}; allowed: a file in a directory that is there")
+        raise RequestError(f"trace is {trace!r}; allowed: a file in an existing directory")
     if "-" in (prompt, batch) and schema == "-":
-        raise RequestError("prompt and schema are both '-'; allowed: one of them from stdin")
+        raise RequestError("prompt and schema are both '-'; allowed: only one of them from stdin")
     live = sys.stdout.isatty() and not as_json and not no_live
     options: GenerateOptions = {
         "max_tokens": max_tokens,
@@ -135,7 +135,7 @@ def run(
         print_usage(results, live, load_s)
         near = [kind for kind in text_model.kinds if kind.matches(asked)]
         if near and any(result.usage.unsettled for result in results):
-            typer.echo(f"sfumato: {model} was trained on such as\n{examples(near)}", err=True)
+            typer.echo(f"sfumato: {model} was trained on prompts such as\n{examples(near)}", err=True)
     if any(result.failed for result in results):
         reasons = {result.error or "the model gave NaN or infinite logits" for result in results if result.failed}
         typer.echo(f"sfumato: {'; '.join(sorted(reasons))}; the answer ends there", err=True)
@@ -147,7 +147,7 @@ def run(
 
 
 def _answering(model: str, weights: Weights, ray: int | None) -> Callable[[list[Job]], Iterable[tuple[Job, Json]]]:
-    """What answers a batch: this process, or workers on Ray."""
+    """The function that answers a batch: in this process, or on Ray."""
     if ray is None:
         return lambda jobs: answer_jobs(jobs, weights.load(model))
     from sfumato.cli.ray_batch import answer_on_ray
@@ -155,23 +155,23 @@ def _answering(model: str, weights: Weights, ray: int | None) -> Callable[[list[
     return lambda jobs: answer_on_ray(jobs, model, weights.settings(), ray)
 
 
-def _read_stdin(what: str) -> str:
+def _read_stdin(name: str) -> str:
     try:
         return sys.stdin.read().removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise RequestError(f"the {what} on stdin is not {error.encoding}: {error.reason}") from None
+        raise RequestError(f"the {name} on stdin is not {error.encoding}: {error.reason}") from None
 
 
-def _read_file(what: str, path: str) -> str:
-    """What a file or, named -, stdin holds."""
+def _read_file(name: str, path: str) -> str:
+    """The contents of a file, or of stdin for "-"."""
     if path == "-":
-        return _read_stdin(what)
+        return _read_stdin(name)
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise RequestError(f"cannot read the {what} {path}: {error.strerror}") from None
+        raise RequestError(f"cannot read the {name} {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise RequestError(f"the {what} {path} is not {error.encoding}: {error.reason}") from None
+        raise RequestError(f"the {name} {path} is not {error.encoding}: {error.reason}") from None
 
 
 def _read_schema(path: str) -> Schema:
@@ -183,7 +183,7 @@ def _read_schema(path: str) -> Schema:
 
 
 def _until_signal(events: Iterator[Event], engine: Engine, signals: Signals) -> Iterator[Event]:
-    """The same events; at a signal the engine ends the answers, and they keep the draft of the canvas in work."""
+    """Pass on events; at a signal, close the engine and keep the current canvas's draft as the end of the answer."""
     from sfumato.engine.request import CanvasChanged, Finished
 
     drafts: dict[int, str] = {}
@@ -194,7 +194,7 @@ def _until_signal(events: Iterator[Event], engine: Engine, signals: Signals) -> 
             drafts[event.variation] = event.text if event.step else ""
         elif isinstance(event, Finished):
             result = event.result
-            # One whose canvas was opened again is whole.
+            # An answer with a reopened canvas is already complete.
             if result.finish_reason == "cancelled" and not result.usage.reopened:
                 text = result.text + drafts.get(event.variation, "")
                 event = dataclasses.replace(event, result=dataclasses.replace(result, text=text))
@@ -204,7 +204,7 @@ def _until_signal(events: Iterator[Event], engine: Engine, signals: Signals) -> 
 
 
 def _collect(events: Iterator[Event], signals: Signals, *, live: bool) -> list[Result]:
-    """The answers at the end of a stream, which a terminal shows."""
+    """The results at the end of a stream, shown live in a terminal."""
     if live:
         from sfumato.cli.live import play
 
@@ -233,7 +233,7 @@ def _print_json(results: Sequence[Result], with_trace: bool) -> None:
 
 
 def print_text(results: Sequence[Result]) -> None:
-    """Print answers, several with their seeds; on a terminal, without what would control it."""
+    """Print answers, several with their seeds; in a terminal, without control characters."""
     for result in results:
         if len(results) > 1:
             typer.echo(f"--- seed {result.seed}")
@@ -241,12 +241,12 @@ def print_text(results: Sequence[Result]) -> None:
 
 
 def print_usage(results: Sequence[Result], live: bool, load_s: float | None = None) -> None:
-    """Say what answers cost, in one line on stderr, and which had not settled.
+    """Print the cost of answers on one line of stderr, and warn of unsettled ones.
 
     Args:
         results: one or more.
-        live: they were shown while they were made, which took longer.
-        load_s: seconds that loading the model took; None leaves that out.
+        live: whether they were animated, which took longer.
+        load_s: seconds to load the model; None leaves it out.
     """
     usages = [result.usage for result in results]
     tokens = sum(usage.completion_tokens for usage in usages)
@@ -254,7 +254,7 @@ def print_usage(results: Sequence[Result], live: bool, load_s: float | None = No
     print_figures(
         f"{len(results)} answers" if len(results) > 1 else "",
         count(tokens, "token"),
-        f"{reopened} opened again" if (reopened := sum(usage.reopened for usage in usages)) else "",
+        f"{reopened} reopened" if (reopened := sum(usage.reopened for usage in usages)) else "",
         count(sum(usage.denoising_steps for usage in usages), "step"),
         count(sum(usage.forward_passes for usage in usages), "forward"),
         count(sum(usage.revisions for usage in usages), "revision"),
@@ -265,4 +265,4 @@ def print_usage(results: Sequence[Result], live: bool, load_s: float | None = No
     )
     if unsettled := [result for result in results if result.usage.unsettled]:
         which = "the answer" if len(results) == 1 else f"{len(unsettled)} of {len(results)} answers"
-        typer.echo(f"sfumato: {which} had not settled when the steps were up, and may be noise", err=True)
+        typer.echo(f"sfumato: {which} had not settled when the steps ran out, and may be noise", err=True)

@@ -1,4 +1,4 @@
-"""`sfumato serve`: models behind HTTP."""
+"""`sfumato serve`: serve models over HTTP."""
 
 from __future__ import annotations
 
@@ -26,66 +26,71 @@ def serve(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            help=f"{MODEL_HELP} Or NAME=MODEL. The first answers who names none; tiny, if none is given.",
+            help=f"{MODEL_HELP} Or NAME=MODEL. The first one is the default; tiny if none is given.",
             autocompletion=complete_model,
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
     api_keys: Annotated[
-        Path | None, typer.Option("--api-key-file", help="Who may ask: a TOML file that --add-key makes.")
+        Path | None, typer.Option("--api-key-file", help="TOML file of API keys, created by --add-key.")
     ] = None,
     add_key: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Make a key, print it, put its hash into --api-key-file, leave.")
+        str | None,
+        typer.Option(metavar="NAME", help="Create a key, print it, store its hash in --api-key-file, and exit."),
     ] = None,
-    requests_per_minute: Annotated[int | None, typer.Option(min=1, help="With --add-key: most requests.")] = None,
+    requests_per_minute: Annotated[int | None, typer.Option(min=1, help="With --add-key: budget in requests.")] = None,
     positions_per_day: Annotated[
-        int | None, typer.Option(min=1, help="With --add-key: most positions computed, which is what answers cost.")
+        int | None, typer.Option(min=1, help="With --add-key: budget in positions computed, the unit of cost.")
     ] = None,
     without_keys: Annotated[
-        bool, typer.Option("--without-keys", help="Let anybody ask who reaches an address beyond this machine.")
+        bool, typer.Option("--without-keys", help="Listen beyond this machine without API keys.")
     ] = False,
-    max_rows: Annotated[int, typer.Option(min=1, help="Answers of a model in work at once; others wait.")] = 64,
-    max_queue: Annotated[int, typer.Option(min=1, help="Answers that may wait; further ones get 429.")] = 1024,
+    max_rows: Annotated[int, typer.Option(min=1, help="Answers computed at once, per model; others wait.")] = 64,
+    max_queue: Annotated[int, typer.Option(min=1, help="Answers that may wait; more are refused with 429.")] = 1024,
     memory: Annotated[
-        float | None, typer.Option(help="Gigabytes that weights may take; if not given, half of what is free.")
+        float | None, typer.Option(help="Gigabytes for weights; default: half of the free memory.")
     ] = None,
     database: Annotated[
         str | None,
-        typer.Option(help="Where canvases are kept: a file, or a URL as SQLAlchemy takes it; else in the cache."),
+        typer.Option(help="Where to store canvases: a file or an SQLAlchemy URL; default: in the cache directory."),
     ] = None,
-    keep_days: Annotated[float | None, typer.Option(min=0, help="Canvases that are older are forgotten.")] = None,
-    max_body: Annotated[int, typer.Option(min=1024, help="Bytes of a request.")] = 4_000_000,
+    keep_days: Annotated[float | None, typer.Option(min=0, help="Delete canvases older than this.")] = None,
+    max_body: Annotated[int, typer.Option(min=1024, help="Maximum size of a request in bytes.")] = 4_000_000,
     cors: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="Repeatable; pages of it may ask from a browser.")
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Allow browser requests from this origin. Repeatable.")
     ] = None,
     upstream: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=URL#MODEL,key=VARIABLE",
-            help="Repeatable; a model behind another server's OpenAI API, such as https://host/v1, with a key from the "
-            "environment. #MODEL is its name there, if that is another.",
+            help="Forward requests for NAME to another OpenAI-compatible server, such as "
+            "https://host/v1, with a key from the environment. #MODEL is its name there, if "
+            "different. Repeatable.",
         ),
     ] = None,
     images: Annotated[
         str,
         typer.Option(
             metavar="svg|URL|diffusers:MODEL",
-            help="What makes pictures: patterns that depict nothing, another server's OpenAI API (as for --upstream), "
-            "or a pipeline of diffusers.",
+            help="Source of pictures: placeholder patterns, another OpenAI-compatible server (as for "
+            "--upstream), or a diffusers pipeline.",
         ),
     ] = "svg",
     speech: Annotated[
         Path | None,
         typer.Option(
-            help="A whisper of CTranslate2, for recordings; if not given, the one in packages, if they are here."
+            help="Whisper model in CTranslate2 format for speech; default: the one from the extra speech, if installed."
         ),
     ] = None,
-    show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Show the studio at /.")] = True,
-    drain_seconds: Annotated[int, typer.Option(min=0, help="That answers in work have after SIGTERM.")] = 30,
+    show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Serve the studio at /.")] = True,
+    drain_seconds: Annotated[int, typer.Option(min=0, help="Time for running answers to finish after SIGTERM.")] = 30,
     weights: Weights = Weights(),
 ) -> None:
-    """Serve models over HTTP: OpenAI's completions, Mercury's, and canvases that can be revised."""
+    """Serve models over HTTP.
+
+    The API is compatible with OpenAI's and Mercury's, and adds canvases that clients can follow and revise.
+    """
     try:
         import uvicorn
 
@@ -94,7 +99,7 @@ def serve(
         from sfumato.server.app import create_app
         from sfumato.server.boundary import Limits
         from sfumato.server.history import History
-        from sfumato.server.hosting import Host, served_names
+        from sfumato.server.hosting import Host, parse_names
         from sfumato.server.speech import find_speech
         from sfumato.server.studio import Studio
         from sfumato.server.upstream import read_upstream
@@ -108,7 +113,8 @@ def serve(
         return
     if host not in _LOOPBACK and api_keys is None and not without_keys:
         raise ConfigError(
-            f"host is {host!r}, which others reach; allowed: with --api-key-file FILE, or with --without-keys"
+            f"host is {host!r}, which other machines can reach; allowed: with --api-key-file "
+            "FILE, or with --without-keys"
         )
     from sfumato.checkpoints.packaged import cache_directory
     from sfumato.engine.engine import EngineConfig
@@ -116,7 +122,7 @@ def serve(
 
     access = Access() if api_keys is None else Access.read(api_keys)
     hosting = Host(
-        served_names(models or ["tiny"]),
+        parse_names(models or ["tiny"]),
         config=EngineConfig(max_rows=max_rows, max_queue=max_queue),
         memory_bytes=free_memory() / 2 if memory is None else memory * 1e9,
         settings=weights.settings(),
@@ -130,19 +136,19 @@ def serve(
         hosting, history, access, limits, preload=False, studio=studio, images=images, speech=find_speech(speech)
     )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    # Of uvicorn's two parsers the one that bounds the size of headers.
+    # Of uvicorn's two parsers, the one that limits the size of headers.
     config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)
     asyncio.run(_serve(config, hosting, drain_seconds, shown=studio is not None and studio.is_built))
 
 
 async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *, shown: bool) -> None:
-    """Serve until a signal comes and the answers in work are there, their time is up, or another signal comes.
+    """Serve until a signal; then wait until running answers finish, time is up or a second signal comes.
 
     Args:
-        config: of the server.
-        hosting: its models.
-        drain_seconds: that answers in work have.
-        shown: whether there is a studio to tell of.
+        config: of the uvicorn server.
+        hosting: the models.
+        drain_seconds: time for running answers.
+        shown: whether the studio is served.
     """
     import uvicorn
 
@@ -162,14 +168,12 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
         if serving.done():
-            raise ConfigError(
-                f"cannot listen on {config.host}:{config.port}; allowed: an address and port that is free"
-            )
+            raise ConfigError(f"cannot listen on {config.host}:{config.port}; allowed: a free address and port")
         address, port = server.servers[0].sockets[0].getsockname()[:2]
         url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
         typer.echo(f"{url} serves {', '.join((*hosting.names, *hosting.upstreams))}", err=True)
         if shown:
-            typer.echo(f"{url}/ is the studio, for a browser", err=True)
+            typer.echo(f"open {url}/ in a browser for the studio", err=True)
         loading = asyncio.ensure_future(hosting.use(hosting.default))
         waiting = asyncio.ensure_future(stopping.wait())
         await asyncio.wait({loading, waiting}, return_when=asyncio.FIRST_COMPLETED)

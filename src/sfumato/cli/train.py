@@ -22,67 +22,72 @@ if TYPE_CHECKING:
     from sfumato.training.trainer import Loop
 
 LINE_EVERY_S = 30.0
-"""Time between lines of progress where stderr is no terminal."""
+"""Seconds between progress lines if stderr is not a terminal."""
 SCALARS_EVERY = 10
-"""Steps between TensorBoard's points."""
+"""Steps between TensorBoard points."""
 
 Record = dict[str, float]
 Sink = Callable[[Record], None]
 
 
-RecipePath = Annotated[Path, typer.Argument(help="A TOML file, such as recipes/tiny.toml.")]
+RecipePath = Annotated[Path, typer.Argument(help="TOML file, e.g. recipes/tiny.toml.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override the recipe: train.steps=100. Repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe, e.g. train.steps=100. Repeatable."),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on from the state in the directory; a finished run with more steps.")
+    bool,
+    typer.Option("--resume", help="Continue from the saved state; extends a finished run if train.steps was raised."),
 ]
-Directory = Annotated[Path | None, typer.Option("--dir", help="Of the run; runs/ and the recipe's name by default.")]
+Directory = Annotated[Path | None, typer.Option("--dir", help="Run directory; default: runs/ plus the recipe's name.")]
 
 
 def train(
     recipe: Annotated[
         Path,
-        typer.Argument(help="A TOML file, such as recipes/tiny.toml; --plan also takes 1b, 8b, 26b-a4b, a checkpoint."),
+        typer.Argument(help="TOML file, e.g. recipes/tiny.toml; --plan also takes 1b, 8b, 26b-a4b or a checkpoint."),
     ],
     overrides: Overrides = None,
     resume: Resume = False,
     directory: Directory = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Count memory and time on 1 to 64 GPUs; train nothing.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Estimate memory and time on 1 to 64 GPUs, without training.")
+    ] = False,
     gpu: Annotated[str, typer.Option("--gpu", help="With --plan: a100, h100, h200 or b200.")] = "h100",
-    mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of the peak that is reached.")] = None,
+    mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of peak arithmetic reached.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --plan: print one JSON object.")] = False,
 ) -> None:
-    """Run a recipe; an interrupt saves the state, from which --resume goes on. Under torchrun, several processes run it
-    together."""
+    """Train a model from a recipe.
+
+    An interrupt saves the state for --resume. Under torchrun, several processes train together.
+    """
     if plan:
         from sfumato.cli.plan import print_plan
 
         print_plan(recipe, overrides or (), gpu=gpu, mfu=mfu, as_json=as_json)
         return
     if as_json or mfu is not None:
-        raise ConfigError("--json and --mfu say how to plan; allowed: with --plan")
+        raise ConfigError("--json and --mfu are for plans; allowed: with --plan")
     _run(recipe, overrides or (), resume, directory, command="train")
 
 
 def adapt(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
-    """Teach an autoregressive checkpoint to refine canvases: a recipe with a table [adapt]."""
+    """Adapt an autoregressive checkpoint to canvases: a recipe with a table [adapt]."""
     _run(recipe, overrides or (), resume, directory, command="adapt")
 
 
 def distil(
     recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None
 ) -> None:
-    """Teach a model to need fewer steps: a recipe with init_from and a teacher or sharpen weight."""
+    """Train a model to need fewer steps: a recipe with init_from and a teacher or sharpen weight."""
     _run(recipe, overrides or (), resume, directory, command="distil")
 
 
 def _check_kind(recipe: Recipe, command: str) -> None:
-    """Refuse a recipe that is for another command.
+    """Refuse a recipe meant for another command.
 
     Raises:
-        ConfigError: saying what is missing.
+        ConfigError: naming what is missing.
     """
     objective = recipe.objective
     if command == "adapt" and recipe.adapt is None:
@@ -118,13 +123,13 @@ def _run(recipe: Path, overrides: Sequence[str], resume: bool, directory: Path |
 
 
 class Watch(ExitStack):
-    """Shows a run on stderr and in TensorBoard; where it is interrupted, says how it goes on, and ends the program.
+    """Shows a run on stderr and in TensorBoard; if interrupted, prints how to resume and exits.
 
     Args:
-        command: that runs it.
-        recipe, overrides: of the run.
-        directory: of the run.
-        describe: a record in a few words.
+        command: the name of the command.
+        recipe, overrides: the arguments of the run.
+        directory: the run directory.
+        describe: formats a record in a few words.
     """
 
     def __init__(
@@ -136,10 +141,10 @@ class Watch(ExitStack):
         self._directory, self._describe = directory, describe
         self._sinks: list[Sink] = []
         self.trainer: Loop | None = None
-        """What trains, in the first process."""
+        """The trainer, in the first process."""
 
     def start(self, trainer: Loop) -> None:
-        """Show what a trainer does from now on."""
+        """Show a trainer's progress from now on."""
         self.trainer = trainer
         self._sinks = [
             self.enter_context(showing(self._directory.name, trainer, self._describe)),
@@ -160,13 +165,13 @@ class Watch(ExitStack):
             world, step = self.trainer.world, self.trainer.progress.step
             started = ["torchrun", f"--nproc-per-node={world.size}", "-m"] if world.mesh is not None else []
             again = shlex.join([*started, *self._again])
-            typer.echo(f"sfumato: saved at step {step}; go on with: {again}", err=True)
+            typer.echo(f"sfumato: saved at step {step}; to continue, run: {again}", err=True)
         raise typer.Exit(exit_code(error)) from None
 
 
 @contextmanager
 def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iterator[Sink]:
-    """A bar where stderr is a terminal, a line now and then where it is not."""
+    """A progress bar if stderr is a terminal, otherwise an occasional line."""
     num_steps, done = trainer.config.steps, trainer.progress.step
     if not sys.stderr.isatty():
         shown_at = -math.inf
@@ -204,13 +209,13 @@ def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iter
 
 @contextmanager
 def scalars(directory: Path, trainer: Loop) -> Iterator[Sink]:
-    """TensorBoard's log, where it is installed."""
+    """Log to TensorBoard, if installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         yield lambda record: None
         return
-    # What an interrupted run logged after its last saved state is dropped.
+    # Drop what an interrupted run logged after its last saved state.
     writer = SummaryWriter(str(directory), purge_step=trainer.progress.step + 1)
 
     def write(record: Record) -> None:

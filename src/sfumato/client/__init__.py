@@ -1,4 +1,4 @@
-"""Sfumato's HTTP server as Python sees it.
+"""Python client for Sfumato's HTTP server.
 
 with Client("http://127.0.0.1:8000") as client:
     print(client.generate("sums: 12+35, 81/3", seed=0).text)

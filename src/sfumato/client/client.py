@@ -1,4 +1,4 @@
-"""Clients of Sfumato's server, and the canvases that they follow and change."""
+"""Sync and async clients of Sfumato's server, and the canvases they follow and edit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sfumato.errors import ServerError, UnreachableError
 
 
 class CanvasHandle:
-    """A canvas on a server, as it was when it was last heard of; `AsyncClient.canvas` and `Client.canvas` begin one."""
+    """A canvas on a server, as last seen; created by `AsyncClient.canvas` and `Client.canvas`."""
 
     def __init__(self, connection: Connection, values: Json) -> None:
         self._connection, self._values = connection, values
@@ -45,27 +45,27 @@ class CanvasHandle:
 
     @property
     def id(self) -> str:
-        """By which `find_canvas` finds it again."""
+        """Id, for `find_canvas`."""
         return str(self._values["id"])
 
     @property
     def rev(self) -> int:
-        """Number of its revision; 0 before the first is whole."""
+        """Revision number; 0 before the first one is complete."""
         return int(self._values["rev"])
 
     @property
     def text(self) -> str:
-        """All of it, a draft included."""
+        """Its whole text, including a draft."""
         return str(self._values["text"])
 
     @property
     def status(self) -> str:
-        """ "running", "done", "cancelled", "error", or "interrupted" where the server's end cut it short."""
+        """ "running", "done", "cancelled", "error", or "interrupted" if the server stopped meanwhile."""
         return str(self._values["status"])
 
     @property
     def answer(self) -> Answer | None:
-        """What the model answered; None where its last revision is no model's, or is not whole."""
+        """The model's answer; None if the last revision was not made by a model, or is incomplete."""
         return read_canvas_answer(self._values)
 
 
@@ -82,23 +82,22 @@ class AsyncCanvas(CanvasHandle):
         min_certainty: float | None = None,
         **options: Unpack[ClientOptions],
     ) -> str:
-        """Change the canvas: by hand, by the model, or both. When this returns, it has a new revision.
+        """Edit the canvas by hand, by the model, or both, and wait for the new revision.
 
         Args:
-            replace: (first character, the one after the last, what stands there from now on); first of all.
-            spans: (first character, the one after the last) of what the model writes anew, in the text with its
-                replacements.
+            replace: (start, end, new text) character ranges, applied first.
+            spans: (start, end) character ranges that the model rewrites, in the text after replacements.
             instruction: what to do.
-            rewrite: whether the model has a turn; None: with spans or an instruction, or where nothing is replaced.
-            min_certainty: of what the model writes, in nats; else the text stays.
+            rewrite: whether the model has a turn; None: with spans or an instruction, or if nothing is replaced.
+            min_certainty: minimum certainty of the model's text, in nats; otherwise the text stays.
             **options: see `ClientOptions`.
 
         Returns:
             Its text.
 
         Raises:
-            StaleRevisionError: if it has another revision by now, which the exception has.
-            ServerError: if something is being written on it, or an option is not allowed.
+            StaleRevisionError: if the canvas has a newer revision, which the exception carries.
+            ServerError: if another edit is running, or an option is not allowed.
         """
         parts = None if replace is None else [{"start": at, "end": end, "text": text} for at, end, text in replace]
         ask = ask_edit(
@@ -115,21 +114,21 @@ class AsyncCanvas(CanvasHandle):
         return self.text
 
     async def undo(self: CanvasHandle) -> str:
-        """Go back to the text before, in a new revision; once more goes further back.
+        """Restore the previous text as a new revision; repeating it goes further back.
 
         Returns:
             Its text.
 
         Raises:
-            StaleRevisionError: if it has another revision by now.
-            ServerError: if there is nothing to go back to.
+            StaleRevisionError: if the canvas has a newer revision.
+            ServerError: if there is nothing to undo.
         """
         ask = Ask.post(f"{self._path}/undo", {"base_rev": self.rev})
         self._values = await self._connection.fetch(ask, dict)
         return self.text
 
     async def refresh(self: CanvasHandle) -> str:
-        """Ask how it stands.
+        """Fetch its current state.
 
         Returns:
             Its text.
@@ -138,23 +137,22 @@ class AsyncCanvas(CanvasHandle):
         return self.text
 
     async def revisions(self: CanvasHandle) -> list[Revision]:
-        """All texts that it had, the first one first."""
+        """All its revisions, oldest first."""
         return await self._connection.fetch(Ask(method="GET", path=f"{self._path}/revisions"), read_revisions)
 
     async def delete(self: CanvasHandle) -> None:
-        """End what is being done to it, and have the server forget it."""
+        """Stop work on it and delete it from the server."""
         await self._connection.fetch(Ask(method="DELETE", path=self._path), dict)
 
     async def events(self: CanvasHandle) -> AsyncGenerator[Draft, None]:
-        """Follow it until nothing changes any more. Where the connection breaks, it is made anew, and what was missed
-        is caught up with.
+        """Follow it until it is final. A broken connection is reopened, and missed events are caught up with.
 
         Yields:
-            Its text, whenever it has changed, and at the end with the answer.
+            Its text whenever it changed, and at the end with the answer.
 
         Raises:
-            ServerError: if what is being done to it failed.
-            UnreachableError: if the server cannot be reached several times in a row, see `Connection`.
+            ServerError: if the work on it failed.
+            UnreachableError: if the server cannot be reached several times in a row; see `Connection`.
         """
         text, attempt = CanvasText(), 0
         while text.end is None:
@@ -174,16 +172,16 @@ class AsyncCanvas(CanvasHandle):
             except ServerError as error:
                 if error.status not in (502, 504):
                     raise
-                # Of a proxy, whose server is away.
+                # From a proxy whose server is away.
                 broken = error
             if text.end is None:
                 await self._connection.retry(broken, attempt)
                 text.seq, attempt = None, attempt + 1
         if text.end["type"] == "canvas.done":
-            # Of an earlier revision, only what does not change.
+            # From an earlier revision, only fields that never change.
             self._values = {name: self._values[name] for name in ("id", "model")} | text.end
         else:
-            # How it was done before we came, or what is left of it, the event does not say.
+            # The event does not say what happened before, or the details of the rest.
             await AsyncCanvas.refresh(self)
         if "error" in text.end:
             raise failure(text.end["error"])
@@ -204,7 +202,7 @@ class Canvas(CanvasHandle):
 def blocking_canvas(
     method: Callable[Concatenate[Connection, P], Coroutine[Any, Any, AsyncCanvas]],
 ) -> Callable[Concatenate[Connection, P], Canvas]:
-    """The same method for callers that wait."""
+    """The blocking version of the same method."""
     found = blocking(method)
 
     @functools.wraps(method)
@@ -216,7 +214,7 @@ def blocking_canvas(
 
 
 class AsyncClient(Connection):
-    """Asks a server of Sfumato, for coroutines. `Client` is the same for callers that wait.
+    """Async client of a Sfumato server; `Client` is the blocking version.
 
     ::
 
@@ -243,29 +241,29 @@ class AsyncClient(Connection):
         await self._wire.close()
 
     async def models(self: Connection) -> list[ModelCard]:
-        """The models that are served; the first answers where a request names none."""
+        """The served models; the first is the default."""
         return await self.fetch(Ask(method="GET", path="/v1/models"), read_cards)
 
     async def generate(self: Connection, prompt: Prompt, *, n: int = 1, **options: Unpack[ClientOptions]) -> Answer:
         """Answer a prompt.
 
         Args:
-            prompt: a user's message, or a conversation of {"role", "content"} dicts.
-            n: number of answers; answer i has seed + i, and all but the first are its `others`.
+            prompt: a user message, or a conversation of {"role", "content"} dicts.
+            n: number of answers; answer i uses seed + i, and all but the first are in `others`.
             **options: see `ClientOptions`.
         """
         return await self.fetch(ask_answer(prompt, options, n=n), read_answer)
 
     async def stream(self: Connection, prompt: Prompt, **options: Unpack[ClientOptions]) -> AsyncGenerator[Draft, None]:
-        """Answer a prompt, and show the text while it is denoised. Who leaves the iteration ends the work.
+        """Answer a prompt and yield drafts. Leaving the iteration stops the work.
 
         Args:
             prompt: as for `generate`.
             **options: see `ClientOptions`.
 
         Yields:
-            The text as it reads after each step, and at the end with its result. A stream that breaks off cannot be
-            taken up again; the events of a canvas can.
+            The text after each step, and at the end with its result. A broken stream cannot be resumed; the events of a
+            canvas can.
         """
         text = AnswerText()
         async with aclosing(self.follow(ask_answer(prompt, options, stream=True))) as events:
@@ -274,21 +272,21 @@ class AsyncClient(Connection):
                     yield draft
                 if text.draft.done:
                     return
-        raise UnreachableError("the server ended the stream before the answer was whole; ask again")
+        raise UnreachableError("the server ended the stream before the answer was complete; ask again")
 
     async def infill(
         self: Connection, prefix: str, suffix: str = "", *, n: int = 1, **options: Unpack[ClientOptions]
     ) -> Answer:
-        """Write what stands between two texts.
+        """Fill the gap between two texts.
 
         Args:
             prefix: the text before the gap.
             suffix: the text after it.
-            n: number of answers with seeds of their own; those that differ are the `others` of the most certain.
+            n: number of answers, each with its own seed; different ones are in `others` of the most certain.
             **options: see `ClientOptions`.
 
         Returns:
-            The answer, whose text is what stands in the gap.
+            The answer, whose text is the gap's.
         """
         return await self.fetch(ask_infill(prefix, suffix, options, n=n), read_answer)
 
@@ -302,21 +300,21 @@ class AsyncClient(Connection):
         background: bool = False,
         **options: Unpack[ClientOptions],
     ) -> AsyncCanvas:
-        """Begin a canvas: a text that the server keeps, with all of its revisions.
+        """Create a canvas: a text that the server keeps, with all its revisions.
 
         Args:
-            prompt: as for `generate`; None for a text to write anew in places.
-            text: such a text; with a prompt, the draft that the answer starts from.
-            spans: (first character, the one after the last) of the places of such a text; None: what the model doubts.
+            prompt: as for `generate`; None for a text to rewrite in parts.
+            text: such a text; with a prompt, the draft to start from.
+            spans: (start, end) character ranges of such a text to rewrite; None: what the model doubts.
             instruction: what to do with such a text.
-            background: return at once; `events` follows what is written.
+            background: return at once; `events` follows the work.
             **options: see `ClientOptions`.
         """
         given = {"text": text, "spans": spans, "instruction": instruction, "background": background}
         return AsyncCanvas(self, await self.fetch(ask_canvas(prompt, options, **given), dict))
 
     async def find_canvas(self: Connection, canvas_id: str) -> AsyncCanvas:
-        """A canvas that was begun before.
+        """Find an existing canvas.
 
         Raises:
             ServerError: 404 if there is none.
@@ -327,7 +325,7 @@ class AsyncClient(Connection):
 
 
 class Client(Connection):
-    """Asks a server of Sfumato.
+    """Client of a Sfumato server.
 
     ::
 
@@ -336,18 +334,18 @@ class Client(Connection):
             for draft in client.stream("sums: 12+35, 81/3"):
                 print(draft.text)
 
-    Every method raises `ServerError` for what the server refuses, and `UnreachableError` where no answer comes.
+    Every method raises `ServerError` if the server refuses, and `UnreachableError` if no answer comes.
 
     Args:
-        base_url: of the server; None takes SFUMATO_URL, or else that of `sfumato serve` on this machine.
-        api_key: for a server that asks for one; None takes SFUMATO_API_KEY.
-        timeout_s: most seconds without a word from the server.
-        max_retries: how often a server that is busy (429, 503) is asked again, and how often in a row the events of a
-            canvas are asked for again that broke off.
-        max_wait_s: most seconds to wait before that; a server that wants more is not asked again.
+        base_url: of the server; None takes SFUMATO_URL, or the default address of `sfumato serve` on this machine.
+        api_key: if the server needs one; None takes SFUMATO_API_KEY.
+        timeout_s: maximum seconds without data from the server.
+        max_retries: number of retries when the server is busy (429, 503), and of reconnections in a row for a canvas's
+            events.
+        max_wait_s: maximum seconds to wait before a retry; if the server asks for more, there is none.
 
     Raises:
-        ConfigError: if one of them is not allowed, or httpx is missing.
+        ConfigError: if an argument is not allowed, or httpx is missing.
     """
 
     _wire_type = BlockingWire

@@ -1,7 +1,7 @@
-"""How requests reach a server: once for callers that wait, once for coroutines, and what both have in common.
+"""HTTP connections to a server, blocking and async, and the retry logic they share.
 
-Operations are coroutines. Over `BlockingWire` they never wait for anything but the socket, so that `run_now` runs them
-through at once: each is written once, and serves both clients.
+Operations are coroutines. Over `BlockingWire` they never suspend, so `run_now` runs them to the end: each operation is
+written once and serves both clients.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-"""Where `sfumato serve` listens."""
+"""Default address of `sfumato serve`."""
 _FIRST_PAUSE_S = 0.5
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,8 +44,8 @@ class Wire:
 
     Args:
         url: of the server.
-        headers: of every request.
-        timeout_s: most seconds without a byte.
+        headers: sent with every request.
+        timeout_s: maximum seconds without a byte.
     """
 
     _client: ClassVar[str]
@@ -56,11 +56,11 @@ class Wire:
         self._http: Any = getattr(httpx, self._client)(base_url=url, headers=headers, timeout=timeout_s)
 
     def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
-        """The body of an answer as it comes.
+        """The body of a response as it arrives.
 
         Raises:
             ServerError: if the server refuses.
-            UnreachableError: if there is no answer, or it breaks off.
+            UnreachableError: if there is no response, or it breaks off.
         """
         raise NotImplementedError
 
@@ -80,7 +80,7 @@ class Wire:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnreachableError(f"nothing answers at {self.url}; is `sfumato serve` running there?") from error
         except httpx.TimeoutException as error:
-            raise UnreachableError(f"{self.url} has said nothing for {self._timeout_s:g} s") from error
+            raise UnreachableError(f"{self.url} has sent nothing for {self._timeout_s:g} s") from error
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
             raise UnreachableError(f"the connection to {self.url} broke: {reason}") from error
@@ -92,7 +92,7 @@ class Wire:
 
 
 class BlockingWire(Wire):
-    """One that blocks."""
+    """A blocking pool."""
 
     _client = "Client"
 
@@ -115,7 +115,7 @@ class BlockingWire(Wire):
 
 
 class AsyncWire(Wire):
-    """One for coroutines."""
+    """An async pool."""
 
     _client = "AsyncClient"
 
@@ -139,7 +139,7 @@ class AsyncWire(Wire):
 
 
 class Connection:
-    """A server, and how patiently it is asked; `Client` says what its arguments are."""
+    """A server and its retry policy; arguments as for `Client`."""
 
     _wire_type: ClassVar[type[Wire]]
 
@@ -162,17 +162,17 @@ class Connection:
             raise ConfigError(f"max_retries is {max_retries!r}; allowed: a whole number, 0 or more")
         key = api_key or os.environ.get("SFUMATO_API_KEY")
         if key is not None and not (key.isascii() and key.isprintable()):
-            raise ConfigError("api_key has characters that no key has; allowed: printable ASCII")
+            raise ConfigError("api_key has characters that are not allowed; allowed: printable ASCII")
         self.url = url
         self._max_retries, self._max_wait_s = max_retries, max_wait_s
         self._wire = self._wire_type(url, {"Authorization": f"Bearer {key}"} if key else {}, timeout_s)
 
     async def fetch(self, ask: Ask, read: Callable[[Json], T]) -> T:
-        """What a request is answered, as something reads it.
+        """Send a request and read its response.
 
         Raises:
             ServerError: if the server refuses.
-            UnreachableError: if there is no answer.
+            UnreachableError: if there is no response.
         """
         async with aclosing(self._chunks(ask)) as chunks:
             body = b"".join([chunk async for chunk in chunks])
@@ -194,14 +194,14 @@ class Connection:
                     yield data
 
     async def retry(self, error: ServerError | UnreachableError, attempt: int) -> None:
-        """Wait before something is tried again.
+        """Wait before a retry.
 
         Args:
-            error: what became of it.
-            attempt: how often it was tried again already.
+            error: of the failed attempt.
+            attempt: number of retries so far.
 
         Raises:
-            ServerError, UnreachableError: the same, if that was often enough, or it would take too long.
+            ServerError, UnreachableError: the given error, if retries are used up or the wait would be too long.
         """
         asked_s = error.retry_after_s if isinstance(error, ServerError) else None
         wait_s = min(_FIRST_PAUSE_S * 2**attempt, self._max_wait_s) if asked_s is None else asked_s
@@ -218,7 +218,7 @@ class Connection:
                         yield chunk
                 return
             except ServerError as error:
-                # Refused before anything was begun.
+                # Refused before any work started.
                 if error.status not in (429, 503):
                     raise
                 await self.retry(error, attempt)
@@ -235,7 +235,7 @@ def _is_url(text: str) -> bool:
 
 
 def run_now(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine comes to that waits for nothing."""
+    """Run a coroutine that never suspends."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -247,7 +247,7 @@ def run_now(coroutine: Coroutine[Any, Any, T]) -> T:
 def blocking(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], T]:
-    """The same method for callers that wait."""
+    """The blocking version of a method."""
 
     @functools.wraps(method)
     def called(self: S, /, *args: P.args, **options: P.kwargs) -> T:
@@ -259,7 +259,7 @@ def blocking(
 def blocking_iterator(
     method: Callable[Concatenate[S, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[S, P], Iterator[T]]:
-    """The same iterator for callers that wait."""
+    """The blocking version of an async iterator."""
 
     @functools.wraps(method)
     def called(self: S, /, *args: P.args, **options: P.kwargs) -> Iterator[T]:
@@ -274,7 +274,7 @@ def blocking_iterator(
         finally:
             run_now(items.aclose())
 
-    # As help and the documentation show it.
+    # For help and the documentation.
     signature = inspect.signature(method)
     returned = signature.return_annotation.replace("AsyncGenerator", "Iterator").replace(", None", "")
     called.__signature__ = signature.replace(return_annotation=returned)  # type: ignore[attr-defined]

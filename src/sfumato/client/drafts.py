@@ -1,4 +1,4 @@
-"""Texts that revise themselves, put together from what a server tells of them; nothing here does I/O."""
+"""Reconstructs revisable texts from server events; does no I/O."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sfumato.errors import SfumatoError, UnreachableError
 
 
 class LostTrackError(SfumatoError):
-    """What was told does not follow what is known."""
+    """An event does not follow the known state."""
 
 
 class ServerSentEvents:
-    """Cuts a stream of bytes into the data of its events.
+    """Splits a byte stream into the data of its events.
 
-    Only line ends of the protocol count: JSON may hold characters that `str.splitlines` takes for others.
+    Splits only at the protocol's line ends: JSON may hold other characters that `str.splitlines` splits at.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class ServerSentEvents:
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The data of the events that are complete with some more bytes."""
+        """Add bytes and return the data of complete events."""
         found = []
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
@@ -42,12 +42,12 @@ class AnswerText:
 
     def __init__(self) -> None:
         self.draft = Draft(text="", committed="")
-        # Drafts of canvases of which nothing has been committed, by their index.
+        # Drafts of uncommitted canvases, by index.
         self._open: dict[int, str] = {}
         self._whole: Json = {}
 
     def take(self, data: str) -> Draft | None:
-        """The text after an event; None if it is as before.
+        """The text after an event; None if unchanged.
 
         Raises:
             ServerError: if the answer failed.
@@ -89,27 +89,27 @@ class AnswerText:
 
     def _finish(self) -> Draft:
         if not self._whole.keys() >= {"sfumato", "usage"}:
-            raise UnreachableError("the server ended the stream before the answer was whole; ask again")
+            raise UnreachableError("the server ended the stream before the answer was complete; ask again")
         text = self.draft.committed
         result = read_answer(self._whole | {"choices": [{"text": text}]})
         return self._change(text=text, done=True, result=result, pieces=(), states=(), confidence=())
 
 
 class CanvasText:
-    """The text of a canvas, by its events: a snapshot, and then what changes, in a row without gaps."""
+    """The text of a canvas from its events: a snapshot, then changes without gaps."""
 
     def __init__(self) -> None:
         self.draft = Draft(text="", committed="")
         self.seq: int | None = None
-        """Number of the last event; None before the first snapshot, and after a break."""
+        """Number of the last event; None before the first snapshot and after a break."""
         self.end: Json | None = None
-        """The event that says that nothing changes any more."""
+        """The event that marks the canvas as final."""
 
     def take(self, data: str) -> Draft | None:
-        """The text after an event; None if it is as before.
+        """The text after an event; None if unchanged.
 
         Raises:
-            LostTrackError: if something is missing; the text is as it was, and a snapshot has to come next.
+            LostTrackError: if an event is missing; the text is unchanged, and a snapshot is needed next.
         """
         known, self.seq = self.seq, None
         try:
@@ -119,7 +119,7 @@ class CanvasText:
                 raise LostTrackError(f"event {seq} of a canvas does not follow {known}")
             draft = self._after(event, kind)
         except (ValueError, LookupError, TypeError) as error:
-            raise LostTrackError(f"an event of a canvas is not what it should be: {error!r}") from None
+            raise LostTrackError(f"an event of a canvas is invalid: {error!r}") from None
         self.seq = seq
         changed, self.draft = draft != self.draft, draft
         return draft if changed else None
@@ -134,7 +134,7 @@ class CanvasText:
         if kind == "canvas.patch":
             text = draft.text
             for change in event["changes"]:
-                text = _replaced(text, change)
+                text = _replace(text, change)
             return replace(
                 draft,
                 text=text,
@@ -145,7 +145,7 @@ class CanvasText:
                 confidence=tuple(event["confidence"]),
             )
         if kind == "canvas.commit":
-            text = _replaced(draft.text, event)
+            text = _replace(draft.text, event)
             committed = text[: event["chars"][0] + len(event["text"])]
             return replace(draft, text=text, committed=committed, states=(), confidence=())
         if kind == "canvas.done":
@@ -156,7 +156,7 @@ class CanvasText:
         return draft
 
 
-def _replaced(text: str, change: Json) -> str:
+def _replace(text: str, change: Json) -> str:
     start, end = change["chars"]
     if not 0 <= start <= end <= len(text):
         raise LookupError(f"characters {start} to {end} of {len(text)}")

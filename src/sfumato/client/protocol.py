@@ -1,4 +1,4 @@
-"""What is sent to a server and what its answers say; nothing here does I/O."""
+"""Requests to a server and its responses; does no I/O."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sfumato.errors import RequestError, ServerError, StaleRevisionError, Unreac
 
 Json = dict[str, Any]
 Prompt = str | Sequence[Mapping[str, object]]
-"""A user's message, or a conversation of {"role", "content"} dicts."""
+"""A user message, or a conversation of {"role", "content"} dicts."""
 
 
 class ClientOptions(TypedDict, total=False):
     """Options of requests for text, named as in `sfumato.GenerateOptions`; None is the model's default."""
 
     model: str | None
-    """One of those that the server has; None is its first."""
+    """Name of a served model; None is the server's first."""
     max_tokens: int | None
     temperature: float | None
     top_p: float | None
@@ -37,7 +37,7 @@ class ClientOptions(TypedDict, total=False):
     steps: int | None
     sampler: str | None
     settings: Mapping[str, object] | None
-    """Further ones of the sampler, such as {"entropy_bound": 0.2}."""
+    """Further settings of the sampler, such as {"entropy_bound": 0.2}."""
     canvas_length: int | Literal["auto"] | None
     seed_text: str | None
     pin: Sequence[tuple[int, int]] | None
@@ -51,84 +51,84 @@ class ClientOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a model answered."""
+    """An answer."""
 
     text: str
-    """The answer."""
+    """The answer's text."""
     finish_reason: str
     """Why it ended, as in `sfumato.Result`."""
     seed: int
-    """The seed that gives it again."""
+    """The seed that reproduces it."""
     certainty: float
-    """Mean log-probability of what was decided, in nats: answers to one prompt can be ranked by it."""
+    """Mean log-probability of the decided tokens, in nats, for ranking answers to one prompt."""
     model: str
-    """The server's name of the model."""
+    """The server's name for the model."""
     usage: Mapping[str, float]
-    """What it cost, by the names of `sfumato.Usage`; of n answers together."""
+    """Its cost, with the names of `sfumato.Usage`; for n answers together."""
     others: tuple[Answer, ...] = ()
-    """The other answers, where n was more than 1."""
+    """The other answers, if n was more than 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A text that is being written, as it reads now."""
+    """The current state of a text being written."""
 
     text: str
-    """All of it; what is not committed may still change."""
+    """The whole text; what is not committed may still change."""
     committed: str
-    """The part at its beginning that stays."""
+    """The committed text at its start."""
     done: bool = False
-    """Whether nothing changes any more."""
+    """Whether the text is final."""
     result: Answer | None = None
-    """At the end, what was answered; None where a canvas was changed by hand, or its work was cancelled."""
+    """At the end, the answer; None if a canvas was edited by hand, or its work was cancelled."""
     block: int = 0
-    """Index of the canvas in work within the answer."""
+    """Index of the current canvas within the answer."""
     step: int = 0
     """Steps taken on it."""
     steps: int = 0
-    """Most steps it may take; 0 where that is not told."""
+    """Its maximum steps; 0 if unknown."""
     pieces: tuple[str, ...] = ()
-    """Of a stream, the draft's text at each position."""
+    """In a stream, the draft's text at each position."""
     states: tuple[str, ...] = ()
-    """Of each position, what the last step did: "noise", "accepted" or "revised"."""
+    """State of each position after the last step: "noise", "accepted" or "revised"."""
     confidence: tuple[float, ...] = ()
-    """Of each position, the probability of what was drawn."""
+    """Probability of the token drawn at each position."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """What a served model can do."""
+    """A served model's capabilities."""
 
     name: str
-    """As requests give it."""
+    """Name in requests."""
     context_length: int
-    """Positions of prompt and answer together."""
+    """Maximum positions of prompt and answer together."""
     max_tokens: int
-    """Of an answer, unless a request says otherwise."""
+    """Default maximum tokens of an answer."""
     steps: int
-    """Most denoising steps of a canvas, unless a request says otherwise."""
+    """Default maximum denoising steps per canvas."""
     canvas_length: int
     """Positions denoised together."""
     capabilities: tuple[str, ...]
-    """Such as "chat", "infill", "canvas"."""
+    """For example "chat", "infill", "canvas"."""
     kinds: tuple[str, ...]
-    """Of prompts that it was trained on; where there are none, it takes any."""
+    """Kinds of prompts it was trained on; empty if it takes any prompt."""
     loaded: bool
     """Whether its weights are in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Revision:
-    """A text that a canvas had."""
+    """A revision of a canvas."""
 
     rev: int
     """Its number."""
     text: str
-    """All of it."""
+    """Its whole text."""
     made_by: str
     """"model", "hand" or "undo"."""
     created: float
-    """When, in seconds since 1970."""
+    """Creation time, in seconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +141,10 @@ class Ask:
 
     @classmethod
     def post(cls, path: str, body: Json) -> Ask:
-        """Send an object.
+        """Build a request with a JSON object.
 
         Raises:
-            RequestError: if it cannot be JSON.
+            RequestError: if it cannot be converted to JSON.
         """
         try:
             return cls(method="POST", path=path, body=json.dumps(body, allow_nan=False).encode())
@@ -152,17 +152,17 @@ class Ask:
             raise RequestError(f"an option cannot be sent as JSON: {error}") from None
 
 
-# What is asked.
+# Requests.
 
 
 _OF_COMPLETIONS = ("model", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop", "n")
 
 
 def ask_answer(prompt: Prompt, options: ClientOptions, *, n: int = 1, stream: bool = False) -> Ask:
-    """A request for an answer, of which a stream shows drafts.
+    """A request for an answer; a stream includes drafts.
 
     Raises:
-        RequestError: if an option is not known, or not for a text as it stands.
+        RequestError: if an option is unknown, or not for raw text.
     """
     given = _given(options) | {"n": n}
     more: Json = {"stream": True, "draft": True, "stream_options": {"include_usage": True}} if stream else {}
@@ -170,27 +170,27 @@ def ask_answer(prompt: Prompt, options: ClientOptions, *, n: int = 1, stream: bo
         if not isinstance(prompt, str) or (asked := given.keys() & {"system", "schema"}):
             named = "a conversation" if not isinstance(prompt, str) else min(asked)
             raise RequestError(f"raw is given with {named}; allowed: with a text, without system and schema")
-        return Ask.post("/v1/completions", {"prompt": prompt, **_nested(given), **more})
+        return Ask.post("/v1/completions", {"prompt": prompt, **_nest(given), **more})
     if "schema" in given:
         more["response_format"] = {"type": "json_schema", "json_schema": {"schema": given.pop("schema")}}
     messages = _messages(prompt, given.pop("system", None))
-    return Ask.post("/v1/chat/completions", {"messages": messages, **_nested(given), **more})
+    return Ask.post("/v1/chat/completions", {"messages": messages, **_nest(given), **more})
 
 
 def ask_infill(prefix: str, suffix: str, options: ClientOptions, *, n: int) -> Ask:
-    """A request for what stands between two texts.
+    """A request to fill the gap between two texts.
 
     Raises:
-        RequestError: if an option is not known.
+        RequestError: if an option is unknown.
     """
-    return Ask.post("/v1/fim/completions", {"prompt": prefix, "suffix": suffix, **_nested(_given(options) | {"n": n})})
+    return Ask.post("/v1/fim/completions", {"prompt": prefix, "suffix": suffix, **_nest(_given(options) | {"n": n})})
 
 
 def ask_canvas(prompt: Prompt | None, options: ClientOptions, **more: object) -> Ask:
-    """A request for a canvas.
+    """A request for a new canvas.
 
     Raises:
-        RequestError: if an option is not known.
+        RequestError: if an option is unknown.
     """
     given = _given(options)
     system = given.pop("system", None)
@@ -202,10 +202,10 @@ def ask_canvas(prompt: Prompt | None, options: ClientOptions, **more: object) ->
 
 
 def ask_edit(path: str, options: ClientOptions, **more: object) -> Ask:
-    """A request for a change of a canvas.
+    """A request to edit a canvas.
 
     Raises:
-        RequestError: if an option is not known.
+        RequestError: if an option is unknown.
     """
     return Ask.post(f"{path}/edits", _flat(_given(options)) | _without_none(more))
 
@@ -220,14 +220,14 @@ def _without_none(values: Mapping[str, object]) -> Json:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _nested(given: Json) -> Json:
-    """Options where completions have them: those that are OpenAI's above, the others in an object of their own."""
-    own = {name: value for name, value in given.items() if name in _OF_COMPLETIONS}
-    return own | {"diffusion": {name: value for name, value in given.items() if name not in own}}
+def _nest(given: Json) -> Json:
+    """Options as completions take them: OpenAI's at the top, others in an object."""
+    openai = {name: value for name, value in given.items() if name in _OF_COMPLETIONS}
+    return openai | {"diffusion": {name: value for name, value in given.items() if name not in openai}}
 
 
 def _flat(given: Json) -> Json:
-    """Options where canvases have them: all of them above, and what is the sampler's in its settings."""
+    """Options as canvases take them: all at the top, with the sampler's in settings."""
     settings = {name: given.pop(name) for name in ("top_p", "top_k") if name in given}
     return given | ({"settings": {**given.get("settings", {}), **settings}} if settings else {})
 
@@ -237,12 +237,12 @@ def _messages(prompt: Prompt, system: str | None) -> list[Json]:
     return turns if system is None else [{"role": "system", "content": system}, *turns]
 
 
-# What is answered.
+# Responses.
 
 
 @contextmanager
 def ours() -> Iterator[None]:
-    """Reads what only a server of ours says.
+    """Read a response that only a Sfumato server sends.
 
     Raises:
         UnreachableError: if it is something else.
@@ -250,11 +250,11 @@ def ours() -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UnreachableError(f"what answers is no Sfumato server, or one of another version: {error!r}") from error
+        raise UnreachableError(f"this is not a Sfumato server, or one of another version: {error!r}") from error
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ServerError:
-    """What a status that is no success comes to."""
+    """The error for an HTTP status."""
     try:
         error = json.loads(body)["error"]
         message = str(error["message"])
@@ -272,13 +272,13 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ServerError
 
 
 def failure(error: Json) -> ServerError:
-    """What an error object comes to that arrives where there is no status any more."""
+    """The error for an error object within a stream."""
     status = 400 if error.get("type") == "invalid_request_error" else 500
     return refusal(status, {}, json.dumps({"error": error}).encode())
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Of a Retry-After, which is a number of seconds or a date."""
+    """Parse Retry-After: seconds or a date."""
     if retry_after is None or retry_after.isdecimal():
         return None if retry_after is None else float(retry_after)
     try:
@@ -299,7 +299,7 @@ def read_answer(values: Json) -> Answer:
 
 
 def read_canvas_answer(values: Json) -> Answer | None:
-    """What a model answered on a canvas; None where its last revision is no model's.
+    """The model's answer on a canvas; None if its last revision was not made by a model.
 
     Raises:
         ServerError: if it failed.
@@ -316,7 +316,7 @@ def _answer(values: Json, text: str) -> Answer:
 
 
 def read_cards(values: Json) -> list[ModelCard]:
-    """The list of models, without those that the server only passes on."""
+    """The list of models, without those the server only forwards to."""
     return [_card(card, card["sfumato"]) for card in values["data"] if "upstream" not in card["capabilities"]]
 
 

@@ -1,1 +1,1 @@
-"""Which texts an answer may be: schemas, regular expressions, choices and the like as automata over bytes."""
+"""Output constraints: schemas, regular expressions, choices and others, as automata over bytes."""

@@ -1,11 +1,11 @@
-"""A language over tokens: which tokens may follow which, and how far it still is to an end.
+"""Token automata: which tokens may follow which, and the distance to an end.
 
-Tokens that lead every state to the same place are one class, and only classes are reckoned with: a vocabulary of 50,000
-tokens comes down to some hundreds. Between two states there is one arc for all classes that lead from one to the other,
-and arcs whose classes are the same share them.
+Tokens with the same transitions from every state form one class, and only classes are used in computations: a
+vocabulary of 50,000 tokens becomes a few hundred classes. One arc joins two states for all classes that lead from one
+to the other, and arcs with the same classes share them.
 """
 
-# S states, C classes of tokens, A arcs, K sets of classes, M moves of classes or members of sets, V vocab, B bytes
+# S states, C token classes, A arcs, K sets of classes, M transitions of classes or members of sets, V vocab, B bytes
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ class Automaton:
     """A deterministic automaton over the tokens of one tokenizer."""
 
     class_V: Numbers
-    """int64; the class of each token. Class 0 leads nowhere, `end_class` is that of end tokens."""
+    """int64; class of each token. Class 0 leads nowhere, `end_class` is for end tokens."""
     end_class: int
-    """Of tokens that end a text; they lead from final states to the last state, and from it to itself."""
+    """Class of end tokens; they lead from final states to the last state, and from it to itself."""
     final_S: Truths
-    """bool; whether a text may be at its end here, ended or not."""
+    """bool; whether a text may end here, with or without an end token."""
     distance_S: Numbers
-    """int64; the fewest tokens to a final state."""
+    """int64; minimum number of tokens to a final state."""
     start: int
-    """Where every text begins."""
+    """The start state."""
     from_A: Numbers
-    """int64, ascending; where each arc begins."""
+    """int64, ascending; source of each arc."""
     to_A: Numbers
-    """int64; where it ends."""
+    """int64; target of each arc."""
     set_A: Numbers
-    """int64; which set of classes it takes."""
+    """int64; class set of each arc."""
     member_KC: Truths
-    """bool [K, C]; the classes of each set."""
+    """bool [K, C]; members of each set."""
     language: Language
-    """Over bytes."""
+    """The same language over bytes."""
     byte_state_S: Numbers
-    """int64; the state of the language that each state is."""
+    """int64; byte state of each state."""
 
     @cached_property
     def members(self) -> tuple[Numbers, Numbers]:
-        """int64 [K + 1], where the classes of each set begin and the last end, and int64_M, the classes."""
+        """int64 [K + 1], start of each set's classes, and int64_M, the classes."""
         sets, classes = self.member_KC.nonzero()
         return np.searchsorted(sets, np.arange(len(self.member_KC) + 1)), classes
 
     @cached_property
     def by_class(self) -> tuple[Numbers, Numbers, Numbers]:
-        """int64_V, the tokens class by class; int64 [C + 1], where among them classes begin and the last ends; int64_V,
-        the class of each of them."""
+        """int64_V, tokens ordered by class; int64 [C + 1], start of each class; int64_V, class of each ordered
+        token."""
         order_V = self.class_V.argsort(kind="stable")
         ordered_V = self.class_V[order_V]
         return order_V, np.searchsorted(ordered_V, np.arange(self.num_classes + 1)), ordered_V
@@ -75,15 +75,15 @@ class Automaton:
 
     @property
     def end_state(self) -> int:
-        """Where a text stands behind an end token."""
+        """The state after an end token."""
         return self.num_states - 1
 
     def is_over(self, state: int) -> bool:
-        """Whether a text can only end here."""
+        """Whether a text must end here."""
         return bool((self.to_A[self._arcs_of(state)] == self.end_state).all())
 
     def walk(self, state: int, tokens: Sequence[int]) -> int:
-        """The state after some tokens; the number of states if they lead nowhere."""
+        """The state after some tokens; the number of states if they are not allowed."""
         for token in tokens:
             if state == self.num_states:
                 return state
@@ -96,7 +96,7 @@ class Automaton:
         return slice(*np.searchsorted(self.from_A, (state, state + 1)))
 
     def forced(self, state: int) -> tuple[bytes, bool]:
-        """The bytes that every text has behind a state, and whether every text ends behind them."""
+        """The bytes that follow a state in every text, and whether every text ends after them."""
         language, here = self.language, int(self.byte_state_S[state])
         found = bytearray()
         while not language.final_S[here]:
@@ -114,17 +114,17 @@ Maker = Callable[[Budget], Language]
 def make_automaton(
     makers: Sequence[Maker], token_bytes: Sequence[bytes | None], eos_ids: Sequence[int]
 ) -> Automaton | None:
-    """What belongs to all of some languages, over tokens, made within one budget.
+    """The intersection of some languages over tokens, built within one budget.
 
     Args:
-        makers: of the languages, at least one.
+        makers: build the languages; at least one.
         token_bytes, eos_ids: see `over_tokens`.
 
     Returns:
-        None if no token sequence gives any of the texts.
+        None if no token sequence spells any of the texts.
 
     Raises:
-        RequestError: if a language cannot be made, or it takes too much.
+        RequestError: if a language cannot be built, or takes too much.
     """
     with Budget() as budget:
         languages = [make(budget) for make in makers]
@@ -135,23 +135,23 @@ def make_automaton(
 def over_tokens(
     language: Language, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int], budget: Budget | None = None
 ) -> Automaton | None:
-    """The texts of a language as tokens, in any of the ways that they can be cut.
+    """Lift a language to tokens, covering every tokenization of its texts.
 
     Args:
         language: over bytes.
-        token_bytes: by token; None for one that stands for no text, such as a special one.
+        token_bytes: per token; None for tokens without text, such as special ones.
         eos_ids: tokens that end a text.
-        budget: of the states and the time that it may take.
+        budget: limits on states and time.
 
     Returns:
-        None if no token sequence gives any of its texts.
+        None if no token sequence spells any of its texts.
 
     Raises:
         RequestError: if it takes too much.
     """
     budget = budget or Budget()
     class_V, moves = _classes(language, token_bytes, eos_ids, budget)
-    # The end class comes last, and so does the state behind an end.
+    # The end class is last, and so is the state after an end.
     end_class, end_state = len(moves), len(language.final_S)
     class_V[[token for token in eos_ids if token < len(class_V)]] = end_class
     final_S = np.append(language.final_S, True)
@@ -183,16 +183,16 @@ def over_tokens(
 
 
 Moves = tuple[Numbers, Numbers]
-"""Of one class of tokens: states, ascending, and where it leads from each of them."""
+"""For one token class: states, ascending, and the state each leads to."""
 
 
 def _classes(
     language: Language, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int], budget: Budget
 ) -> tuple[Numbers, list[Moves]]:
-    """The class of each token, and the moves of each class; class 0 leads nowhere."""
+    """The class of each token, and the transitions of each class; class 0 leads nowhere."""
     next_SB = language.next_SB
     kinds, kind_B = language.byte_kinds
-    # Where a string of bytes leads is known of what it leads by: its moves so far, and the last byte.
+    # A byte string's transitions follow from those of its prefix and its last byte.
     columns = [np.ascontiguousarray(next_SB[:, byte]) for byte in kinds]
     weights_S = np.random.default_rng(0).integers(1, 2**62, len(next_SB), dtype=np.int64)
     states = np.arange(1, len(next_SB), dtype=np.int32)
@@ -214,7 +214,7 @@ def _classes(
                 to_M = columns[kind][to_M]
                 [goes_on] = to_M.nonzero()
                 from_M, to_M = from_M[goes_on], to_M[goes_on]
-                # Sums of random weights tell moves apart; that they wrap around does no harm.
+                # Sums of random weights distinguish transitions; overflow is harmless.
                 code = int((weights_S[from_M] * to_M).sum())
                 number_behind[key] = number_of_code.setdefault(code, len(found))
                 if number_behind[key] == len(found):
@@ -229,7 +229,7 @@ def _classes(
 
 
 def _arcs(moves: Sequence[Moves], num_states: int, budget: Budget) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """from_A and to_A of all moves, ascending; where the classes of each arc begin [A + 1], and these classes."""
+    """from_A and to_A of all transitions, ascending; the start of each arc's classes [A + 1], and the classes."""
     from_M, to_M = (np.concatenate(column).astype(np.int64) for column in zip(*moves, strict=True))
     class_M = np.repeat(np.arange(len(moves)), [len(each) for each, _ in moves])
     key_M = from_M * num_states + to_M
@@ -240,7 +240,7 @@ def _arcs(moves: Sequence[Moves], num_states: int, budget: Budget) -> tuple[Numb
 
 
 def _sets(first_A: Numbers, class_M: Numbers, kept_A: Numbers, num_classes: int) -> tuple[Numbers, Truths]:
-    """set_A and member_KC of those arcs that are kept."""
+    """set_A and member_KC of the arcs that are kept."""
     weights_C = np.random.default_rng(0).integers(1, 2**62, num_classes, dtype=np.int64)
     code_A = np.add.reduceat(weights_C[class_M], first_A[:-1])[kept_A]
     _, arc_K, set_A = np.unique(code_A, return_index=True, return_inverse=True)
@@ -251,7 +251,7 @@ def _sets(first_A: Numbers, class_M: Numbers, kept_A: Numbers, num_classes: int)
 
 
 def _distances(from_A: Numbers, to_A: Numbers, is_source_S: Truths) -> Numbers:
-    """int64_S: the fewest arcs from any source, -1 if there is no way."""
+    """int64_S: minimum number of arcs from any source, -1 if unreachable."""
     order_A = from_A.argsort(kind="stable")
     to_A, first_S = to_A[order_A], np.searchsorted(from_A[order_A], np.arange(len(is_source_S) + 1))
     distance_S = np.where(is_source_S, 0, -1)
@@ -259,7 +259,7 @@ def _distances(from_A: Numbers, to_A: Numbers, is_source_S: Truths) -> Numbers:
     while len(front):
         steps = distance_S[front[0]] + 1
         sizes = first_S[front + 1] - first_S[front]
-        # All arcs of the front, one state's after the other's.
+        # All arcs of the frontier, state by state.
         within = np.arange(sizes.sum()) - np.repeat(sizes.cumsum() - sizes, sizes)
         front = np.unique(to_A[np.repeat(first_S[front], sizes) + within])
         front = front[distance_S[front] < 0]

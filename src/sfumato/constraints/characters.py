@@ -1,4 +1,4 @@
-"""Sets of characters as ranges of code points, and how their UTF-8 branches byte by byte."""
+"""Sets of characters as ranges of code points, and their UTF-8 encodings as byte transitions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 
 Ranges = tuple[tuple[int, int], ...]
-"""Code points from the first to the last of each, in order and apart."""
+"""Inclusive ranges of code points, sorted and disjoint."""
 
 SURROGATES = (0xD800, 0xDFFF)
-# Of characters of one byte, of two, and so on: the lowest and the highest, and the lowest first byte and how many.
+# For characters of one byte, two, and so on: lowest, highest, lowest first byte, and number of first bytes.
 _ENCODED = (
     (0x00, 0x7F, 0x00, 128),
     (0x80, 0x7FF, 0xC0, 32),
     (0x800, 0xFFFF, 0xE0, 16),
     (0x10000, sys.maxunicode, 0xF0, 5),
 )
-# Further up there is nothing that is of a category, and no letter that has another case.
+# Above this, no character has a category, and no letter another case.
 _LAST_NAMED = 0x3FFFF
 _LAST_CASED = 0x1FFFF
 
 
 def join(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Ranges in order and apart."""
+    """Sort and merge ranges."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if joined and first <= joined[-1][1] + 1:
@@ -40,7 +40,7 @@ def join(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def complement(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The characters outside of ranges; halves of surrogate pairs are no characters."""
+    """The complement of some ranges, without surrogates."""
     start, gaps = 0, []
     for first, last in [*join([*ranges, SURROGATES]), (sys.maxunicode + 1, 0)]:
         if first > start:
@@ -50,20 +50,20 @@ def complement(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def intersect(one: Ranges, other: Ranges) -> Ranges:
-    """The characters of both."""
+    """The intersection of two sets."""
     return complement([*complement(one), *complement(other)])
 
 
 @functools.cache
 def category(letter: str, *, ascii_only: bool = False) -> Ranges:
-    """What Python takes for a digit ("d"), a space ("s") or a part of a word ("w")."""
+    """The characters Python counts as digits ("d"), spaces ("s") or word characters ("w")."""
     everything = "".join(map(chr, range(_LAST_NAMED + 1)))
     found = re.finditer(rf"\{letter}+", everything, re.ASCII if ascii_only else re.UNICODE)
     return join((match.start(), match.end() - 1) for match in found)
 
 
 def ignore_case(ranges: Ranges, *, ascii_only: bool = False) -> Ranges:
-    """The characters that are in ranges, or are but for their case, as Python has it."""
+    """The characters in ranges, ignoring case as Python does."""
     if not ranges:
         return ranges
     within = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
@@ -78,28 +78,28 @@ def _cased() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """How some bytes of a character lead on to the parts that it may be of."""
+    """How the bytes of characters lead to the sets they belong to."""
 
     slot_B: np.ndarray[Any, np.dtype[np.intp]]
-    """[256]: what each byte leads to: 0 for nothing, else one more than the index of its slot."""
+    """[256]: per byte, 0 for no transition, otherwise one more than the index of its slot."""
     slots: tuple[tuple[Branch | None, tuple[int, ...]], ...]
-    """What branches next, None after the last byte, and the leaves of this branch that it may lead to."""
+    """Next branches, None after the last byte, with the reachable leaves of this branch."""
 
 
 Slot = tuple[Branch | None, tuple[int, ...]]
 
 
 class Encoding:
-    """How the UTF-8 of characters branches; what branches alike is the same object."""
+    """Build the branches of characters' UTF-8; equal branches are one object."""
 
     def __init__(self) -> None:
         self._branches: dict[Any, Branch] = {}
 
     def encode(self, parts: Sequence[Ranges]) -> tuple[Branch, tuple[int, ...]]:
-        """The branches of the first byte, and the number of the part that each of its leaves stands for.
+        """The branch of the first byte, and the set number of each of its leaves.
 
         Args:
-            parts: no character is in two; some character is in one.
+            parts: disjoint, non-empty sets of characters.
         """
         labelled = sorted((first, last, part) for part, ranges in enumerate(parts) for first, last in ranges)
         slots: dict[int, Slot | None] = {}
@@ -114,7 +114,7 @@ class Encoding:
         return found
 
     def _slot(self, labelled: list[tuple[int, int, int]], firsts: list[int], start: int, num_more: int) -> Slot | None:
-        """Where the characters from one on lead that only differ in so many more bytes."""
+        """The branch of a range of characters that differ only in their last bytes."""
         stop = start + (1 << 6 * num_more)
         found = bisect_right(firsts, start) - 1
         if found < 0 or labelled[found][1] < start:
@@ -135,7 +135,7 @@ class Encoding:
         if not distinct:
             return None
         parts = tuple(dict.fromkeys(part for _, parts in distinct for part in parts))
-        # Leaves are numbered in the order of their bytes, so that branches of other parts are the same object.
+        # Leaves are numbered in byte order, so that equal branches for different sets are one object.
         slots = tuple((branch, tuple(map(parts.index, of_slot))) for branch, of_slot in distinct)
         slot_B = np.zeros(256, dtype=np.intp)
         for byte, slot in slot_of_byte.items():

@@ -1,7 +1,7 @@
-"""Languages: sets of texts that an answer may be one of, as automata over bytes.
+"""Languages: sets of allowed texts, as deterministic automata over bytes.
 
-A schema, a regular expression, a list of choices, strings that must not occur and a user's own constraints all become
-the same thing, and any of them can be combined. Nothing here knows tokens.
+Schemas, regular expressions, choices, banned strings and custom constraints all become the same kind of automaton and
+can be combined. Nothing here knows tokens.
 """
 
 # S states, B bytes
@@ -24,24 +24,24 @@ Numbers = np.ndarray[Any, np.dtype[np.int32]]
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
 
 DEAD = 0
-"""The state from which nothing is accepted."""
+"""The dead state, from which nothing is accepted."""
 MAX_STATES = 50_000
 MAX_SECONDS = 1.7
-"""With what is done between two looks at the clock, what is refused is refused within two."""
+"""Work between two checks of the clock is short enough for a refusal within two seconds."""
 _NEVER = 2**31 - 1
 
 
-UNNAMED = "what the answer must be"
-"""In messages, until somebody knows the name of it."""
+UNNAMED = "the constraint"
+"""Placeholder in messages for the constraint's name."""
 
 
 class Budget:
-    """What the making of one language may take. Within `with`, old objects are not searched for cycles: states have
-    none, and a search through so many of them takes longer than an interrupt may wait.
+    """Limits on building one language. Inside `with`, garbage collection of old objects is off: states have no cycles,
+    and a collection over so many of them takes longer than an interrupt may wait.
 
     Args:
-        max_states: of any automaton on the way.
-        max_seconds: of this thread's work: what else the machine does is not counted. None is `MAX_SECONDS`.
+        max_states: for any intermediate automaton.
+        max_seconds: CPU time of this thread, so the machine's load does not matter. None is `MAX_SECONDS`.
     """
 
     def __init__(self, max_states: int = MAX_STATES, max_seconds: float | None = None) -> None:
@@ -55,24 +55,24 @@ class Budget:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Another thread that began meanwhile, and ends later, leaves them alone.
+        # If another thread started meanwhile and ends later, leave the objects alone.
         if self._thresholds[2] != _NEVER:
             gc.set_threshold(*self._thresholds)
 
     def part(self, max_states: int, max_seconds: float) -> Budget:
-        """A smaller budget, for a first attempt: what it takes counts here too."""
+        """A smaller budget for a first attempt; its use also counts here."""
         return Budget(max_states, max(0.0, min(max_seconds, self._end - time.thread_time())))
 
     def check(self, num_states: int) -> None:
-        """Refuse an automaton of more states, or one that took more time.
+        """Refuse an automaton with too many states, or that took too long.
 
         Raises:
-            RequestError: if it is too much.
+            RequestError: if a limit is exceeded.
         """
         self._num_checks += 1
         if num_states > self.max_states:
             taken = f"more than {self.max_states:,} states"
-        # The clock is asked now and then, as that takes longer than what is checked.
+        # Checked only sometimes, because reading the clock is slower than the work.
         elif self._num_checks % 32 == 0 and time.thread_time() > self._end:
             taken = f"more than {self.max_seconds:g} s, which came to {num_states:,} states"
         else:
@@ -88,14 +88,14 @@ class Language:
     """A deterministic automaton over bytes."""
 
     next_SB: Numbers
-    """int32 [S, 256]; where each byte leads. DEAD leads to itself."""
+    """int32 [S, 256]; transition for each byte. DEAD leads to itself."""
     final_S: Truths
     """bool; whether a text may end here."""
     start: int
-    """Where every text begins."""
+    """The start state."""
 
     def accepts(self, text: str | bytes) -> bool:
-        """Whether a text belongs to it."""
+        """Whether it accepts a text."""
         state = self.start
         for byte in text.encode() if isinstance(text, str) else text:
             state = int(self.next_SB[state, byte])
@@ -103,15 +103,15 @@ class Language:
 
     @cached_property
     def byte_kinds(self) -> tuple[list[int], Numbers]:
-        """Bytes of which each two lead elsewhere from some state, and for each byte which of these it is like."""
+        """Representatives of bytes with different transitions, and each byte's class."""
         weights_S = np.random.default_rng(0).integers(1, 2**62, len(self.next_SB), dtype=np.int64)
-        # Sums of random weights tell columns apart; that they wrap around does no harm.
+        # Sums of random weights distinguish columns; overflow is harmless.
         code_B = np.einsum("s,sb->b", weights_S, self.next_SB)
         _, kinds, kind_B = np.unique(code_B, return_index=True, return_inverse=True)
         return kinds.tolist(), kind_B.astype(np.int32)
 
-    def minimized(self, budget: Budget | None = None) -> Language:
-        """The same texts in the fewest states."""
+    def minimize(self, budget: Budget | None = None) -> Language:
+        """The minimal automaton for the same language."""
         kinds, kind_B = self.byte_kinds
         columns_SB = self.next_SB[:, kinds]
         rows = [_by_target(row) for row in columns_SB.tolist()]
@@ -121,21 +121,21 @@ class Language:
         return Language(next_SB, np.append(False, self.final_S[kept]), 1)
 
     def intersect(self, other: Language, budget: Budget | None = None) -> Language:
-        """The texts that belong to both.
+        """The intersection of two languages.
 
         Raises:
-            RequestError: if that takes too much.
+            RequestError: if it takes too much.
         """
         budget = budget or Budget()
         numbers = {(DEAD, DEAD): DEAD, (self.start, other.start): 1}
         pairs, rows, finals = deque([(self.start, other.start)]), [np.zeros(256, dtype=np.int32)], [False]
         while pairs:
-            one, two = pairs.popleft()
-            finals.append(bool(self.final_S[one] & other.final_S[two]))
-            ones, twos = self.next_SB[one], other.next_SB[two]
-            dead = (ones == DEAD) | (twos == DEAD)
+            left, right = pairs.popleft()
+            finals.append(bool(self.final_S[left] & other.final_S[right]))
+            left_moves, right_moves = self.next_SB[left], other.next_SB[right]
+            dead = (left_moves == DEAD) | (right_moves == DEAD)
             codes, place_B = np.unique(
-                np.where(dead, 0, ones.astype(np.int64) * len(other.final_S) + twos), return_inverse=True
+                np.where(dead, 0, left_moves.astype(np.int64) * len(other.final_S) + right_moves), return_inverse=True
             )
             targets = []
             for pair in zip(*(each.tolist() for each in np.divmod(codes, len(other.final_S))), strict=True):
@@ -145,11 +145,11 @@ class Language:
                 targets.append(numbers[pair])
             rows.append(np.array(targets, dtype=np.int32)[place_B])
             budget.check(len(numbers))
-        return Language(np.stack(rows), np.array(finals), 1).minimized(budget)
+        return Language(np.stack(rows), np.array(finals), 1).minimize(budget)
 
 
 Row = Sequence[tuple[int, int]]
-"""Of one state: symbols as the bits of a number, and the state that they lead to; others lead nowhere."""
+"""Transitions of a state: symbols as the bits of a number, and their target; others lead nowhere."""
 
 
 def _by_target(targets: Sequence[int]) -> Row:
@@ -163,14 +163,14 @@ def _by_target(targets: Sequence[int]) -> Row:
 def merge_states(
     rows: Sequence[Row], is_final: Sequence[bool], start: int, budget: Budget
 ) -> tuple[list[int], list[int]]:
-    """The fewest states that accept what an automaton does.
+    """The number of states of the minimal automaton.
 
     Returns:
-        For each state the number of what it is merged into, in the order that they are reached in, from 1 for the start
-        on; 0 where nothing is accepted. And for each number from 1 on a state that it stands for.
+        For each state, the number of its merged state, in order of reachability, from 1 for the start; 0 if nothing is
+        accepted. And a representative for each number from 1.
 
-    Source: Hopcroft 1971, "An n log n algorithm for minimizing states in a finite automaton": of a set of states that
-        proves to be several, all but the largest are told to the states that lead there.
+    Source: Hopcroft 1971, "An n log n algorithm for minimizing states in a finite automaton": when a set of states
+        splits, all parts but the largest are propagated.
     """
     before: list[list[int]] = [[] for _ in rows]
     for state, row in enumerate(rows):
@@ -182,7 +182,7 @@ def merge_states(
         new = [state for state in before[waiting.pop()] if state not in alive]
         alive.update(new)
         waiting += new
-    # DEAD is a block of its own, whatever leads to it leads nowhere.
+    # DEAD is a block of its own; whatever leads to it leads nowhere.
     block = [int(is_final[state]) if state in alive else -1 for state in range(len(rows))]
     members = [{state for state in alive if block[state] == number} for number in (0, 1)]
     changed = {number: set(states) for number, states in enumerate(members) if states}
@@ -200,7 +200,7 @@ def merge_states(
         groups: dict[Any, set[int]] = {}
         for state in states:
             groups.setdefault(signature(state), set()).add(state)
-        # Those that nothing changed for are still alike.
+        # Blocks that did not change are still equivalent.
         rest = len(members[number]) - len(states)
         alike = signature(next(each for each in members[number] if each not in states)) if rest else None
         largest = max(groups, key=lambda each: len(groups[each]) + (rest if each == alike else 0))
@@ -208,16 +208,16 @@ def merge_states(
             largest = alike
         if rest and alike != largest:
             groups.setdefault(alike, set()).update(members[number] - states)
-        told: list[int] = []
+        affected: list[int] = []
         for each, group in groups.items():
             if each == largest:
                 continue
             members[number] -= group
             for state in group:
                 block[state] = len(members)
-                told += before[state]
+                affected += before[state]
             members.append(group)
-        for state in told:
+        for state in affected:
             if block[state] >= 0:
                 changed.setdefault(block[state], set()).add(state)
     if start not in alive:
@@ -231,14 +231,14 @@ def merge_states(
     return [number_of.get(each, 0) for each in block], kept
 
 
-def of_choices(choices: Sequence[str], budget: Budget | None = None) -> Language:
+def from_choices(choices: Sequence[str], budget: Budget | None = None) -> Language:
     """Exactly these texts.
 
     Raises:
         RequestError: if there are none, one is empty, or they take too much.
     """
     if not choices or not all(choices):
-        raise RequestError(f"choices is {list(choices)!r}; allowed: one or more texts that are not empty")
+        raise RequestError(f"choices is {list(choices)!r}; allowed: one or more non-empty strings")
     budget = budget or Budget()
     rows: list[dict[int, int]] = [{}, {}]
     finals = [False, False]
@@ -261,17 +261,17 @@ def of_choices(choices: Sequence[str], budget: Budget | None = None) -> Language
 
 
 def without(strings: Sequence[str], budget: Budget | None = None) -> Language:
-    """All texts in which none of these occurs.
+    """All texts without any of these strings.
 
     Raises:
-        RequestError: if one is empty, which occurs everywhere, or they take too much.
+        RequestError: if a string is empty, or they take too much.
 
     Source: Aho and Corasick 1975, "Efficient string matching".
     """
     if not all(strings):
         raise RequestError("a banned string is empty; allowed: one character or more")
-    trie = of_choices(strings, budget)
-    # In a trie 0 is where nothing goes on; here that falls back to the longest end that begins a string.
+    trie = from_choices(strings, budget)
+    # In the trie 0 means no transition; here it falls back to the longest suffix that begins a string.
     next_SB, bad_S = trie.next_SB.copy(), trie.final_S.copy()
     fall = [0] * len(bad_S)
     next_SB[DEAD] = 1
@@ -294,18 +294,18 @@ def without(strings: Sequence[str], budget: Budget | None = None) -> Language:
 
 
 def framed(left: bytes, right: bytes, _: Budget | None = None) -> Language:
-    """All texts that begin and, after that, end with given bytes."""
-    # One state for each byte of the left, then one for each number of bytes of the right that stand at the end.
+    """All texts that begin with some bytes and, after that, end with others."""
+    # One state per byte of the left, then one per length of a suffix that begins the right.
     first = 1 + len(left)
     next_SB = np.zeros((first + len(right) + 1, 256), dtype=np.int32)
-    for place, byte in enumerate(left):
-        next_SB[1 + place, byte] = 2 + place
+    for offset, byte in enumerate(left):
+        next_SB[1 + offset, byte] = 2 + offset
     next_SB[first:] = first
-    for place in range(len(right) + 1):
+    for offset in range(len(right) + 1):
         for byte in set(right):
-            ended = right[:place] + bytes([byte])
+            ended = right[:offset] + bytes([byte])
             kept = next(size for size in range(min(len(ended), len(right)), -1, -1) if ended.endswith(right[:size]))
-            next_SB[first + place, byte] = first + kept
+            next_SB[first + offset, byte] = first + kept
     final_S = np.zeros(len(next_SB), dtype=bool)
     final_S[-1] = True
     return Language(next_SB, final_S, 1)
@@ -313,11 +313,11 @@ def framed(left: bytes, right: bytes, _: Budget | None = None) -> Language:
 
 @runtime_checkable
 class TextConstraint(Protocol):
-    """Which texts an answer may be.
+    """A custom constraint on the answer.
 
-    States are any values that can be hashed, and there are finitely many of them: what has to be remembered of a text's
-    beginning to say how it may go on. It is asked of every byte in every state that can be reached, once, and
-    remembered by the object itself, so an object always has to say the same. Text is UTF-8. ::
+    States are hashable values, and there must be finitely many: everything about a text's beginning that affects how it
+    may continue. The object is asked for every byte in every reachable state, once, and its answers are cached, so they
+    must be consistent. Text is UTF-8. ::
 
         class Balanced:
             "Round brackets that match, up to nine deep."
@@ -337,19 +337,19 @@ class TextConstraint(Protocol):
     def start(self) -> Hashable:
         """The state before the first byte."""
 
-    # A state is whatever the object makes of it: it is given its own states alone, and may annotate them as they are.
+    # States are up to the object: it is given only its own states, and may annotate them precisely.
     def advance(self, state: Never, byte: int) -> Hashable:
-        """The state after one more byte, 0 to 255; None if no text of these goes on so."""
+        """The state after one more byte, 0 to 255; None if it is not allowed."""
 
     def accepts(self, state: Never) -> bool:
         """Whether a text may end here."""
 
 
-def of_constraint(constraint: TextConstraint, budget: Budget | None = None) -> Language:
+def from_constraint(constraint: TextConstraint, budget: Budget | None = None) -> Language:
     """The texts that a constraint accepts.
 
     Raises:
-        RequestError: if it is none, its states cannot be hashed, or there are too many.
+        RequestError: if it is not a constraint, its states cannot be hashed, or there are too many.
     """
     if not isinstance(constraint, TextConstraint):
         raise RequestError(
@@ -374,5 +374,5 @@ def of_constraint(constraint: TextConstraint, budget: Budget | None = None) -> L
             finals.append(bool(constraint.accepts(state)))
             budget.check(len(number))
     except TypeError as error:
-        raise RequestError(f"constraint {constraint!r:.100} cannot be followed: {error}") from error
-    return Language(np.array(rows, dtype=np.int32), np.array(finals), 1).minimized(budget)
+        raise RequestError(f"constraint {constraint!r:.100} failed: {error}") from error
+    return Language(np.array(rows, dtype=np.int32), np.array(finals), 1).minimize(budget)

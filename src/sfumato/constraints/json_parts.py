@@ -1,4 +1,4 @@
-"""The schemas that a value has to satisfy at one place, what their keywords speak of, and what is refused of them."""
+"""The schemas that apply to a value at one location, their keywords, and refusals of unsupported ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.errors import RequestError, unknown
 
 _ANNOTATIONS = (
     "title description default examples deprecated readOnly writeOnly $schema $id $comment $anchor $defs definitions "
-    # The last is OpenAPI's, and may not change what is valid.
+    # The last one is OpenAPI's and does not affect validity.
     "contentEncoding contentMediaType contentSchema discriminator"
 )
 _SPEAKS_OF = {
@@ -32,28 +32,28 @@ _SUPPORTED = (
     "additionalProperties, patternProperties; items, prefixItems, minItems, maxItems; minLength, maxLength, pattern, "
     "format; minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf powers of ten"
 )
-# With those that are refused where strings are: no other has a meaning for numbers.
+# Also those refused for strings: no other format has a meaning for numbers.
 STRING_FORMATS = (
     "duration idn-email idn-hostname uri uri-reference iri iri-reference uri-template json-pointer "
     "relative-json-pointer regex"
 )
-# Numbers that are no integers are "fraction"; what JSON Schema calls "number" is both.
+# Non-integers are "fraction"; JSON Schema's "number" is both.
 KINDS = ("null", "boolean", "integer", "fraction", "string", "array", "object")
 NUMBER = {"integer", "fraction"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of the schemas that a value has to satisfy."""
+    """One of the schemas that apply to a value."""
 
     schema: Any
-    """An object, or a truth value."""
+    """An object, or a boolean."""
     pointer: str
-    """Where it is, as a JSON pointer."""
+    """Its location, as a JSON pointer."""
     way: tuple[str, ...] = ()
-    """The places on the way there, from the root on, also by references."""
+    """Locations on the way from the root, including references."""
     spent: frozenset[str] = frozenset()
-    """Those of `anyOf` and `oneOf` that another part stands for."""
+    """Branches of `anyOf` and `oneOf` that another part covers."""
 
     def inner(self, *path: str | int) -> Part:
         """A schema within this one."""
@@ -63,12 +63,12 @@ class Part:
         return Part(schema, self.at(*path), (*self.way, self.pointer))
 
     def at(self, *path: str | int) -> str:
-        """The place of something within this schema."""
+        """A location within this schema."""
         return "/".join((self.pointer, *(str(step).replace("~", "~0").replace("/", "~1") for step in path)))
 
 
 class NothingError(RequestError):
-    """No value satisfies a place of a schema; what is around it may do without."""
+    """No value satisfies a location of a schema; the surroundings may do without it."""
 
 
 def check_keywords(part: Part) -> None:
@@ -81,18 +81,18 @@ def check_keywords(part: Part) -> None:
 
 
 def check_base(part: Part) -> None:
-    """Refuse what would give references, or all keywords, another meaning from here on."""
+    """Refuse keywords that would change the meaning of references or of all keywords from here on."""
     for keyword in ("$id", "$schema"):
         if part.pointer != "#" and isinstance(part.schema, dict) and isinstance(part.schema.get(keyword), str):
             raise refusal(part, keyword, "elsewhere than at the root")
 
 
 def kinds_of(parts: Iterable[Part], *, hints: bool = False) -> set[str]:
-    """The kinds of values that parts allow.
+    """The types of values that parts allow.
 
     Args:
-        parts: what values have to satisfy.
-        hints: whether to keep to the kinds that the keywords speak of, where no type is named.
+        parts: schemas that apply.
+        hints: if no type is named, use only types that the keywords are about.
     """
     kinds, spoken_of, is_typed = set(KINDS), set[str](), False
     for part in parts:
@@ -117,7 +117,7 @@ def is_closed(part: Part) -> bool:
 
 
 def item_parts(parts: Iterable[Part], i: int) -> list[Part]:
-    """What the item at a place of an array has to satisfy."""
+    """The schemas that apply to an array item."""
     found = []
     for part in parts:
         if i < len(part.schema.get("prefixItems", ())):
@@ -128,16 +128,16 @@ def item_parts(parts: Iterable[Part], i: int) -> list[Part]:
 
 
 def count_range(parts: Iterable[Part], lower: str, upper: str, pointer: str) -> tuple[int, int | None]:
-    """The least and the greatest count that parts allow."""
-    least = max((int(part.schema[lower]) for part in parts if lower in part.schema), default=0)
-    most = min((int(part.schema[upper]) for part in parts if upper in part.schema), default=None)
-    if most is not None and least > most:
-        raise nothing(pointer, f"{lower} {least} is above {upper} {most}")
-    return least, most
+    """The minimum and maximum count that parts allow."""
+    minimum = max((int(part.schema[lower]) for part in parts if lower in part.schema), default=0)
+    maximum = min((int(part.schema[upper]) for part in parts if upper in part.schema), default=None)
+    if maximum is not None and minimum > maximum:
+        raise nothing(pointer, f"{lower} {minimum} is above {upper} {maximum}")
+    return minimum, maximum
 
 
-def smaller(one: int | None, other: int) -> int:
-    return other if one is None else min(one, other)
+def smaller(first: int | None, other: int) -> int:
+    return other if first is None else min(first, other)
 
 
 def search_pattern(pattern: str, name: str, part: Part) -> bool:

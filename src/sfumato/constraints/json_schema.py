@@ -1,11 +1,10 @@
-"""JSON schemas as regular expressions: every text that matches one is JSON that its schema allows.
+"""JSON Schema to regular expressions: every match is valid JSON for the schema.
 
-A place of a schema is read as several parts that a value has to satisfy all at once: what `$ref` points to and what
-`allOf` lists are more parts of it, and each branch of `anyOf` is one more part of another reading. Of the values that
-the parts allow only one notation is written, that of `json.dumps`. Objects have their properties in any order, and
-others besides where the schema says nothing against it, as the standard reads; where that takes too many states, those
-that it names alone, or in its order. So a regex may leave out what a schema allows, but holds nothing that it does not;
-what cannot be made sure of is refused.
+At each location, several parts apply to a value at once: targets of `$ref` and members of `allOf` are further parts,
+and each branch of `anyOf` gives an alternative list. Values are written in one notation, that of `json.dumps`. Objects
+have their properties in any order, and additional ones where the schema allows them; if that takes too many states,
+only named ones, or in the schema's order. So the regex may exclude something a schema allows, but never includes
+anything it forbids. What cannot be guaranteed is refused.
 """
 
 from __future__ import annotations
@@ -53,53 +52,52 @@ from sfumato.constraints.json_values import (
     regex_of_string,
 )
 from sfumato.constraints.patterns import FORMATS, any_of, repeat
-from sfumato.constraints.regex import MAX_CHARACTERS, MAX_UNORDERED, Unordered, of_regex
+from sfumato.constraints.regex import MAX_CHARACTERS, MAX_UNORDERED, Unordered, from_regex
 from sfumato.errors import RequestError, unknown
 
 MOST_PARTS = 20_000
-"""Parts of a schema that are read, with those that are read again for each reference to them."""
+"""Maximum number of parts read, counting repeated reads through references."""
 ANY_ORDER_STATES, ANY_ORDER_SECONDS = 30_000, 0.6
-"""Of objects in any order: with n properties there are 2^n sets of those that are written."""
+"""Maximum properties of objects in any order: n properties have 2^n sets of written ones."""
 Order = Literal["any", "schema"]
-"""Of properties: any, with others besides where they are allowed; or the schema's, and no others."""
-# What names properties, also where it asks something of others if they are there.
+"""Property order: "any", with additional ones where allowed, or "schema", without."""
+# Keywords that name properties, including those with conditions on others.
 _NAMING = ("properties", "required", "dependentRequired", "dependentSchemas")
 
 
 def language_of_schema(
     schema: Mapping[str, Any] | bool, budget: Budget | None = None, order: Order = "any"
 ) -> Language:
-    """JSON that a schema allows, and nothing that it does not.
+    """A language of JSON texts that all satisfy a schema.
 
     Args:
         schema: of draft 2020-12.
-        budget: of the states and the time that it may take.
+        budget: limits on states and time.
         order: of properties.
 
     Returns:
         Values as `json.dumps` writes them with ``ensure_ascii=False``.
 
     Raises:
-        RequestError: if the schema is invalid, if nothing satisfies it, if it asks for what cannot be guaranteed, or if
-            that takes too much.
+        RequestError: if the schema is invalid, unsatisfiable, not guaranteeable, or takes too much.
     """
     budget = budget or Budget()
     regex, unordered = _read(schema, budget, order)
     if not unordered:
-        return of_regex(regex, budget)
+        return from_regex(regex, budget)
     try:
-        return of_regex(regex, budget.part(ANY_ORDER_STATES, ANY_ORDER_SECONDS), unordered)
+        return from_regex(regex, budget.part(ANY_ORDER_STATES, ANY_ORDER_SECONDS), unordered)
     except RequestError:
         return language_of_schema(schema, budget, "schema")
 
 
 def regex_of_schema(schema: Mapping[str, Any] | bool, budget: Budget | None = None) -> str:
-    """A regex of what `language_of_schema` gives in the schema's order, in Python's syntax, to match whole texts."""
+    """The regex of `language_of_schema` in the schema's order, in Python's syntax, for whole texts."""
     return _read(schema, budget, "schema")[0]
 
 
 def _read(schema: Mapping[str, Any] | bool, budget: Budget | None, order: Order) -> tuple[str, list[Unordered]]:
-    """A regex, and what its signs stand for."""
+    """A regex, and the meaning of its placeholders."""
     try:
         import jsonschema
     except ImportError as error:
@@ -109,28 +107,28 @@ def _read(schema: Mapping[str, Any] | bool, budget: Budget | None, order: Order)
     if order not in get_args(Order):
         raise RequestError(unknown("order", str(order), get_args(Order)))
     if not isinstance(schema, (Mapping, bool)):
-        raise RequestError(f"a schema is an object or a truth value; got {type(schema).__name__}")
+        raise RequestError(f"a schema is an object or a boolean; got {type(schema).__name__}")
     try:
         plain = json.loads(json.dumps(schema if isinstance(schema, bool) else dict(schema), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestError(f"the schema is not JSON: {error}") from error
     try:
         with warnings.catch_warnings():
-            # Python foresees another meaning of some patterns; it is today's that counts.
+            # Python plans to change the meaning of some patterns; today's counts.
             warnings.simplefilter("ignore", FutureWarning)
             compiler = _Compiler(plain, jsonschema, budget or Budget(), order)
             return compiler.compile([Part(plain, "#")], "#"), compiler.unordered
     except RecursionError as error:
-        raise RequestError("the schema nests too deep, or refers to itself without end") from error
+        raise RequestError("the schema is nested too deeply, or refers to itself without end") from error
 
 
 class _Compiler:
-    """Turns the places of one schema into regexes."""
+    """Turns the locations of one schema into regexes."""
 
     def __init__(self, root: Any, jsonschema: Any, budget: Budget, order: Order):
         self.order, self.unordered, self.sizes = order, list[Unordered](), list[int]()
         if isinstance(root, dict):
-            # It would put what refers to the root under the rules of another draft.
+            # It would put references to the root under the rules of another draft.
             root.pop("$schema", None)
         self.root, self.budget = root, budget
         self.draft = jsonschema.Draft202012Validator
@@ -141,38 +139,38 @@ class _Compiler:
         self.validator = self.draft(root)
 
     def check(self, part: Part) -> None:
-        """Make sure that a part is a schema."""
+        """Check that a part is a valid schema."""
         if part.pointer in self.checked:
             return
         try:
-            # Without formats: a pattern that cannot be read is refused where it is used.
+            # Without formats: an invalid pattern is refused where it is used.
             self.draft.check_schema(part.schema, format_checker=None)
         except self.invalid as error:
             raise RequestError(f"the schema is invalid at {part.at(*error.absolute_path)}: {error.message}") from error
         self.checked.add(part.pointer)
 
     def allows(self, part: Part, value: Any) -> bool:
-        """Whether a part on its own allows a value."""
+        """Whether a part by itself allows a value."""
         try:
             return bool(self.validator.evolve(schema=part.schema).is_valid(value))
         except RecursionError:
             raise
-        except Exception as error:  # of several libraries: patterns that cannot be read, references that lead nowhere
+        except Exception as error:  # from several libraries: invalid patterns, dangling references
             raise RequestError(f"the schema at {part.pointer} cannot be applied to its values: {error}") from error
 
     def compile(self, parts: Iterable[Part], pointer: str) -> str:
-        """A regex of the values that satisfy all parts, without alternatives at its top.
+        """A regex for values that satisfy all parts, without alternatives at its top level.
 
         Raises:
             NothingError: if there are none.
-            RequestError: if they cannot be guaranteed.
+            RequestError: if the parts cannot be guaranteed.
         """
         flat = self.flatten(parts)
         values = self.values(flat)
         if values is not None:
             where = next(part.at(word) for part in flat for word in ("const", "enum") if word in part.schema)
             if not values:
-                raise nothing(where, "none of its values is allowed by all that is said of them")
+                raise nothing(where, "no listed value satisfies the rest of the schema")
             regex = any_of([literal(value, where) for value in values])
         elif (branches := self.branches(flat)) is not None:
             regex = any_possible([partial(self.compile, each, pointer) for each in branches])
@@ -180,7 +178,7 @@ class _Compiler:
             kinds = kinds_of(flat, hints=True)
             if not kinds:
                 types = [part.at("type") for part in flat if "type" in part.schema]
-                raise nothing(pointer, f"there is no type that {' and '.join(types)} allow")
+                raise nothing(pointer, f"no type satisfies {' and '.join(types)}")
             if kinds >= NUMBER:
                 kinds -= {"integer"}
             wanted = [kind for kind in KINDS if kind in kinds]
@@ -190,7 +188,7 @@ class _Compiler:
         return regex
 
     def flatten(self, parts: Iterable[Part]) -> list[Part]:
-        """Parts and those that they name with `$ref` and `allOf`, each of them once, without those that allow all."""
+        """Parts with all their `$ref` and `allOf` targets, each once, without trivial ones."""
         flat: dict[str, Part] = {}
         waiting = list(parts)[::-1]
         while waiting:
@@ -217,22 +215,22 @@ class _Compiler:
         return list(flat.values())
 
     def resolve(self, part: Part) -> Part:
-        """What a reference names.
+        """The target of a reference.
 
         Raises:
-            RequestError: if it is not within the schema, or has been read on the way to the reference.
+            RequestError: if it is outside the schema, or part of a cycle.
         """
         ref = part.schema["$ref"]
         steps = [step.replace("~1", "/").replace("~0", "~") for step in unquote(ref[1:]).split("/")]
         if not ref.startswith("#") or steps[0]:
-            raise refusal(part, "$ref", "other than to a place of the schema such as '#/$defs/name'")
+            raise refusal(part, "$ref", "other than to a location in the schema such as '#/$defs/name'")
         target = Part(self.root, "#")
         try:
             for step in steps[1:]:
                 target = target.inner(int(step) if isinstance(target.schema, list) else step)
                 check_base(target)
         except (LookupError, ValueError, TypeError) as error:
-            raise RequestError(f"{part.at('$ref')} is {ref!r}, and there is nothing at that place") from error
+            raise RequestError(f"{part.at('$ref')} is {ref!r}, which does not exist") from error
         self.check(target)
         way = (*part.way, part.pointer)
         if target.pointer in way:
@@ -241,7 +239,7 @@ class _Compiler:
         return replace(target, way=way)
 
     def branches(self, parts: list[Part]) -> list[list[Part]] | None:
-        """What is to be read in turn for the first `anyOf` or `oneOf` there is; None without one."""
+        """The alternatives of the first `anyOf` or `oneOf`; None without one."""
         for i, part in enumerate(parts):
             for keyword in ("anyOf", "oneOf"):
                 if keyword not in part.schema or keyword in part.spent:
@@ -256,11 +254,11 @@ class _Compiler:
         return None
 
     def disjoint(self, one: Iterable[Part], other: Iterable[Part], around: Sequence[Part] = (), depth: int = 4) -> bool:
-        """Whether it is certain that no value that satisfies what is around satisfies both."""
+        """Whether no value that satisfies the context can satisfy both."""
         try:
             one, other = self.flatten(one), self.flatten(other)
             for these, those in ((one, other), (other, one)):
-                # Not by what is around: that one value cannot satisfy both may be part of it.
+                # Not by the context, which may itself include this condition.
                 values = self.values(these)
                 if values is not None:
                     return not any(all(self.allows(part, value) for part in those) for value in values)
@@ -276,18 +274,18 @@ class _Compiler:
         )
 
     def values(self, parts: Sequence[Part]) -> list[Any] | None:
-        """The values that parts list and all of them allow; None if they list none."""
+        """Listed values that all parts allow; None if none are listed."""
         for part in parts:
             for word in [word for word in ("const", "enum") if word in part.schema]:
                 listed = [part.schema[word]] if word == "const" else part.schema[word]
-                # That they are among themselves need not be asked.
+                # They need not be checked against themselves.
                 rest = {other: value for other, value in part.schema.items() if other != word}
                 others = [replace(part, schema=rest), *(other for other in parts if other is not part)]
                 return [value for value in listed if all(self.allows(other, value) for other in others)]
         return None
 
     def kind(self, kind: str, parts: Sequence[Part], pointer: str) -> str:
-        """The values of one kind that satisfy parts, by the keywords that speak of that kind."""
+        """Values of one type that satisfy parts, by the keywords for that type."""
         for part in parts:
             of_strings = {*FORMATS, *STRING_FORMATS.split()}
             if kind != "string" and part.schema.get("format", "date") not in of_strings:
@@ -301,39 +299,41 @@ class _Compiler:
         return self.array(parts, pointer) if kind == "array" else self.object(parts, pointer)
 
     def array(self, parts: Sequence[Part], pointer: str) -> str:
-        least, most = count_range(parts, "minItems", "maxItems", pointer)
+        minimum, maximum = count_range(parts, "minItems", "maxItems", pointer)
         num_first = max(len(part.schema.get("prefixItems", ())) for part in parts)
         if num_first and not any("items" in part.schema for part in parts):
-            most = smaller(most, max(num_first, least))
+            maximum = smaller(maximum, max(num_first, minimum))
         for part in parts:
             if "contains" in part.schema:
                 raise refusal(part, "contains")
             if part.schema.get("unevaluatedItems", True) not in (True, {}) and "items" not in part.schema:
-                most = smaller(most, len(part.schema.get("prefixItems", ())))
-                if most < least:
+                maximum = smaller(maximum, len(part.schema.get("prefixItems", ())))
+                if maximum < minimum:
                     raise refusal(part, "unevaluatedItems", "of items that no 'prefixItems' beside it names")
         items: list[str] = []
-        while len(items) <= num_first and (most is None or len(items) < most):
+        while len(items) <= num_first and (maximum is None or len(items) < maximum):
             try:
                 items.append(self.compile(item_parts(parts, len(items)), pointer))
             except NothingError as error:
-                most = len(items)
-                if most < least:
-                    raise nothing(pointer, f"it has {least} items or more, and {error}") from error
+                maximum = len(items)
+                if maximum < minimum:
+                    raise nothing(pointer, f"it has {minimum} items or more, and {error}") from error
         for part in parts:
-            if part.schema.get("uniqueItems") and (most is None or most > 1):
+            if part.schema.get("uniqueItems") and (maximum is None or maximum > 1):
                 raise refusal(part, "uniqueItems", "of more than one item")
         text = ""
         if len(items) > num_first:
             num_first = max(1, num_first)
-            text = repeat(f", {items[-1]}", max(0, least - num_first), None if most is None else most - num_first)
+            text = repeat(
+                f", {items[-1]}", max(0, minimum - num_first), None if maximum is None else maximum - num_first
+            )
         for i in reversed(range(min(len(items), num_first))):
             text = f"{', ' if i else ''}{items[i]}{text}"
-            text = text if i < least else f"(?:{text})?"
+            text = text if i < minimum else f"(?:{text})?"
         return rf"\[{text}\]"
 
     def member(self, parts: Iterable[Part], name: str) -> list[Part]:
-        """What the value of a property has to satisfy."""
+        """The schemas that apply to a property's value."""
         found = []
         for part in parts:
             if part.schema is True or part.schema is False:
@@ -344,7 +344,7 @@ class _Compiler:
             if is_named:
                 found.append(part.inner("properties", name))
             found += [part.inner("patternProperties", pattern) for pattern in matched]
-            # Joined, as jsonschema does it, for which groups may count otherwise than apart.
+            # Joined as in jsonschema, because groups may be numbered differently apart.
             is_additional = not is_named and not (patterns and search_pattern("|".join(patterns), name, part))
             if is_additional and "additionalProperties" in part.schema:
                 found.append(part.inner("additionalProperties"))
@@ -361,26 +361,26 @@ class _Compiler:
                     raise nothing(pointer, f"it requires {name!r}, and {error}") from error
                 continue
             texts[name] = f"{literal(name, pointer)}: {value}"
-        least, most = count_range(parts, "minProperties", "maxProperties", pointer)
+        minimum, maximum = count_range(parts, "minProperties", "maxProperties", pointer)
         always = set(required)
-        if most is not None and most < len(required):
-            raise nothing(pointer, f"it requires {len(required)} properties, and has at most {most}")
-        if most == len(required):
+        if maximum is not None and maximum < len(required):
+            raise nothing(pointer, f"it requires {len(required)} properties, and has at most {maximum}")
+        if maximum == len(required):
             texts = {name: text for name, text in texts.items() if name in always}
-        elif most is not None and most < len(texts):
+        elif maximum is not None and maximum < len(texts):
             raise refusal_of_any(parts, "maxProperties", f"between {len(required)} required and {len(texts)} in all")
-        if least > len(texts) and any(is_closed(part) for part in parts):
-            raise nothing(pointer, f"it has {least} properties or more, of which {len(texts)} can be")
-        if least == len(texts):
+        if minimum > len(texts) and any(is_closed(part) for part in parts):
+            raise nothing(pointer, f"it has {minimum} properties or more, of which {len(texts)} can be")
+        if minimum == len(texts):
             always = set(texts)
-        elif least > len(always):
+        elif minimum > len(always):
             raise refusal_of_any(parts, "minProperties", f"beside {len(required)} required and {len(texts)} in all")
         for part in parts:
             self.check_names(part, texts, always)
         return rf"\{{{self.in_any_order(texts, always, self.others(parts, pointer)) or members(texts, always)}\}}"
 
     def others(self, parts: Sequence[Part], pointer: str) -> str | None:
-        """A regex of one property that the schema allows without naming it; None if there is none for certain."""
+        """A regex for one additional property; None if none is guaranteed to be allowed."""
         not_free = ("patternProperties", "propertyNames", "maxProperties")
         if self.order == "schema" or any(word in part.schema for part in parts for word in not_free):
             return None
@@ -402,7 +402,7 @@ class _Compiler:
         return f'"{other_than(words)}": {value}'
 
     def in_any_order(self, texts: Mapping[str, str], always: set[str], other: str | None) -> str | None:
-        """A sign for properties in any order; None where that takes too many states, and where the order is given."""
+        """A placeholder for properties in any order; None if that takes too many states, or the order is given."""
         if self.order == "schema" or len(self.unordered) == MAX_UNORDERED or not (texts or other):
             return None
         names = sorted(texts, key=lambda name: name not in always)
@@ -417,11 +417,11 @@ class _Compiler:
         return None
 
     def size(self, regex: str) -> int:
-        """About how many states a regex takes, with those of what its signs stand for."""
+        """Approximate number of states of a regex, including its placeholders."""
         return len(regex) // 4 + sum(size for i, size in enumerate(self.sizes) if Unordered.sign(i) in regex)
 
     def check_names(self, part: Part, written: Iterable[str], always: set[str]) -> None:
-        """Make sure of what a part says of the names of properties, given those that are written, and those always."""
+        """Check what a part says about property names, given those that are written, and those always written."""
         for name in written:
             if "propertyNames" in part.schema and not self.allows(part.inner("propertyNames"), name):
                 raise refusal(part, "propertyNames", f"that {name!r} may not satisfy")

@@ -1,4 +1,4 @@
-"""Values of each kind as regular expressions of the notation of `json.dumps`."""
+"""JSON values of each type as regular expressions, in the notation of `json.dumps`."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from sfumato.constraints.ranges import MOST_DIGITS, Bounds, regex_of_integers, r
 from sfumato.errors import RequestError
 
 DEPTH = 2
-"""How deep arrays and objects nest where any value is allowed; one less in properties that a schema does not name."""
+"""Nesting depth of arrays and objects where any value is allowed; one less in additional properties."""
 
 
 def members(texts: Mapping[str, str], always: set[str]) -> str:
-    """Properties between commas, of which some may be left out."""
+    """Comma-separated properties, some of them optional."""
     names = list(texts)
     first = next((i for i, name in enumerate(names) if name in always), None)
     if first is None:
         return f"(?:{_some(list(texts.values()))})?" if names else ""
     before = "".join(f"(?:{texts[name]}, )?" for name in names[:first])
-    behind = (f", {texts[name]}" if name in always else f"(?:, {texts[name]})?" for name in names[first + 1 :])
-    return before + texts[names[first]] + "".join(behind)
+    after = (f", {texts[name]}" if name in always else f"(?:, {texts[name]})?" for name in names[first + 1 :])
+    return before + texts[names[first]] + "".join(after)
 
 
 def _some(texts: Sequence[str]) -> str:
-    """One or more of several texts, in order; the regex has each of them log2(n) + 1 times."""
+    """One or more of several texts, in order; each appears log2(n) + 1 times in the regex."""
     if len(texts) == 1:
         return texts[0]
     half = len(texts) // 2
-    behind = "".join(f"(?:, {text})?" for text in texts[half:])
-    return any_of([_some(texts[:half]) + behind, _some(texts[half:])])
+    rest = "".join(f"(?:, {text})?" for text in texts[half:])
+    return any_of([_some(texts[:half]) + rest, _some(texts[half:])])
 
 
 def other_than(words: Iterable[tuple[str, ...]]) -> str:
-    """A regex of the notations of all strings but some, which are given character by character."""
-    behind: dict[str, list[tuple[str, ...]]] = {}
+    """A regex for all strings except some, given character by character."""
+    tails: dict[str, list[tuple[str, ...]]] = {}
     for word in words:
-        behind.setdefault("".join(word[:1]), []).append(word[1:])
-    can_end = "" not in behind
-    # Control characters have a notation that is written in names that are given alone.
-    signs = [sign for sign in behind if len(sign) in (1, 2)]
+        tails.setdefault("".join(word[:1]), []).append(word[1:])
+    can_end = "" not in tails
+    # Control characters have a notation that given names use too.
+    signs = [sign for sign in tails if len(sign) in (1, 2)]
     plain = "".join(f"\\x{ord(sign):02x}" if ord(sign) < 128 else sign for sign in signs if len(sign) == 1)
     short = "".join(sign for sign in '"\\bfnrt' if f"\\{sign}" not in signs)
     other = rf'(?:[^"\\\x00-\x1f{plain}]|\\[{escape(short)}]){repeat(CHARACTER, 0, None)}'
-    ways = [other, *(escape(sign) + other_than(behind[sign]) for sign in signs)]
+    ways = [other, *(escape(sign) + other_than(tails[sign]) for sign in signs)]
     return f"(?:{'|'.join(ways)}){'?' if can_end else ''}"
 
 
 def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
-    least, most = count_range(parts, "minLength", "maxLength", pointer)
+    minimum, maximum = count_range(parts, "minLength", "maxLength", pointer)
     formats = {part.schema["format"]: part for part in parts if "format" in part.schema}
     patterns = {part.schema["pattern"]: part for part in parts if "pattern" in part.schema}
     for (name, part), (other, _) in itertools.pairwise([*formats.items(), *patterns.items()]):
@@ -64,21 +64,21 @@ def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
         if name not in FORMATS:
             raise refusal(part, "format", f"other than {', '.join(FORMATS)}")
         regex, shortest, longest = FORMATS[name]
-        if longest < least or (most is not None and most < shortest):
-            raise nothing(pointer, f"no {name!r} has {least} to {most} characters")
-        if least > shortest or (most is not None and most < longest):
+        if longest < minimum or (maximum is not None and maximum < shortest):
+            raise nothing(pointer, f"no {name!r} has {minimum} to {maximum} characters")
+        if minimum > shortest or (maximum is not None and maximum < longest):
             raise refusal(part, "format", f"with a length of less than {shortest} to {longest} characters")
         return f'"{regex}"'
     for pattern, part in patterns.items():
-        found = regex_of_pattern(pattern, part.at("pattern"), least=least, most=most)
+        found = regex_of_pattern(pattern, part.at("pattern"), minimum=minimum, maximum=maximum)
         if found is None:
-            raise nothing(pointer, f"no string of {least} to {most} characters matches the pattern {pattern!r}")
+            raise nothing(pointer, f"no string of {minimum} to {maximum} characters matches the pattern {pattern!r}")
         return f'"{found}"'
-    return f'"{repeat(CHARACTER, least, most)}"'
+    return f'"{repeat(CHARACTER, minimum, maximum)}"'
 
 
 def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
-    """Integers, or all numbers where the kind is that of fractions."""
+    """Integers, or all numbers if fractions are allowed."""
     lower: tuple[Fraction, bool] | None = None
     upper: tuple[Fraction, bool] | None = None
     step = 1
@@ -117,7 +117,7 @@ def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
 
 
 def any_of_kind(kind: str, depth: int = DEPTH) -> str:
-    """Any value of a kind, with arrays and objects as deep as that."""
+    """Any value of a type, with arrays and objects up to a depth."""
     if kind == "null":
         return "null"
     if kind == "boolean":
@@ -134,7 +134,7 @@ def any_of_kind(kind: str, depth: int = DEPTH) -> str:
 
 
 def any_value(depth: int) -> str:
-    """Any value, with arrays and objects as deep as that."""
+    """Any value, with arrays and objects up to a depth."""
     deep = ("array", "object") if depth else ()
     return any_of([any_of_kind(each, depth) for each in ("null", "boolean", "fraction", "string", *deep)])
 
@@ -152,7 +152,7 @@ def literal(value: Any, pointer: str) -> str:
 
 
 def any_possible(makers: Iterable[Callable[[], str]]) -> str:
-    """Alternatives, without those that nothing satisfies."""
+    """Alternatives, without impossible ones."""
     regexes: dict[str, None] = {}
     errors = []
     for make in makers:

@@ -1,9 +1,9 @@
-"""The patterns of JSON schemas, rewritten for the strings of JSON texts.
+"""Rewrites JSON Schema patterns to match the JSON notation of strings.
 
-A pattern speaks of a string's value, while a text holds its notation, in which some characters are escaped. So it is
-taken apart, and each of its characters and classes becomes a regex of the ways in which JSON writes it. What comes out
-is in Python's syntax, and matches no more than the pattern does, both as Python and as ECMAScript read
-it: where these differ (`\\d`, `\\w`, `\\s`, `.`, `$`), it matches what both would.
+A pattern describes a string's value, but a JSON text holds its notation, with some characters escaped. So the pattern
+is parsed, and each character or class becomes a regex for the ways JSON writes it. The result is in Python's syntax and
+matches no more than the pattern does both in Python and in ECMAScript. Where these differ
+(`\\d`, `\\w`, `\\s`, `.`, `$`), it matches what both would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sfumato.constraints.regex import BEGINNINGS, ENDS, REFUSED, parse
 from sfumato.errors import RequestError
 
 CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\bfnrt])'
-"""A character of a JSON string, as it is written; no line below U+0020 other than those with a short escape."""
+"""A character of a JSON string as written; below U+0020 only those with a short escape."""
 
 _HOUR = "(?:[01][0-9]|2[0-3])"
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -44,7 +44,7 @@ FORMATS = {
     "hostname": (rf"{_LABEL}(?:\.{_LABEL}){{0,3}}", 1, 131),
     "email": (rf"[A-Za-z0-9_+-]{{1,30}}(?:\.[A-Za-z0-9_+-]{{1,30}})?@{_LABEL}(?:\.{_LABEL}){{1,3}}", 5, 193),
 }
-"""Of each format, a regex of some strings that have it, and the least and most characters of these."""
+"""For each format, a regex for some strings that have it, and their minimum and maximum length."""
 
 _LITERAL: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, sys.maxunicode))
 _LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
@@ -58,24 +58,24 @@ class _Piece:
     """A part of a pattern."""
 
     regex: str
-    """It can stand in a sequence as it is."""
+    """A regex that can be part of a sequence."""
     shortest: int
-    """Characters of the value that it takes at least."""
+    """Minimum characters of the value."""
     longest: int | None
-    """And at most; None without end."""
+    """Maximum characters; None if unlimited."""
 
 
 def escape(text: str) -> str:
-    """A regex that matches a text, and only that."""
+    """A regex that matches exactly a text."""
     return re.sub(r"[\\.+*?()|\[\]{}^$#&\-~]", r"\\\g<0>", text)
 
 
-def repeat(regex: str, least: int, most: int | None) -> str:
-    """A regex that matches what another one does, again and again."""
-    if (least, most) == (1, 1):
+def repeat(regex: str, minimum: int, maximum: int | None) -> str:
+    """A repetition of a regex."""
+    if (minimum, maximum) == (1, 1):
         return regex
-    count = f"{{{least},{'' if most is None else most}}}" if least != most else f"{{{least}}}"
-    return f"(?:{regex}){ {(0, 1): '?', (0, None): '*', (1, None): '+'}.get((least, most), count) }"
+    count = f"{{{minimum},{'' if maximum is None else maximum}}}" if minimum != maximum else f"{{{minimum}}}"
+    return f"(?:{regex}){ {(0, 1): '?', (0, None): '*', (1, None): '+'}.get((minimum, maximum), count) }"
 
 
 def any_of(regexes: Sequence[str]) -> str:
@@ -83,21 +83,20 @@ def any_of(regexes: Sequence[str]) -> str:
     return regexes[0] if len(regexes) == 1 else f"(?:{'|'.join(regexes)})"
 
 
-def regex_of_pattern(pattern: str, pointer: str, *, least: int = 0, most: int | None = None) -> str | None:
-    """What stands between the quotes of a JSON string whose value a pattern is found in.
+def regex_of_pattern(pattern: str, pointer: str, *, minimum: int = 0, maximum: int | None = None) -> str | None:
+    """A regex for the inside of a JSON string whose value contains a match of a pattern.
 
     Args:
         pattern: in the syntax that Python and ECMAScript share.
-        pointer: where it is, for messages.
-        least: characters of the value.
-        most: characters of the value; None without end.
+        pointer: its location, for messages.
+        minimum: minimum characters of the value.
+        maximum: maximum characters of the value; None if unlimited.
 
     Returns:
-        A regex; None where no value has the pattern and the length.
+        A regex; None if no value has both the pattern and the length.
 
     Raises:
-        RequestError: if the pattern cannot be read, has what no regular expression has, or lengths that the one who
-            writes cannot keep to.
+        RequestError: if the pattern is invalid, not regular, or combined with lengths that cannot be guaranteed.
     """
     try:
         re.compile(pattern)
@@ -111,17 +110,17 @@ def regex_of_pattern(pattern: str, pointer: str, *, least: int = 0, most: int | 
         for sequence in _alternatives(list(parsed)):
             items, opens_left, opens_right = _without_anchors(sequence)
             if not (opens_left or opens_right):
-                items = _fitted(_without_groups(items), least, most)
+                items = _fit(_without_groups(items), minimum, maximum)
             piece = _sequence(items)
             if piece is not None:
                 alternatives.append((piece, opens_left, opens_right))
     except ValueError as error:
         raise _refusal(pattern, pointer, str(error)) from error
-    within = [each for each in alternatives if not _out_of_reach(*each, least, most)]
-    regexes = [_with_length(*each, least, most) for each in within]
+    within = [each for each in alternatives if not _out_of_reach(*each, minimum, maximum)]
+    regexes = [_with_length(*each, minimum, maximum) for each in within]
     for (piece, _, _), regex in zip(within, regexes, strict=True):
         if regex is None:
-            given = f"minLength {least}" + ("" if most is None else f" and maxLength {most}")
+            given = f"minLength {minimum}" + ("" if maximum is None else f" and maxLength {maximum}")
             width = f"{piece.shortest} to {'any number of' if piece.longest is None else piece.longest} characters"
             raise RequestError(
                 f"the schema uses 'pattern' ({pattern!r}) with {given} at {pointer}, which cannot be guaranteed: a "
@@ -138,23 +137,23 @@ def _refusal(pattern: str, pointer: str, what: str) -> RequestError:
     )
 
 
-def _out_of_reach(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> bool:
+def _out_of_reach(piece: _Piece, opens_left: bool, opens_right: bool, minimum: int, maximum: int | None) -> bool:
     """Whether no match of an alternative can have the length."""
-    too_long = most is not None and piece.shortest > most
-    too_short = not (opens_left or opens_right) and piece.longest is not None and piece.longest < least
+    too_long = maximum is not None and piece.shortest > maximum
+    too_short = not (opens_left or opens_right) and piece.longest is not None and piece.longest < minimum
     return too_long or too_short
 
 
-def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, least: int, most: int | None) -> str | None:
-    """A match and what may stand around it, together of a length; None where that cannot be made sure of."""
-    missing = max(0, least - piece.shortest)
+def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, minimum: int, maximum: int | None) -> str | None:
+    """A match and its surroundings with a total length; None if that cannot be guaranteed."""
+    missing = max(0, minimum - piece.shortest)
     if not (opens_left or opens_right):
-        return piece.regex if _is_within(piece.longest, most) and not missing else None
+        return piece.regex if _is_within(piece.longest, maximum) and not missing else None
     spare = None
-    if most is not None:
-        if piece.longest is None or piece.longest + missing > most:
+    if maximum is not None:
+        if piece.longest is None or piece.longest + missing > maximum:
             return None
-        spare = most - piece.longest
+        spare = maximum - piece.longest
     if opens_left and opens_right:
         before = None if spare is None else min(spare // 2, spare - missing)
         after = None if spare is None or before is None else spare - before
@@ -164,7 +163,7 @@ def _with_length(piece: _Piece, opens_left: bool, opens_right: bool, least: int,
 
 
 def _alternatives(sequence: Sequence[Any]) -> list[list[Any]]:
-    """Sequences that together match what one does, with the anchors of its outermost groups moved to their ends."""
+    """Sequences that together match the same, with the anchors of outermost groups moved to their ends."""
     for i in dict.fromkeys((0, len(sequence) - 1)) if sequence else ():
         operator, argument = sequence[i]
         branches: Sequence[Any] = ()
@@ -201,7 +200,7 @@ def _without_anchors(sequence: list[Any]) -> tuple[list[Any], bool, bool]:
 
 
 def _without_groups(items: Iterable[Any]) -> list[Any]:
-    """A sequence without the groups that are not repeated; those with flags stay."""
+    """A sequence without groups that are not repeated; those with flags stay."""
     flat: list[Any] = []
     for operator, argument in items:
         is_plain = operator is sre.SUBPATTERN and not (argument[1] or argument[2])
@@ -209,10 +208,10 @@ def _without_groups(items: Iterable[Any]) -> list[Any]:
     return flat
 
 
-def _fitted(items: list[Any], least: int, most: int | None) -> list[Any]:
-    """A sequence of which one repeated item is bounded so that all matches have a length; itself if none can be."""
+def _fit(items: list[Any], minimum: int, maximum: int | None) -> list[Any]:
+    """A sequence with one repetition bounded so that all matches have a length; unchanged if none can be."""
     whole = _sequence(items)
-    if whole is None or (whole.shortest >= least and _is_within(whole.longest, most)):
+    if whole is None or (whole.shortest >= minimum and _is_within(whole.longest, maximum)):
         return items
     for i, (operator, argument) in enumerate(items):
         if operator not in (sre.MAX_REPEAT, sre.MIN_REPEAT):
@@ -221,16 +220,16 @@ def _fitted(items: list[Any], least: int, most: int | None) -> list[Any]:
         one, others = _sequence(inner), _sequence([*items[:i], *items[i + 1 :]])
         if one is None or others is None or not one.shortest or one.shortest != one.longest:
             continue
-        fewest = max(fewest, -((others.shortest - least) // one.shortest))
-        if most is not None and others.longest is not None:
-            highest = min(highest, (most - others.longest) // one.shortest)
-        if fewest <= highest and (most is None or others.longest is not None):
+        fewest = max(fewest, -((others.shortest - minimum) // one.shortest))
+        if maximum is not None and others.longest is not None:
+            highest = min(highest, (maximum - others.longest) // one.shortest)
+        if fewest <= highest and (maximum is None or others.longest is not None):
             return [*items[:i], (operator, (fewest, highest, inner)), *items[i + 1 :]]
     return items
 
 
-def _is_within(longest: int | None, most: int | None) -> bool:
-    return most is None or (longest is not None and longest <= most)
+def _is_within(longest: int | None, maximum: int | None) -> bool:
+    return maximum is None or (longest is not None and longest <= maximum)
 
 
 def _sequence(items: Iterable[Any]) -> _Piece | None:
@@ -249,13 +248,13 @@ def _sequence(items: Iterable[Any]) -> _Piece | None:
 
 
 def _piece(operator: Any, argument: Any) -> _Piece | None:
-    """One item of a parsed pattern; None where nothing matches it.
+    """One item of a parsed pattern; None if nothing matches it.
 
     Raises:
         ValueError: if it is refused; the message names it.
     """
     if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
-        regex = _written(_members(operator, argument))
+        regex = _write_class(_members(operator, argument))
         return None if regex is None else _Piece(regex, 1, 1)
     if operator is sre.SUBPATTERN:
         _, added, removed, inner = argument
@@ -273,22 +272,22 @@ def _piece(operator: Any, argument: Any) -> _Piece | None:
             None if None in longest else max(each for each in longest if each is not None),
         )
     if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
-        least, most, inner = argument
-        most = None if most == sre.MAXREPEAT else most
+        minimum, maximum, inner = argument
+        maximum = None if maximum == sre.MAXREPEAT else maximum
         piece = _sequence(inner)
-        if piece is None or most == 0:
-            return None if piece is None and least else _Piece("", 0, 0)
+        if piece is None or maximum == 0:
+            return None if piece is None and minimum else _Piece("", 0, 0)
         longest_of_all = 0 if piece.longest == 0 else None
-        if most is not None and piece.longest is not None:
-            longest_of_all = piece.longest * most
-        return _Piece(repeat(piece.regex, least, most), piece.shortest * least, longest_of_all)
+        if maximum is not None and piece.longest is not None:
+            longest_of_all = piece.longest * maximum
+        return _Piece(repeat(piece.regex, minimum, maximum), piece.shortest * minimum, longest_of_all)
     if operator is sre.AT:
         raise ValueError("^ or $ inside it" if argument in (*BEGINNINGS, *ENDS) else "a word boundary")
     raise ValueError(REFUSED[operator][0])
 
 
 def _members(operator: Any, argument: Any) -> Ranges:
-    """The characters that a class has for certain, however it is read."""
+    """The characters certain to be in a class, in any dialect."""
     if operator is sre.LITERAL:
         return join([(argument, argument)])
     if operator is sre.NOT_LITERAL:
@@ -308,26 +307,26 @@ def _members(operator: Any, argument: Any) -> Ranges:
 
 
 def _category(name: str, *, at_most: bool) -> Ranges:
-    """The characters of a class such as `\\d`: those that it has for certain, or all that it may have."""
+    """The characters of a class such as `\\d`: the certain ones, or all possible ones."""
     letter = name.removeprefix("CATEGORY_").removeprefix("NOT_")[0].lower()
     narrow, wide = category(letter, ascii_only=True), category(letter)
     if letter == "s":
-        # What ECMAScript has besides.
+        # Additional ones in ECMAScript.
         wide = join([*wide, (0xFEFF, 0xFEFF)])
     if "NOT_" in name:
         return complement(narrow if at_most else wide)
     return wide if at_most else narrow
 
 
-def _written(ranges: Ranges) -> str | None:
-    """A regex of the ways in which JSON writes the characters of a class; None where there are none."""
+def _write_class(ranges: Ranges) -> str | None:
+    """A regex for the ways JSON writes a class's characters; None if there are none."""
     ways = []
     literal = intersect(ranges, _LITERAL)
     if literal:
         ends = ["-".join(map(_in_class, dict.fromkeys(each))) for each in literal]
         alone = len(literal) == 1 and literal[0][0] == literal[0][1]
         ways.append(escape(chr(literal[0][0])) if alone else f"[{''.join(ends)}]")
-    # A class that reaches to the end of Unicode is what another one leaves, and not meant for rare control characters.
+    # A class that reaches to the end of Unicode is a complement, and not meant for rare control characters.
     short_only = bool(ranges) and ranges[-1][1] == sys.maxunicode
     for first, last in intersect(ranges, complement(_LITERAL)):
         escapes = (json.dumps(chr(point))[1:-1] for point in range(first, last + 1))

@@ -1,7 +1,7 @@
-"""Ranges of numbers as regular expressions over their plain decimal notation.
+"""Ranges of numbers as regular expressions over plain decimal notation.
 
-A text with a fraction is read as the nearest float, which is monotone: where the outermost texts of a range are read as
-values within the bounds, so are all between them. Zero is never written with a sign.
+A fraction is read as the nearest float. This is monotone: if the outermost texts of a range are read as values within
+the bounds, so are all between them. Zero has no sign.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from itertools import takewhile
 from sfumato.constraints.patterns import any_of
 
 DIGITS = 15
-"""Digits before the point, where no bound asks for more."""
+"""Digits before the point, unless a bound needs more."""
 PLACES = 6
-"""Digits after the point, where the bounds leave anything between them at that."""
+"""Digits after the point, if the bounds leave anything between them at that."""
 MOST_DIGITS = 40
-"""Digits before the point, whatever the bounds: a digit may take three groups within each other."""
+"""Maximum digits before the point, whatever the bounds: a digit may take three nested groups."""
 MOST_PLACES = 330
-"""Digits after the point, whatever the bounds: the least float above zero has its first digit at 324."""
+"""Maximum digits after the point, whatever the bounds: the first digit of the least positive float is the 324th."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a number has to lie between."""
+    """Bounds of a number."""
 
     lower: Fraction | None = None
-    """The least value; None without one."""
+    """Minimum; None without one."""
     upper: Fraction | None = None
-    """The greatest value; None without one."""
+    """Maximum; None without one."""
     lower_open: bool = False
-    """Whether the number may not be the least value itself."""
+    """Whether the minimum is exclusive."""
     upper_open: bool = False
-    """Whether the number may not be the greatest value itself."""
+    """Whether the maximum is exclusive."""
 
 
 def regex_of_integers(bounds: Bounds, step: int = 1) -> str | None:
     """The integers within bounds that are multiples of a step.
 
     Returns:
-        A regex without alternatives at its top; None where there are no such integers. Without bounds, integers have up
-        to `DIGITS` digits.
+        A regex without alternatives at its top level; None if there are no such integers. Without bounds, integers have
+        up to `DIGITS` digits.
     """
-    least, greatest = None, None
+    lowest, highest = None, None
     if bounds.lower is not None:
-        least = math.floor(bounds.lower) + 1 if bounds.lower_open else math.ceil(bounds.lower)
+        lowest = math.floor(bounds.lower) + 1 if bounds.lower_open else math.ceil(bounds.lower)
     if bounds.upper is not None:
-        greatest = math.ceil(bounds.upper) - 1 if bounds.upper_open else math.floor(bounds.upper)
-    least, greatest = _window(least, greatest, DIGITS)
+        highest = math.ceil(bounds.upper) - 1 if bounds.upper_open else math.floor(bounds.upper)
+    lowest, highest = _window(lowest, highest, DIGITS)
     limit = 10**MOST_DIGITS
-    least, greatest = -(-max(least, -limit) // step), min(greatest, limit) // step
+    lowest, highest = -(-max(lowest, -limit) // step), min(highest, limit) // step
     zeros = str(step)[1:]
-    if least > greatest:
+    if lowest > highest:
         return None
     signed = []
-    if greatest >= 1:
-        signed.append(_natural(max(least, 1), greatest) + zeros)
-    if least <= 0 <= greatest:
+    if highest >= 1:
+        signed.append(_natural(max(lowest, 1), highest) + zeros)
+    if lowest <= 0 <= highest:
         signed.append("0")
-    if least <= -1:
-        signed.append("-" + _natural(max(-greatest, 1), -least) + zeros)
+    if lowest <= -1:
+        signed.append("-" + _natural(max(-highest, 1), -lowest) + zeros)
     return any_of(signed)
 
 
@@ -71,8 +71,8 @@ def regex_of_numbers(bounds: Bounds) -> str | None:
     """The plain decimals within bounds: `PLACES` digits after the point, or as many as it takes to find any.
 
     Returns:
-        A regex without alternatives at its top; None where there is nothing between the bounds. Where they leave only
-        numbers of more than `DIGITS` digits before the point, it matches only integers.
+        A regex without alternatives at its top level; None if nothing is between the bounds. If they leave only numbers
+        of more than `DIGITS` digits before the point, it matches only integers.
     """
     limit = Fraction(10**DIGITS)
     lower, upper = bounds.lower, bounds.upper
@@ -82,18 +82,18 @@ def regex_of_numbers(bounds: Bounds) -> str | None:
         return None
     for places in range(PLACES, MOST_PLACES + 1):
         unit = 10**places
-        least, greatest = 1 - 10**DIGITS * unit, 10**DIGITS * unit - 1
+        lowest, highest = 1 - 10**DIGITS * unit, 10**DIGITS * unit - 1
         if lower is not None and lower > -limit:
-            least = _first(lower, bounds.lower_open, places)
+            lowest = _first(lower, bounds.lower_open, places)
         if upper is not None and upper < limit:
-            greatest = -_first(-upper, bounds.upper_open, places)
-        if least <= greatest:
-            return _signed_decimals(least, greatest, places)
+            highest = -_first(-upper, bounds.upper_open, places)
+        if lowest <= highest:
+            return _signed_decimals(lowest, highest, places)
     return regex_of_integers(bounds)
 
 
 def _has_float(bounds: Bounds) -> bool:
-    """Whether some float lies within bounds that are both given."""
+    """Whether some float lies within two given bounds."""
     assert bounds.lower is not None
     assert bounds.upper is not None
     near = float(max(bounds.lower, Fraction(-sys.float_info.max)))
@@ -103,18 +103,18 @@ def _has_float(bounds: Bounds) -> bool:
     return False
 
 
-def _window(least: int | None, greatest: int | None, digits: int) -> tuple[int, int]:
-    """Both ends of a range of integers, of which some may be open."""
+def _window(lowest: int | None, highest: int | None, digits: int) -> tuple[int, int]:
+    """Both ends of a range of integers, if given."""
     reach = 10**digits - 1
-    if least is None:
-        least = -reach if greatest is None or greatest > -reach else 10 * greatest
-    if greatest is None:
-        greatest = reach if least < reach else 10 * least
-    return least, greatest
+    if lowest is None:
+        lowest = -reach if highest is None or highest > -reach else 10 * highest
+    if highest is None:
+        highest = reach if lowest < reach else 10 * lowest
+    return lowest, highest
 
 
 def _first(bound: Fraction, is_open: bool, places: int) -> int:
-    """The least k of which k / 10^places, as a float, lies above a bound."""
+    """The least k for which k / 10^places, as a float, is above a bound."""
 
     def above(k: int) -> bool:
         value = Fraction(float(f"{k}e-{places}"))
@@ -134,19 +134,19 @@ def _first(bound: Fraction, is_open: bool, places: int) -> int:
     return high
 
 
-def _signed_decimals(least: int, greatest: int, places: int) -> str:
+def _signed_decimals(lowest: int, highest: int, places: int) -> str:
     signed = []
-    if greatest >= 0:
-        signed.append(_decimals(max(least, 0), greatest, places))
-    if least <= -1:
-        signed.append("-" + _decimals(max(-greatest, 1), -least, places))
+    if highest >= 0:
+        signed.append(_decimals(max(lowest, 0), highest, places))
+    if lowest <= -1:
+        signed.append("-" + _decimals(max(-highest, 1), -lowest, places))
     return any_of(signed)
 
 
-def _decimals(least: int, greatest: int, places: int) -> str:
+def _decimals(lowest: int, highest: int, places: int) -> str:
     """Decimals from least to greatest, both >= 0 and in units of the last place."""
     unit = 10**places
-    (low, low_rest), (high, high_rest) = divmod(least, unit), divmod(greatest, unit)
+    (low, low_rest), (high, high_rest) = divmod(lowest, unit), divmod(highest, unit)
     zeros, nines = "0" * places, "9" * places
     first, last = (f"{rest:0{places}d}" for rest in (low_rest, high_rest))
     if low == high:
@@ -164,32 +164,32 @@ def _decimals(least: int, greatest: int, places: int) -> str:
 
 
 def _point(low: str, high: str) -> str:
-    """A point and digits after it, or neither where that is no less than ``low``."""
+    """A point and digits after it, or neither if that is at least ``low``."""
     regex = rf"\.{_nonempty(low, high)}"
     return f"(?:{regex})?" if not low.strip("0") else regex
 
 
 def _nonempty(low: str, high: str) -> str:
-    """One or more digits that, with zeros after them, lie between two strings of as many digits as they may have."""
-    # Hundreds may be given: each further call of itself would take from what Python allows the caller.
+    """One or more digits that, padded with zeros, lie between two digit strings of maximum length."""
+    # There may be hundreds: recursion would use up Python's stack limit.
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(low.rstrip("0")[:-1], high, strict=False)))
     given, low, high = low[:shared], low[shared:], high[shared:]
     rest = len(low) - 1
 
-    def behind(first: str, last: str) -> str:
+    def tail(first: str, last: str) -> str:
         if not rest:
             return ""
         regex = _nonempty(first, last)
         return f"(?:{regex})?" if not first.strip("0") else regex
 
-    return given + _by_first_digit(low, high, behind, f"[0-9]{{0,{rest}}}" if rest else "")
+    return given + _by_first_digit(low, high, tail, f"[0-9]{{0,{rest}}}" if rest else "")
 
 
 def _natural(low: int, high: int) -> str:
     """Integers from low to high, both >= 0."""
     parts = []
-    least = max(low, 1)
-    full = [digits for digits in range(len(str(least)), len(str(high)) + 1) if least <= 10 ** (digits - 1)]
+    lowest = max(low, 1)
+    full = [digits for digits in range(len(str(lowest)), len(str(high)) + 1) if lowest <= 10 ** (digits - 1)]
     if full and high < 10 ** full[-1] - 1:
         last = full.pop()
         if high >= 10 ** (last - 1):
@@ -197,37 +197,37 @@ def _natural(low: int, high: int) -> str:
     if full:
         count = f"{{{full[0] - 1},{full[-1] - 1}}}" if full[0] < full[-1] else f"{{{full[0] - 1}}}"
         parts.append("[1-9]" + (f"[0-9]{count}" if full[-1] > 1 else ""))
-    if least > 10 ** (len(str(least)) - 1):
-        parts.append(_same_length(str(least), str(min(high, 10 ** len(str(least)) - 1))))
+    if lowest > 10 ** (len(str(lowest)) - 1):
+        parts.append(_same_length(str(lowest), str(min(high, 10 ** len(str(lowest)) - 1))))
     return any_of([*parts, "0"] if low == 0 else parts)
 
 
 def _same_length(low: str, high: str) -> str:
-    """Strings of digits from low to high, all of one length."""
+    """Digit strings from low to high, all of the same length."""
     if not low:
         return ""
     return _by_first_digit(low, high, _same_length, f"[0-9]{{{len(low) - 1}}}" if len(low) > 1 else "")
 
 
-def _by_first_digit(low: str, high: str, behind: Callable[[str, str], str], anything: str) -> str:
-    """What lies between two strings of digits of one length.
+def _by_first_digit(low: str, high: str, tail: Callable[[str, str], str], anything: str) -> str:
+    """Texts between two digit strings of the same length.
 
     Args:
-        low: the least.
-        high: the greatest, no less than it.
-        behind: the regex of what may follow a first digit, given the ends of it.
-        anything: the regex of what follows where all may.
+        low: the lower one.
+        high: the upper one.
+        tail: regex of what may follow a first digit, given its range.
+        anything: regex of what follows if everything may.
     """
     zeros, nines = "0" * (len(low) - 1), "9" * (len(low) - 1)
     first, last = int(low[0]), int(high[0])
     if first == last:
-        return low[0] + behind(low[1:], high[1:])
+        return low[0] + tail(low[1:], high[1:])
     parts = []
     if low[1:] != zeros:
-        parts.append(low[0] + behind(low[1:], nines))
+        parts.append(low[0] + tail(low[1:], nines))
         first += 1
     if high[1:] != nines:
-        parts.append(high[0] + behind(zeros, high[1:]))
+        parts.append(high[0] + tail(zeros, high[1:]))
         last -= 1
     if first <= last:
         parts.append((f"[{first}-{last}]" if first < last else str(first)) + anything)

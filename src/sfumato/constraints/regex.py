@@ -1,8 +1,8 @@
-"""Regular expressions, in Python's syntax, as automata over bytes.
+"""Regular expressions in Python's syntax, compiled to automata over bytes.
 
-Python's own parser reads the expression. A state of the automaton is a set of *rests*, which are what may still follow:
-a stack of nodes, and a counted repetition is one node however high it counts. So states are made only as they are
-reached, characters are classes until the very end, and each state then branches into bytes by itself.
+Python's own parser reads the expression. A state of the automaton is a set of *rests*, each a stack of nodes that may
+still follow; a counted repetition is one node, however high it counts. States are created only when reached, characters
+stay classes until the very end, and then each state branches into bytes by itself.
 
 Source: Antimirov 1996, "Partial derivatives of regular expressions and finite automaton constructions".
 """
@@ -33,35 +33,35 @@ REFUSED = {
     sre.POSSESSIVE_REPEAT: ("a possessive quantifier", r"[*+?}]\+"),
     sre.AT: ("a word boundary", r"\\[bB]"),
 }
-"""What no regular expression has, or none here: what it is called, and how it is written."""
+"""A construct that is not regular, or not supported here: its name, and how it is written."""
 BEGINNINGS = (sre.AT_BEGINNING, sre.AT_BEGINNING_STRING)
 ENDS = (sre.AT_END, sre.AT_END_STRING)
 ALLOWED = "characters, classes, groups, alternatives, quantifiers, flags, and ^ and $ at the ends"
 MAX_CHARACTERS = 300_000
-"""Of an expression; its parser takes a second for a million."""
+"""Maximum characters of an expression; its parser takes a second for a million."""
 
 
 def parse(pattern: str) -> Any:
-    """What Python's parser makes of an expression.
+    """Parse an expression with Python's parser.
 
     Raises:
-        re.error: if it is none.
+        re.error: if it is invalid.
     """
     try:
         with warnings.catch_warnings():
-            # Python foresees another meaning of some patterns; it is today's that counts.
+            # Python plans to change the meaning of some patterns; today's counts.
             warnings.simplefilter("ignore", FutureWarning)
             return sre_parser.parse(pattern)
     except RecursionError:
-        raise re.error("groups nest too deep") from None
+        raise re.error("groups are nested too deeply") from None
     except OverflowError as error:
         raise re.error(str(error)) from None
 
 
 def find_refused(pattern: str, operator: Any) -> int:
-    """Where in a pattern something stands that is refused."""
+    """The position of a refused construct in a pattern."""
     _, written = REFUSED[operator]
-    # Whatever is escaped or within a class is passed over.
+    # Skip anything escaped or within a class.
     for found in re.finditer(rf"(?P<it>{written})|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", pattern, re.DOTALL):
         if found["it"]:
             return found.start()
@@ -69,37 +69,38 @@ def find_refused(pattern: str, operator: Any) -> int:
 
 
 class Unordered(NamedTuple):
-    """Texts with a comma and a space between each two, in any order."""
+    """Texts separated by a comma and a space, in any order."""
 
     once: tuple[str, ...]
-    """Regular expressions of texts that stand at most once."""
+    """Regular expressions of texts that occur at most once."""
     num_required: int = 0
-    """How many of these, the first of them, have to stand."""
+    """How many of these, from the first, must occur."""
     more: str | None = None
-    """That of texts which may stand any number of times."""
+    """Regular expression of texts that may occur any number of times."""
 
     @staticmethod
     def sign(number: int) -> str:
-        """What stands for one of several in an expression: half a surrogate pair, which is no character of a text."""
+        """The placeholder for one of several in an expression: a lone surrogate, which is not a character of any
+        text."""
         return chr(_FIRST_SIGN + number)
 
 
 _FIRST_SIGN, MAX_UNORDERED = 0xD800, 2048
 
 
-def of_regex(pattern: str, budget: Budget | None = None, unordered: Sequence[Unordered] = ()) -> Language:
-    """The texts that match a regular expression wholly, as `re.fullmatch` does, but that $ is the very end.
+def from_regex(pattern: str, budget: Budget | None = None, unordered: Sequence[Unordered] = ()) -> Language:
+    """The texts that fully match a regular expression, like `re.fullmatch`, except that $ is the very end.
 
     Args:
-        pattern: in Python's syntax, without what only backtracking finds: lookaround, backreferences.
-        budget: of the states and the time that it may take.
-        unordered: what the signs in it stand for; each may hold those of the ones before it.
+        pattern: in Python's syntax, without constructs that need backtracking: lookaround, backreferences.
+        budget: limits on states and time.
+        unordered: meaning of its placeholders; each may contain earlier ones.
 
     Raises:
-        RequestError: if it is none, or takes too much.
+        RequestError: if it is invalid, or takes too much.
     """
     if not isinstance(pattern, str):
-        raise RequestError(f"the regular expression is {pattern!r}; allowed: a text")
+        raise RequestError(f"the regular expression is {pattern!r}; allowed: a string")
     shown = repr(pattern if len(pattern) <= 100 else f"{pattern[:100]}…")
     if len(pattern) > MAX_CHARACTERS:
         raise RequestError(
@@ -130,20 +131,20 @@ class _RefusedError(Exception):
 
 
 class _Node(NamedTuple):
-    """A part of an expression, which knows others by their numbers."""
+    """A node of an expression, referring to others by index."""
 
     kind: str
     """ "characters", "sequence", "alternatives", "repeat", "beginning" or "end"; "unordered", or "rest" of one."""
     parts: tuple[int, ...] = ()
-    """Of characters the number of their set."""
+    """For characters, the index of their set."""
     low: int = 0
-    """How often a part is repeated at least; how many of those without order have to stand."""
+    """Minimum repetitions; for unordered parts, how many must occur."""
     high: int | None = None
-    """How often a part is repeated at most, None without end; of those without order, the part that may stand again."""
+    """Maximum repetitions, None if unlimited; for unordered parts, the one that may repeat."""
 
 
 class _Compiler:
-    """Makes one automaton."""
+    """Builds one automaton."""
 
     def __init__(self, budget: Budget, unordered: Sequence[Unordered] = ()) -> None:
         self.budget, self.unordered = budget, unordered
@@ -151,7 +152,7 @@ class _Compiler:
         self.node: list[_Node] = []
         self.sets: dict[Ranges, int] = {}
         self.characters: dict[tuple[Any, ...], int] = {}
-        # A rest is a node, the rest behind it, and how many parts of a sequence are done with. The first is the end.
+        # A rest is a node, the rest after it, and how many parts of a sequence are done. The first is the end.
         self.rest: list[tuple[int, int, int]] = [(-1, -1, 0)]
         self.rests = {self.rest[0]: 0}
         self.moves_of: dict[int, tuple[list[tuple[int, int]], bool]] = {}
@@ -162,11 +163,11 @@ class _Compiler:
             root = self.read(parsed, parsed.state.flags)
             self.comma = self.read(parse(", "), 0)
         except RecursionError:
-            raise re.error("groups nest too deep") from None
+            raise re.error("groups are nested too deeply") from None
         atoms = self.partition()
         return self.spell(*self.determinize(self.push(root, 0)), atoms)
 
-    # From what Python's parser gives to nodes.
+    # From Python's parse tree to nodes.
 
     def add(self, node: _Node) -> int:
         number = self.nodes.setdefault(node, len(self.node))
@@ -200,7 +201,7 @@ class _Compiler:
             low, high, inner = argument
             part = self.read(inner, flags)
             if self.may_be_empty(part):
-                # Counting up what may be nothing would lead from each count to all that follow.
+                # Counting something that may be empty would lead from each count to all that follow.
                 part, low = self.without_empty(part), 0
             return self.add(_Node("repeat", (part,), low, None if high == sre.MAXREPEAT else high))
         if operator is sre.AT and argument in (*BEGINNINGS, *ENDS):
@@ -217,7 +218,7 @@ class _Compiler:
         return node.kind in ("repeat", "unordered") and not node.low
 
     def without_empty(self, number: int) -> int:
-        """A node of the texts of another one that are not empty."""
+        """A node for the non-empty texts of another one."""
         node = self.node[number]
         if not self.may_be_empty(number):
             return number
@@ -235,7 +236,7 @@ class _Compiler:
         return self.add(_Node("alternatives", tuple(parts)))
 
     def partition(self) -> list[Ranges]:
-        """Sets of characters that no part tells apart, of which those of each set are `mask_of_set`."""
+        """Partition of characters into sets that no part distinguishes, with masks for each set."""
         edges: dict[int, int] = {}
         for ranges, number in self.sets.items():
             for first, last in ranges:
@@ -254,19 +255,19 @@ class _Compiler:
 
     # From nodes to states.
 
-    def push(self, node: int, behind: int, skipped: int = 0) -> int:
-        number = self.rests.setdefault((node, behind, skipped), len(self.rest))
+    def push(self, node: int, following: int, skipped: int = 0) -> int:
+        number = self.rests.setdefault((node, following, skipped), len(self.rest))
         if number == len(self.rest):
-            self.rest.append((node, behind, skipped))
+            self.rest.append((node, following, skipped))
         return number
 
-    def follow(self, node: _Node, part: int, behind: int) -> int:
-        """A rest of one of those without order, after a comma if it is not the first."""
-        behind = self.push(part, behind)
-        return self.push(self.comma, behind) if node.kind == "rest" else behind
+    def follow(self, node: _Node, part: int, following: int) -> int:
+        """A rest after one unordered part, with a comma unless it is the first."""
+        following = self.push(part, following)
+        return self.push(self.comma, following) if node.kind == "rest" else following
 
     def moves(self, rest: int, *, at_start: bool = False) -> tuple[list[tuple[int, int]], bool]:
-        """The characters that may come next, as masks, each with the rest behind them; and whether nothing may."""
+        """The possible next characters as masks, each with the rest after them; and whether the text may end."""
         moves: dict[tuple[int, int], None] = {}
         waiting, seen, can_end = [(rest, False)], {(rest, False)}, False
 
@@ -278,47 +279,47 @@ class _Compiler:
         while waiting:
             here, ended = waiting.pop()
             self.budget.check(len(self.moves_of))
-            number, behind, skipped = self.rest[here]
+            number, following, skipped = self.rest[here]
             if number < 0:
                 can_end = True
                 continue
             node = self.node[number]
             if node.kind == "characters":
                 if not ended and self.mask_of_set[node.parts[0]]:
-                    moves[self.mask_of_set[node.parts[0]], behind] = None
+                    moves[self.mask_of_set[node.parts[0]], following] = None
             elif node.kind == "sequence":
                 if skipped + 1 < len(node.parts):
-                    behind = self.push(number, behind, skipped + 1)
-                wait(self.push(node.parts[skipped], behind) if node.parts else behind)
+                    following = self.push(number, following, skipped + 1)
+                wait(self.push(node.parts[skipped], following) if node.parts else following)
             elif node.kind == "alternatives":
                 for part in node.parts:
-                    wait(self.push(part, behind))
+                    wait(self.push(part, following))
             elif node.kind == "repeat":
                 if not node.low:
-                    wait(behind)
+                    wait(following)
                 if node.high is None or node.high > 0:
                     [part] = node.parts
                     high = None if node.high is None else node.high - 1
                     again = self.add(_Node("repeat", node.parts, max(0, node.low - 1), high))
-                    wait(self.push(part, self.push(again, behind)))
+                    wait(self.push(part, self.push(again, following)))
             elif node.kind in ("unordered", "rest"):
                 if not node.low:
-                    wait(behind)
+                    wait(following)
                 for i, part in enumerate(node.parts):
                     left = (*node.parts[:i], *node.parts[i + 1 :])
                     after = self.add(_Node("rest", left, node.low - (i < node.low), node.high))
-                    wait(self.follow(node, part, self.push(after, behind)))
+                    wait(self.follow(node, part, self.push(after, following)))
                 if node.high is not None:
-                    wait(self.follow(node, node.high, self.push(self.add(node._replace(kind="rest")), behind)))
+                    wait(self.follow(node, node.high, self.push(self.add(node._replace(kind="rest")), following)))
             elif node.kind == "end":
                 ended = True
-                wait(behind)
+                wait(following)
             elif at_start:
-                wait(behind)
+                wait(following)
         return list(moves), can_end
 
     def determinize(self, start: int) -> tuple[list[Row], list[bool]]:
-        """Of each set of rests that can be reached, the start's first: its moves, and whether a text may end."""
+        """For each reachable set of rests, the start's first: its transitions, and whether a text may end."""
         numbers = {frozenset((start,)): 0}
         rows: list[Row] = []
         is_final: list[bool] = []
@@ -351,12 +352,12 @@ class _Compiler:
     # From states to bytes.
 
     def spell(self, rows: Sequence[Row], is_final: Sequence[bool], atoms: Sequence[Ranges]) -> Language:
-        """An automaton over bytes of one over characters whose states are the fewest, and begin with the start."""
+        """A byte automaton from a minimal character automaton with the same start."""
         number_S, kept = merge_states(rows, is_final, 0, self.budget)
         encoding, branch_of = Encoding(), dict[tuple[int, ...], tuple[Branch, tuple[int, ...]]]()
         num_states = len(kept) + 1
         inner: dict[tuple[Branch, tuple[int, ...]], int] = {}
-        # Of each branch the states that branch so, and where their slots lead.
+        # For each branch, the states that use it, and the targets of their slots.
         spelled: dict[Branch, tuple[list[int], list[list[int]]]] = {}
         waiting: list[tuple[int, Branch, Sequence[int]]] = []
         for number, state in enumerate(kept, 1):
@@ -375,16 +376,16 @@ class _Compiler:
         for number, branch, into in waiting:  # which grows meanwhile
             self.budget.check(num_states)
             slots = [DEAD]
-            for behind, behind_parts in branch.slots:
+            for next_branch, behind_parts in branch.slots:
                 key = tuple(into[part] for part in behind_parts)
-                if behind is None:
+                if next_branch is None:
                     slots.append(key[0])
                     continue
-                if (behind, key) not in inner:
-                    inner[behind, key] = num_states
-                    waiting.append((num_states, behind, key))
+                if (next_branch, key) not in inner:
+                    inner[next_branch, key] = num_states
+                    waiting.append((num_states, next_branch, key))
                     num_states += 1
-                slots.append(inner[behind, key])
+                slots.append(inner[next_branch, key])
             numbers, all_slots = spelled.setdefault(branch, ([], []))
             numbers.append(number)
             all_slots.append(slots)
@@ -397,7 +398,7 @@ class _Compiler:
 
 
 def _apart(moves: Mapping[int, set[int]]) -> Iterable[tuple[int, set[int]]]:
-    """Moves of which no two take the same characters."""
+    """Disjoint transitions."""
     apart: dict[int, set[int]] = {}
     for mask, targets in moves.items():
         left = mask

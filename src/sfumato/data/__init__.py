@@ -1,1 +1,1 @@
-"""What models learn from and are scored on: the tokenizer, and procedural tasks with a checker each."""
+"""Training data: tasks with checkers, sources, packing, corpora and filters."""

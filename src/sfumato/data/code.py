@@ -1,7 +1,7 @@
-"""A corpus of Python source as lexemes: written once from wheels, and read at random while training.
+"""A corpus of Python source as lexemes, built once from wheels and read at random during training.
 
-Whole files are kept as streams of lexemes, with where their functions stand, so that a window over any lines of code
-can be drawn. What is kept is decided by the content alone: the same wheels give the same bytes.
+Whole files are stored as streams of lexemes with the positions of their functions, so that a window over any lines can
+be drawn. Selection depends only on content: the same wheels give the same bytes.
 """
 
 # N lexemes of all files, F files, M functions
@@ -30,10 +30,10 @@ from sfumato.text.lexemes import is_level, kind_of, lex, relative
 
 CORPUS, CARD = "code.safetensors", "code.json"
 LEAST_FUNCTION, LONGEST_FUNCTION = 16, 1024
-"""Lexemes of the functions whose place in a file is kept."""
+"""Maximum lexemes of functions whose position is stored."""
 MAX_FILE_BYTES = 300_000
 MAX_PACKAGE_LEXEMES = 1_500_000
-"""So that no package is more than a few hundredths of the corpus."""
+"""Limit per package, a few percent of the corpus."""
 SKIPPED = re.compile(
     r"(^|/)(tests?|testing|_?vendor(ed)?|site-packages|migrations|node_modules)/|(^|/)(test_|conftest)|_pb2"
 )
@@ -47,7 +47,7 @@ COPYLEFT = re.compile(
 
 @dataclass(frozen=True)
 class Package:
-    """A wheel: its name and version, its licence as it states it, and its source files."""
+    """A wheel: its name and version, its stated licence, and its source files."""
 
     name: str
     version: str
@@ -57,17 +57,17 @@ class Package:
 
     @property
     def permissive(self) -> bool:
-        """Whether all of its metadata speaks of permissive licences only."""
+        """Whether all of its metadata names only permissive licences."""
         return bool(PERMISSIVE.search(self.licence)) and not COPYLEFT.search(self.licence)
 
     @property
     def held_out(self) -> bool:
-        """Whether it is one of the twentieth of packages that are never trained on."""
+        """Whether it is one of the 5% of packages held out from training."""
         return int(hashlib.sha256(self.name.encode()).hexdigest(), 16) % 20 == 0
 
 
 def read_wheel(path: Path) -> Package:
-    """A wheel's metadata and its Python files, but for tests, vendored and generated code.
+    """Read a wheel's metadata and Python files, without tests, vendored and generated code.
 
     Raises:
         ConfigError: if it is not a wheel.
@@ -94,7 +94,7 @@ def read_wheel(path: Path) -> Package:
                 except UnicodeDecodeError:
                     continue
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"{path} is no wheel that can be read: {error}") from error
+        raise ConfigError(f"{path} is not a readable wheel: {error}") from error
     stated = [headers.get("License-Expression", ""), headers.get("License", "").strip().split("\n")[0]]
     stated += [
         one.removeprefix("License :: ") for one in headers.get_all("Classifier", []) if one.startswith("License ::")
@@ -104,7 +104,7 @@ def read_wheel(path: Path) -> Package:
 
 
 def functions_of(source: str) -> list[tuple[int, int]] | None:
-    """First and last line, from 1, of every function that stands in no other; None if the source does not parse."""
+    """First and last line, from 1, of every top-level function or method; None if the source does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -133,7 +133,7 @@ def looks_written(source: str) -> bool:
 
 
 class CorpusWriter:
-    """Take in packages, then write what was kept."""
+    """Collects packages and writes the corpus."""
 
     def __init__(self, is_excluded: Callable[[list[str]], bool] = lambda lexemes: False) -> None:
         self._is_excluded = is_excluded
@@ -146,7 +146,7 @@ class CorpusWriter:
         self.counts: dict[str, int] = dict.fromkeys(("files", "doubles", "unparsed", "excluded"), 0)
 
     def add(self, package: Package) -> int:
-        """Take in a package's files; the number of lexemes that were kept of it."""
+        """Add a package's files and return the number of lexemes kept."""
         before = self._num_lexemes
         for _, source in package.files:
             if self._num_lexemes - before > MAX_PACKAGE_LEXEMES:
@@ -211,7 +211,7 @@ class CorpusWriter:
         self.counts["files"] += 1
 
     def write(self, directory: Path, card: dict[str, object]) -> None:
-        """Write the corpus and its card, each at once.
+        """Write the corpus and its card atomically.
 
         Raises:
             ConfigError: if nothing was kept.
@@ -241,10 +241,10 @@ class CorpusWriter:
 
 
 class Corpus:
-    """A corpus that was written.
+    """A written corpus.
 
     Raises:
-        ConfigError: if there is none in the directory.
+        ConfigError: if the directory holds none.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -255,7 +255,7 @@ class Corpus:
         self._stream_N = tensors["stream"].numpy().view(np.uint32)
         self._files_F = tensors["files"].numpy()
         self.functions_M2 = tensors["functions"].numpy()
-        """Where each function begins and ends in the stream of all files."""
+        """Start and end of each function in the stream of all files."""
         blob, ends = tensors["lexeme_bytes"].numpy().tobytes(), tensors["lexeme_ends"].numpy()
         starts = np.concatenate(([0], ends[:-1]))
         self._texts = [
@@ -267,12 +267,12 @@ class Corpus:
         return len(self._stream_N)
 
     def window(self, start: int, end: int) -> list[str]:
-        """Lexemes of a stretch of the stream, indented from level 0."""
+        """Lexemes of a range of the stream, indented from level 0."""
         return relative([self._texts[index] for index in self._stream_N[start:end].tolist()])
 
     def lines_from(self, position: int, length: int) -> list[str]:
-        """Whole lines from the first that begins at or after a position of the stream, up to so many lexemes of one
-        file; possibly none."""
+        """Whole lines from the first that starts at or after a position, up to a number of lexemes of one file; may be
+        empty."""
         last = int(self._files_F[bisect.bisect_right(self._files_F, position)])
         texts = [self._texts[index] for index in self._stream_N[position : min(last, position + 2 * length)].tolist()]
         heads = [index for index, text in enumerate(texts) if is_level(text)]
@@ -284,8 +284,7 @@ class Corpus:
 
 
 def overlaps(texts: Iterable[list[str]], length: int = 24) -> Callable[[list[str]], bool]:
-    """Whether a function shares a run of so many lexemes with one of some texts: what keeps test items out of a
-    corpus."""
+    """Whether a function shares a run of lexemes with any of some texts, to keep test items out of a corpus."""
 
     def runs(lexemes: list[str]) -> Iterator[int]:
         return (hash(tuple(lexemes[index : index + length])) for index in range(len(lexemes) - length + 1))

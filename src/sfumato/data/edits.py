@@ -1,8 +1,8 @@
-"""Noise for code: what people and programs get wrong, rather than tokens drawn at random.
+"""Realistic noise for code: mistakes that people and programs make, instead of random tokens.
 
-A clean text becomes *cells*, each with the lexeme that is seen and the one that belongs there. A cell in which nothing
-is seen is missing from the text; one to which nothing belongs is too much. What the model learns follows from that: at
-every position which lexeme belongs there (`BLANK` for none), and how many are missing before it.
+A clean text becomes *cells*, each with the lexeme shown and the lexeme that belongs there. A cell that shows nothing is
+missing from the text; a cell to which nothing belongs is superfluous. From this the model learns, at every position,
+which lexeme belongs there (`BLANK` for none), and how many are missing before it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from sfumato.text.lexemes import (
 
 @dataclass(frozen=True, kw_only=True)
 class EditNoiseConfig:
-    """Shares of texts by what is done to them."""
+    """Shares of texts by kind of noise."""
 
     plausible: float = 0.6
-    """A few names, operators, literals, calls or lines are others, are missing or are too many."""
+    """A few names, operators, literals, calls or lines are replaced, missing or superfluous."""
     structural: float = 0.25
-    """Brackets, colons, indentation, doubled or missing or mistyped lexemes."""
+    """Brackets, colons, indentation, doubled, missing or mistyped lexemes."""
     uniform: float = 0.15
-    """Any position is a random lexeme, at a level drawn from 0 to 1."""
+    """Random lexemes at random positions, at a level drawn from 0 to 1."""
     clean: float = 0.1
-    """Share of the first two kinds to which nothing is done."""
+    """Share of the first two kinds without any noise."""
     opened: float = 0.5
-    """Share of gaps that are seen as slots to be filled, and not only told of by the lexeme after them."""
+    """Share of gaps shown as slots to fill, instead of only being counted at the lexeme after them."""
     spare: float = 0.15
     """Share of texts with slots where nothing is missing."""
 
@@ -53,22 +53,22 @@ class EditNoiseConfig:
 
 
 class Cell(NamedTuple):
-    """A position of a text with noise."""
+    """A position of a noisy text."""
 
     seen: str
-    """The lexeme that stands there."""
+    """The lexeme shown."""
     target: str
-    """The one that belongs there; `BLANK` for none."""
+    """The lexeme that belongs there; `BLANK` for none."""
     missing: int
-    """How many lexemes are missing right before it; -1 where that is not to be learned."""
+    """Number of lexemes missing right before it; -1 if it is not to be learned."""
 
 
 class _NothingFitsError(Exception):
-    """The text has nothing that an edit could be done to."""
+    """The text offers nothing that the edit could apply to."""
 
 
 class _Draft:
-    """A clean text and what is done to it, position by position."""
+    """A text and its noise, position by position."""
 
     def __init__(self, lexemes: Sequence[str], rng: random.Random) -> None:
         self.clean = [*lexemes, END]
@@ -81,41 +81,41 @@ class _Draft:
         self.strings = [text for text in lexemes if kind_of(text) == "string"]
 
     def free(self, start: int, end: int) -> bool:
-        """Whether nothing was done yet to a stretch that lies in the text, after its first two lexemes."""
+        """Whether a range lies in the text, after its first two lexemes, and is still clean."""
         return 2 <= start < end < len(self.clean) and not any(
             index in self.changed or index in self.missing or index in self.added for index in range(start, end)
         )
 
     def change(self, index: int, text: str) -> bool:
-        """See another lexeme; False if that cannot be."""
+        """Show another lexeme; False if impossible."""
         if text == self.clean[index] or not self.free(index, index + 1):
             return False
         self.changed[index] = text
         return True
 
     def drop(self, start: int, end: int) -> bool:
-        """Miss a stretch; False if that cannot be."""
+        """Remove a range; False if impossible."""
         if not self.free(start, end) or end - start > 12:
             return False
         self.missing.update(range(start, end))
         return True
 
     def add(self, index: int, texts: Sequence[str]) -> bool:
-        """See lexemes too many before a position; False if that cannot be."""
+        """Insert superfluous lexemes before a position; False if impossible."""
         if not texts or not (self.free(index, index + 1) or self.clean[index] == END):
             return False
         self.added[index] = list(texts)
         return True
 
     def position(self, suits: Callable[[str], bool] = lambda text: True) -> int:
-        """A random position whose lexeme suits."""
+        """A random position whose lexeme fits."""
         suitable = [index for index in range(2, len(self.clean) - 1) if suits(self.clean[index])]
         if not suitable:
             raise _NothingFitsError
         return self.rng.choice(suitable)
 
     def operand_end(self, index: int) -> int:
-        """One past the operand that begins at a position: a name, literal or bracket with calls and subscripts."""
+        """End of the operand that begins at a position: a name, literal or bracket with calls and subscripts."""
         clean = self.clean
         if index < len(clean) and clean[index] in OPENING:
             end = self.bracket_end(index)
@@ -133,7 +133,7 @@ class _Draft:
         return end
 
     def bracket_end(self, index: int) -> int:
-        """One past the bracket that closes the one at a position."""
+        """Index after the bracket that closes the one at a position."""
         depth = 0
         for end in range(index, min(len(self.clean), index + 40)):
             depth += (self.clean[end] in OPENING) - (self.clean[end] in CLOSING)
@@ -142,7 +142,7 @@ class _Draft:
         raise _NothingFitsError
 
     def line(self, index: int) -> tuple[int, int]:
-        """Where the line of a position begins and ends."""
+        """Start and end of a position's line."""
         start = index
         while start and not is_level(self.clean[start]):
             start -= 1
@@ -156,7 +156,7 @@ class _Draft:
         return self.rng.choice([*self.names[-40:], *self.numbers, "0", "1", "2"])
 
     def cells(self, config: EditNoiseConfig) -> list[Cell]:
-        """What is seen, with slots where gaps are opened."""
+        """The lexemes shown, with slots for opened gaps."""
         rng, cells, gap = self.rng, [], 0
         ignored = self._swallowed()
         spare = rng.randrange(2, len(self.clean)) if len(self.clean) > 3 and rng.random() < config.spare else -1
@@ -194,7 +194,7 @@ class _Draft:
         return self.rng.choice(self.names) if self.rng.random() < 0.5 else self.rng.choice(FIXED[len(LEVELS) + 5 :])
 
     def _swallowed(self) -> set[int]:
-        """Line heads that the text has no more, as a bracket before them is not closed any more."""
+        """Line heads that disappear because a bracket before them is no longer closed."""
         swallowed: set[int] = set()
         depth = before = 0
         for index, text in enumerate(self.clean):
@@ -212,15 +212,15 @@ class _Draft:
 
 
 def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random) -> list[Cell]:
-    """Put noise on a text.
+    """Add noise to a text.
 
     Args:
-        lexemes: of a clean text; the first two stay as they are.
-        config: what is done how often.
-        rng: decides everything.
+        lexemes: of a clean text; the first two stay unchanged.
+        config: kinds and shares of noise.
+        rng: source of randomness.
 
     Returns:
-        Its cells, the last one of `END`.
+        The cells, the last one of `END`.
     """
     draft = _Draft(lexemes, rng)
     [kind] = rng.choices(("plausible", "structural", "uniform"), (config.plausible, config.structural, config.uniform))
@@ -278,7 +278,7 @@ def _other_string(draft: _Draft) -> bool:
 
 
 def _missing_unit(draft: _Draft) -> bool:
-    """A negation, an operator with its operand, an attribute, a call, a subscript or an argument is missing."""
+    """Removes a negation, an operator with its operand, an attribute, a call, a subscript or an argument."""
     index = draft.position(lambda text: text in _UNIT_HEADS)
     clean, text = draft.clean, draft.clean[index]
     if text in ("not", "-"):
@@ -289,20 +289,20 @@ def _missing_unit(draft: _Draft) -> bool:
     if text == "[":
         return draft.drop(index, draft.bracket_end(index))
     if text == "(":
-        # A call without its function: `abs(x)` becomes `x`.
+        # A call loses its function: `abs(x)` becomes `x`.
         end = draft.bracket_end(index)
         if kind_of(clean[index - 1]) != "name" or not draft.free(index - 1, end):
             return False
         return draft.drop(index - 1, index + 1) and draft.drop(end - 1, end)
     end = draft.operand_end(index + 1)
     if draft.rng.random() < 0.3:
-        # The operand before the operator goes rather than the one after it.
+        # Remove the operand before the operator rather than the one after it.
         return kind_of(clean[index - 1]) in ("name", "number") and draft.drop(index - 1, index + 1)
     return draft.drop(index, end)
 
 
 def _excess_unit(draft: _Draft) -> bool:
-    """A negation, an operator with an operand, a call or a subscript is too much."""
+    """Adds a negation, an operator with an operand, a call or a subscript."""
     rng, clean = draft.rng, draft.clean
     index = draft.position(lambda text: kind_of(text) in ("name", "number") or text in (")", "]"))
     draw = rng.random()
@@ -327,7 +327,7 @@ def _excess_unit(draft: _Draft) -> bool:
 
 
 def _swapped(draft: _Draft) -> bool:
-    """Two arguments or operands have changed places."""
+    """Swaps two arguments or operands."""
     index = draft.position(lambda text: text in _SWAPPED_AROUND)
     left, right = draft.clean[index - 1], draft.clean[index + 1]
     kinds = {kind_of(left), kind_of(right)}
@@ -337,7 +337,7 @@ def _swapped(draft: _Draft) -> bool:
 
 
 def _whole_line(draft: _Draft) -> bool:
-    """A short line is missing, doubled, or stands elsewhere."""
+    """Removes, doubles or moves a short line."""
     start, end = draft.line(draft.position())
     if not 2 <= end - start <= 10:
         return False
@@ -358,7 +358,7 @@ def _excess_mark(draft: _Draft) -> bool:
 
 
 def _other_level(draft: _Draft) -> bool:
-    """A line, sometimes with those below it, is indented otherwise."""
+    """Changes the indentation of a line, sometimes with those below it."""
     index = draft.position(is_level)
     by = draft.rng.choice((-1, 1))
     lines = [where for where in range(index, len(draft.clean)) if is_level(draft.clean[where])]

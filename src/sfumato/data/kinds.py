@@ -1,4 +1,4 @@
-"""Kinds of prompts that a model was trained on, as its generation_config.json lists them."""
+"""Kinds of prompts a model was trained on, as listed in its generation_config.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.errors import ConfigError, RequestError
 
 FIELD = "prompt_kinds"
-"""Of generation_config.json. A model that lists none takes any prompt."""
+"""Key in generation_config.json. A model without it takes any prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,19 +20,19 @@ class PromptKind:
     """One kind of prompt.
 
     Raises:
-        ConfigError: if the pattern is no regular expression, or the example does not match it.
+        ConfigError: if the pattern is not a valid regular expression, or the example does not match it.
     """
 
     name: str
-    """Such as "json"."""
+    """For example "json"."""
     description: str
     """What the model does with such a prompt, in one sentence."""
     example: str
-    """A whole prompt."""
+    """A complete prompt."""
     pattern: str
-    """Python regular expression that the whole of such a prompt matches; a dot also matches line ends."""
+    """Python regular expression that matches the whole prompt; a dot also matches line ends."""
     instruction: str = ""
-    """What stands before a text to have it rewritten, on a line of its own; empty for a kind that rewrites nothing."""
+    """The line put before a text to have it rewritten; empty for a kind that does not rewrite."""
 
     def __post_init__(self) -> None:
         try:
@@ -51,12 +51,12 @@ class PromptKind:
         return self._compiled.fullmatch(prompt) is not None
 
     def to_dict(self) -> dict[str, str]:
-        """The JSON object of generation_config.json."""
+        """The JSON object for generation_config.json."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
 def read_kinds(generation: Mapping[str, Any]) -> tuple[PromptKind, ...]:
-    """The kinds that generation_config.json lists.
+    """Read the kinds listed in generation_config.json.
 
     Raises:
         ConfigError: if they are not a list of objects with the fields of `PromptKind`.
@@ -71,13 +71,13 @@ def read_kinds(generation: Mapping[str, Any]) -> tuple[PromptKind, ...]:
 
 
 def with_kinds(generation: Mapping[str, Any], kinds: Sequence[PromptKind]) -> dict[str, Any]:
-    """Sampling defaults that list these kinds, and no others."""
-    rest = {key: value for key, value in generation.items() if key != FIELD}
-    return rest | ({FIELD: [kind.to_dict() for kind in kinds]} if kinds else {})
+    """Sampling defaults with exactly these kinds."""
+    others = {key: value for key, value in generation.items() if key != FIELD}
+    return others | ({FIELD: [kind.to_dict() for kind in kinds]} if kinds else {})
 
 
 def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: str) -> None:
-    """Refuse a message, or the last one of a conversation, that is of none of a model's kinds; token ids are any.
+    """Refuse a message, or the last one of a conversation, of none of a model's kinds; token ids are never refused.
 
     Raises:
         RequestError: with an example of each kind.
@@ -87,16 +87,17 @@ def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: 
     if kinds and isinstance(text, str) and not any(kind.matches(text) for kind in kinds):
         shown = text if len(text) <= 60 else f"{text[:60]}..."
         raise RequestError(
-            f"the prompt {shown!r} is of no kind that {model} was trained on; allowed, by example:\n{examples(kinds)}\n"
-            "or any prompt with --any-prompt (check_prompt=False), whose answer means little"
+            f"the prompt {shown!r} is of no kind that {model} was trained on; allowed, for "
+            f"example:\n{examples(kinds)}\nor any prompt with --any-prompt (check_prompt=False), "
+            "whose answer means little"
         )
 
 
 def check_instruction(given: str, kinds: Sequence[PromptKind], model: str) -> str:
-    """The instruction of one of a model's kinds, whatever its case and whether it ends in a colon; any, of no kinds.
+    """Find the instruction among a model's kinds, ignoring case and a final colon; without kinds, any is allowed.
 
     Raises:
-        RequestError: with those that there are.
+        RequestError: listing the allowed ones.
     """
     known = {kind.instruction.rstrip(":").casefold(): kind.instruction for kind in kinds if kind.instruction}
     found = known.get(given.strip().rstrip(":. ").casefold()) if kinds else given
@@ -107,7 +108,7 @@ def check_instruction(given: str, kinds: Sequence[PromptKind], model: str) -> st
 
 
 def examples(kinds: Iterable[PromptKind]) -> str:
-    """An example of each kind, a line each, quoted as a shell takes it."""
+    """An example of each kind, one per line, quoted for a shell."""
     return "\n".join(f"  {kind.name}: {_quoted(kind.example)}" for kind in kinds)
 
 

@@ -1,11 +1,10 @@
-"""From documents to training rows.
+"""Packs documents into training rows.
 
-A row packs several documents. Each document is a clean half and noisy canvases, each of which reads itself in both
-directions and the clean tokens before it; the clean half is read as the model will read its prefixes. Where that is
-causally, it stops where the last canvas starts, unless the autoregressive loss wants the rest; with no canvases a row
-is plain autoregressive training data. Where it is in blocks, canvases are blocks, and the end of a prompt that fills
-none stands on the first of them, given. Where text reads the canvas that follows it, each canvas has a copy of its own
-of all that is before it.
+A row packs several documents. Each document is a clean half and noisy canvases, each of which attends to itself in both
+directions and to the clean tokens before it; the clean half is read like the model's prefixes. With a causal prefix it
+ends where the last canvas starts, unless the autoregressive loss needs the rest; without canvases, a row is ordinary
+autoregressive training data. With a block prefix, canvases are blocks, and the end of a prompt that fills none is given
+on the first of them. With a full prefix, each canvas has its own copy of everything before it.
 
 A batch depends only on (source, seed, step), so a run resumes by knowing its step.
 """
@@ -29,31 +28,31 @@ from sfumato.layout import PrefixLayout
 from sfumato.spec import DEFAULT, GenerationSpec
 
 IGNORED = -100
-"""Target of a position that is not supervised (the value torch's cross_entropy ignores)."""
+"""Target of unsupervised positions (the value that torch's cross_entropy ignores)."""
 FILL = 0.95
-"""Share of a batch's positions that documents are drawn for. Past it some find no row, and mostly short ones: at 1 a
-task of short documents loses a quarter of its weight."""
+"""Share of a batch's positions that documents are drawn for. Above it some find no row, mostly short ones: at 1 a task
+of short documents loses a quarter of its weight."""
 
 GAP_BLANKS = 24
-"""Most end tokens in a gap that stand for nothing."""
+"""Maximum end tokens in a gap that stand for nothing."""
 _NOWHERE = torch.iinfo(torch.int32).max
 
 
 @dataclass(frozen=True)
 class Document:
-    """Token ids of a prompt and of the response to be learned, which ends in the end token."""
+    """Token ids of a prompt and of the response to learn, which ends with the end token."""
 
     prompt: Sequence[int]
     response: Sequence[int]
     teacher: Targets | None = field(default=None, compare=False, repr=False)
-    """What a teacher said of the response when it was written, if that was kept."""
+    """A teacher's stored predictions for the response, if any."""
 
 
 class Source(Protocol):
-    """Where documents come from: random access, so that nothing has to be remembered to resume."""
+    """A source of documents with random access, so that resuming needs no state."""
 
     def document(self, seed: int) -> Document:
-        """The document that belongs to `seed`."""
+        """The document for `seed`."""
         ...
 
 
@@ -62,26 +61,28 @@ class PackingConfig:
     """How documents become rows."""
 
     rows: int = 32
-    """Rows of a batch."""
+    """Rows per batch."""
     row_length: int = 256
-    """Positions of a row."""
+    """Positions per row."""
     canvas_lengths: tuple[int, ...] = (64,)
     """Canvas lengths to train. A document takes the smallest that holds its response with probability 1/2, the next
-    with 1/4, and so on; a response longer than all is cut into the largest. Empty: no canvases."""
+    with 1/4, and so on; a response longer than all is cut into canvases of the largest. Empty: no canvases."""
     canvas_from: tuple[float, ...] = ()
-    """Share of the run from which each of them is trained, ascending, from 0: small canvases first. Empty: all are from
-    the start."""
+    """Share of the run from which each length is trained, ascending from 0: small canvases first. Empty: all from the
+    start."""
     cut_share: float = 0.0
-    """Share of documents that take any of the lengths that fit a row, so that answers are also learned over several
+    """Share of documents that take any length that fits a row, so that answers are also learned over several
     canvases."""
     canvas_copies: int = 1
-    """Noisy copies of each canvas, at noise levels of their own, that share one clean half."""
+    """Noisy copies of each canvas, at different noise levels, that share one clean half."""
     gap_share: float = 0.0
-    """Share of documents that have a gap where others have a canvas: an interval of the response, with up to
-    GAP_BLANKS end tokens behind it that stand for nothing, is to be filled in. What is before it is text, and what is
-    behind it stands on the canvas and is given."""
+    """Share of documents with a gap instead of a canvas: an interval of the response to fill in, with up to GAP_BLANKS
+    end tokens after it that stand for nothing. Text before the gap is in the clean half; text after it is given on the
+    canvas."""
     ar_share: float = 1.0
-    """Share of documents whose whole response also stands in the clean half, for the autoregressive loss."""
+    """Share of documents whose whole response is also in the clean half, for the autoregressive loss."""
+    prompt_share: float = 0.0
+    """Share of documents whose prompt is predicted too, for the autoregressive loss: a dense signal for copying."""
 
     def __post_init__(self) -> None:
         check_range(self, "rows row_length canvas_copies", 1)
@@ -98,17 +99,17 @@ class PackingConfig:
                 f"canvas_from is {list(shares)}; allowed: for each of {len(self.canvas_lengths)} canvas_lengths a "
                 "share below 1, ascending, the first 0"
             )
-        check_range(self, "cut_share gap_share ar_share", 0, 1)
+        check_range(self, "cut_share gap_share ar_share prompt_share", 0, 1)
         if not self.canvas_lengths and self.gap_share > 0.0:
             raise ConfigError(f"gap_share is {self.gap_share} with no canvas_lengths; allowed: 0")
         if not self.canvas_lengths and self.ar_share < 1.0:
             raise ConfigError("ar_share is below 1 with no canvas_lengths; those documents would train nothing")
 
     def check_for(self, spec: GenerationSpec) -> None:
-        """Hold it against how the model will read.
+        """Check the settings against how the model will generate.
 
         Raises:
-            ConfigError: if such a model is not trained that way.
+            ConfigError: if such a model cannot be trained that way.
         """
         if spec.autoregressive and self.canvas_lengths:
             raise ConfigError(
@@ -118,11 +119,12 @@ class PackingConfig:
         if layout.causal:
             return
         read = layout.setting
-        if self.ar_share > 0.0:
-            raise ConfigError(
-                f"ar_share is {self.ar_share} and {read}; allowed: 0, as text that is read in both directions predicts "
-                "nothing"
-            )
+        for name in ("ar_share", "prompt_share"):
+            if (share := getattr(self, name)) > 0.0:
+                raise ConfigError(
+                    f"{name} is {share} and {read}; allowed: 0, because text that is read in "
+                    "both directions predicts nothing"
+                )
         if layout.full:
             return
         if self.canvas_lengths != (spec.canvas_length,):
@@ -135,7 +137,7 @@ class PackingConfig:
         layout.check_trainable()
 
     def at(self, share_done: float) -> PackingConfig:
-        """What is trained when so much of the run is done."""
+        """The settings at a point of the run."""
         if not self.canvas_from:
             return self
         allowed = [
@@ -149,13 +151,13 @@ class PackedBatch:
     """Rows of clean halves and canvases, before corruption. All tensors are int64 [B, T]."""
 
     tokens_BT: Tensor
-    """Clean tokens everywhere, also on the canvases."""
+    """Clean tokens, also on the canvases."""
     targets_BT: Tensor
     """Next token on clean positions of a response, own token on canvases, IGNORED elsewhere."""
     positions_BT: Tensor
     """Rotary positions, counted from the document's start."""
     documents_BT: Tensor
-    """Which document of the row a position belongs to; -1 is padding."""
+    """Index of each position's document within the row; -1 is padding."""
     canvases_BT: Tensor
     """0 on clean positions; on a canvas its number within the row, from 1."""
     starts_BT: Tensor
@@ -163,42 +165,41 @@ class PackedBatch:
     before_BT: Tensor
     """At the first position of a canvas, the clean token before it; -1 elsewhere."""
     given_BT: Tensor
-    """1 at the positions of a canvas that are given, as those around a gap are; 0 elsewhere."""
+    """1 at given canvas positions, such as those around a gap; 0 elsewhere."""
     lengths_BT: Tensor
-    """At the last token of a prompt that is read causally, the number of tokens of its response; 0 elsewhere."""
+    """At the last token of a causal prompt, the number of tokens of its response; 0 elsewhere."""
     answers_BT: Tensor
-    """On a canvas, which token of its document's response is to stand there, from 0; -1 elsewhere, and where the end
-    token only fills a canvas or a gap."""
+    """On a canvas, index of the response token that belongs there; -1 elsewhere, and for end tokens that only pad."""
     teachers: tuple[tuple[Targets | None, ...], ...] = field(default=(), kw_only=True)
-    """Of each row, `Document.teacher` of its documents."""
+    """For each row, `Document.teacher` of its documents."""
     layout: PrefixLayout = field(default=PrefixLayout(DEFAULT), kw_only=True)
-    """How the model will read."""
+    """How the model will generate."""
 
     @property
     def num_tokens(self) -> int:
-        """Positions that are not padding."""
+        """Number of positions without padding."""
         return int((self.documents_BT >= 0).sum())
 
     @property
     def moved(self) -> bool:
-        """True if canvases are read one position to the left, from the last clean token before them, and without
-        their own last token; see `PrefixLayout`."""
+        """Whether canvases are read one position to the left, from the last clean token before them, and without their
+        own last token; see `PrefixLayout`."""
         return bool(self.layout.canvas_shift)
 
     @property
     def shift(self) -> int:
-        """What predicts a canvas position stands so many positions before it in a row."""
+        """How many positions before a canvas position its prediction is in the row."""
         return self.layout.logits_shift
 
     @property
     def read_given_BT(self) -> Tensor:
-        """int64; 1 where the token that is read is given."""
+        """int64; 1 where the token read is given."""
         if not self.moved:
             return self.given_BT
         return torch.where(self.canvases_BT > 0, shift_right(self.given_BT, self.before_BT.clamp_max(0)), 0)
 
     def inputs(self, tokens_BT: Tensor) -> tuple[Tensor, Tensor, Reads]:
-        """What the model reads: tokens, rotary positions, and which position reads which.
+        """The model's inputs: tokens, rotary positions, and which position attends to which.
 
         Args:
             tokens_BT: int64; the clean tokens, or with noise on the canvases.
@@ -223,28 +224,28 @@ class PackedBatch:
 
 
 class Reads(NamedTuple):
-    """Which position of a row reads which, by what is known of each; all int32 [B, T].
+    """Which position of a row attends to which, in a few int32 numbers per position [B, T].
 
-    A position reads those of its document whose place is before its end, and a canvas all of itself. Padding reads
-    padding.
+    A position attends to those of its document whose place is before its end, and a canvas to all of itself. Padding
+    attends to padding.
     """
 
     documents_BT: Tensor
     canvases_BT: Tensor
     """As in `PackedBatch`."""
     places_BT: Tensor
-    """Where a position stands in its document, for others to read it; _NOWHERE if those of its canvas alone do."""
+    """A position's place in its document, for others to attend to; _NOWHERE if only its own canvas does."""
     ends_BT: Tensor
-    """Up to where it reads."""
+    """End of the places it attends to."""
 
     def at(self, index_BS: Tensor) -> Reads:
-        """Those of some positions, by their places."""
+        """These numbers at some positions, by index."""
         return Reads(*(one.gather(1, index_BS) for one in self))
 
     def mask(self, device: torch.device) -> Tensor:
-        """bool [B, 1, T, T], True where a query may read a key.
+        """bool [B, 1, T, T], True where a query may attend to a key.
 
-        It is made where it is read: of 32 rows of 2,048 it has 134 MB, and takes a core of a CPU half a second.
+        Built where it is used: for 32 rows of 2,048 it has 134 MB, and takes a CPU core half a second.
         """
         documents, canvases, places, ends = (one.to(device) for one in self)
         number_BT = torch.where(canvases == 0, -1, canvases)
@@ -255,30 +256,30 @@ class Reads(NamedTuple):
 
 
 def shift_right(tokens_BT: Tensor, before_BT: Tensor) -> Tensor:
-    """Each token one position to the right, behind the token that `PackedBatch.before_BT` has for a canvas's first."""
+    """Each token one position to the right, after `PackedBatch.before_BT` at a canvas's start."""
     return torch.where(before_BT >= 0, before_BT, tokens_BT.roll(1, dims=1))
 
 
 def deciding(hidden_BTD: Tensor, shift: int) -> Tensor:
-    """At each position of a canvas, the hidden state that predicts its token, by `PackedBatch.shift`."""
+    """At each canvas position, the hidden state that predicts its token, by `PackedBatch.shift`."""
     return hidden_BTD.roll(shift, dims=1) if shift else hidden_BTD
 
 
 @dataclass
 class _Piece:
-    """Positions one after the other: the clean half of a document, or a canvas."""
+    """A contiguous piece of a row: a document's clean half, or a canvas."""
 
     tokens: Sequence[int]
     targets: Sequence[int]
     first: int
-    """Where in the document it stands."""
+    """Its start in the document."""
     canvas: bool = False
     given: tuple[int, int] = (0, 0)
-    """How many of its first tokens and of its last ones are given."""
+    """Number of its first and of its last tokens that are given."""
     answers: Sequence[int] = ()
-    """Of a canvas: which token of the response each is, or -1."""
+    """For a canvas: index of each response token, or -1."""
     length: tuple[int, int] | None = None
-    """A place in it, and the number of tokens that follow there."""
+    """A position in it, and the number of tokens that follow there."""
 
 
 @dataclass
@@ -293,7 +294,7 @@ class _Row:
         return self.length - len(self.columns[0])
 
     def add(self, pieces: Sequence[_Piece], teacher: Targets | None) -> None:
-        """Take in a document."""
+        """Add a document."""
         clean = pieces[0].tokens
         for piece in pieces:
             self.num_canvases += piece.canvas
@@ -321,15 +322,15 @@ def pack(
     """Draw documents and pack them into one batch.
 
     Args:
-        source: gives documents by seed.
+        source: of documents, by seed.
         config: sizes and canvas lengths.
         seed: of the run.
-        step: of the batch; with `seed` it decides everything.
-        end_id: the end token, which fills what a response leaves free of its last canvas.
-        spec: how the model will read.
+        step: of the batch; with `seed` it determines everything.
+        end_id: the end token, which pads the last canvas of a response.
+        spec: how the model will generate.
 
     Raises:
-        ConfigError: if a document cannot fit into an empty row.
+        ConfigError: if a document does not fit an empty row.
     """
     layout = PrefixLayout(spec)
     rng = random.Random(f"pack {seed} {step}")
@@ -342,11 +343,11 @@ def pack(
             size = sum(len(piece.tokens) for piece in pieces)
             if size > config.row_length:
                 raise ConfigError(
-                    f"a document needs {size} positions; row_length is {config.row_length}, make it larger"
+                    f"a document needs {size} positions but row_length is {config.row_length}; make it larger"
                 )
             room -= size
             drawn.append((size, pieces, document.teacher))
-    # Best fit, the largest first. What finds no row is dropped; the next batch draws afresh.
+    # Best fit, largest first. Documents without a row are dropped; the next batch draws again.
     for size, pieces, teacher in sorted(drawn, key=lambda entry: -entry[0]):
         row = min((row for row in rows if row.room >= size), key=lambda row: row.room, default=None)
         if row is not None:
@@ -363,14 +364,14 @@ def _round_up(count: int, length: int) -> int:
 def _lay_out(
     document: Document, config: PackingConfig, layout: PrefixLayout, rng: random.Random, end_id: int
 ) -> list[list[_Piece]]:
-    """Pieces that read each other: the clean half, then every copy of every canvas; where text reads the canvas behind
-    it, each copy of each canvas behind a clean half of its own."""
+    """Pieces that attend to each other: the clean half, then every copy of every canvas; with a full prefix, each copy
+    of each canvas after its own clean half."""
     prompt, response = list(document.prompt), list(document.response)
     with_response = rng.random() < config.ar_share
     canvases: list[list[int]] = []
-    head, tail, first, own = 0, 0, len(prompt), len(response)
+    head, tail, first, num_known = 0, 0, len(prompt), len(response)
     if config.gap_share and rng.random() < config.gap_share:
-        before, own, canvas, tail = _with_gap(response, rng, end_id, most=max(config.canvas_lengths))
+        before, num_known, canvas, tail = _with_gap(response, rng, end_id, max_canvas=max(config.canvas_lengths))
         canvases, first = [canvas], first + before
     elif config.canvas_lengths:
         head = len(prompt) - layout.num_whole(len(prompt))
@@ -387,15 +388,15 @@ def _lay_out(
     text = (prompt + response)[:first] + [token for canvas in canvases for token in canvas]
     copies: list[_Piece] = []
     for _ in range(config.canvas_copies):
-        place = first
+        offset = first
         for canvas in canvases:
-            # What is given of the first.
-            known = head if place == first else 0
+            # Given tokens of the first canvas.
+            known = head if offset == first else 0
             wanted = [IGNORED] * known + canvas[known : len(canvas) - tail] + [IGNORED] * tail
-            ahead = place - len(prompt)
-            answers = [i if 0 <= i < own else -1 for i in range(ahead, ahead + len(canvas))]
-            copies.append(_Piece(canvas, wanted, place, canvas=True, given=(known, tail), answers=answers))
-            place += len(canvas)
+            answer_start = offset - len(prompt)
+            answers = [i if 0 <= i < num_known else -1 for i in range(answer_start, answer_start + len(canvas))]
+            copies.append(_Piece(canvas, wanted, offset, canvas=True, given=(known, tail), answers=answers))
+            offset += len(canvas)
     if layout.full:
         return [[_Piece(text[: copy.first], [IGNORED] * copy.first, 0), copy] for copy in copies]
     clean = text[: copies[-1].first] if copies else []
@@ -404,23 +405,25 @@ def _lay_out(
     targets = [IGNORED] * len(clean)
     if with_response:
         targets[len(prompt) - 1 : -1] = response
+    if config.prompt_share and rng.random() < config.prompt_share:
+        targets[: len(prompt) - 1] = prompt[1:]
     length_read = (len(prompt) - 1, len(response)) if layout.causal else None
     return [[_Piece(clean, targets, 0, length=length_read), *copies]]
 
 
 def _with_gap(
-    response: Sequence[int], rng: random.Random, end_id: int, *, most: int
+    response: Sequence[int], rng: random.Random, end_id: int, *, max_canvas: int
 ) -> tuple[int, int, list[int], int]:
-    """A canvas of some interval of the response, which may be empty, with blanks behind it, and what follows.
+    """A canvas of some interval of the response, which may be empty, with blanks after it, and the text that follows.
 
     Returns:
-        Where in the response it begins and ends, the canvas, and how many of its last tokens are given.
+        The interval's start and end in the response, the canvas, and how many of its last tokens are given.
     """
     start, end = sorted(rng.choices(range(len(response)), k=2))
-    end = min(end, start + most - 1)
+    end = min(end, start + max_canvas - 1)
     # Few blanks more often than many.
     blanks = max(int((GAP_BLANKS + 1) * rng.random() ** 2), int(start == end))
-    slots = min(end - start + blanks, most - 1)
+    slots = min(end - start + blanks, max_canvas - 1)
     gap = [*response[start:end], *[end_id] * blanks][:slots]
-    behind = list(response[end:])[: most - slots]
-    return start, end, gap + behind, len(behind)
+    suffix = list(response[end:])[: max_canvas - slots]
+    return start, end, gap + suffix, len(suffix)

@@ -1,8 +1,8 @@
-"""Directories of written conversations: JSONL shards, a manifest that says which of them count, and a teacher's view.
+"""Directories of written conversations: JSONL shards, a manifest that lists the valid ones, and a teacher's
+predictions.
 
-A shard is written by rename and counts once the manifest names it, which is replaced behind it. So a program that is
-killed at any moment leaves a directory of whole shards, and at most one file that the manifest does not know, which is
-written again, byte for byte.
+A shard is written by rename and counts once the manifest lists it, which is replaced afterwards. A kill at any moment
+leaves complete shards and at most one unlisted file, which is rewritten byte for byte.
 """
 
 # N tokens of answers, K likeliest tokens of each
@@ -33,20 +33,20 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """One shard, as the manifest tells of it."""
+    """A shard's entry in the manifest."""
 
     name: str
-    """Of its file, without the suffix."""
+    """File name, without the suffix."""
     start: int
-    """Index of the first conversation that was sampled for it."""
+    """Index of the first conversation sampled for it."""
     stop: int
     """Index after the last one."""
     kept: int
-    """Conversations in it."""
+    """Number of conversations in it."""
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Conversations that are not in it, by what was wrong with them."""
+    """Conversations dropped, by reason."""
     turn_tokens: int = 0
-    """Tokens of the users' turns in it."""
+    """Tokens of the users' messages in it."""
     answer_tokens: int = 0
     """Tokens of the answers in it."""
 
@@ -57,16 +57,16 @@ class Shard:
 
     @property
     def teacher_file(self) -> str:
-        """Name of the file with the teacher's log-probabilities, if there is one."""
+        """Name of the file with the teacher's log-probabilities, if any."""
         return f"{self.name}{_TEACHER_SUFFIX}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a directory of shards holds, and how it was made."""
+    """Contents of a directory of shards, and how it was made."""
 
     model: Mapping[str, Any]
-    """Which model wrote it."""
+    """The model that wrote it."""
     settings: Mapping[str, Any]
     """How."""
     shards: tuple[Shard, ...] = ()
@@ -84,7 +84,7 @@ class Manifest:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Conversations dropped, by what was wrong with them."""
+        """Conversations dropped, by reason."""
         return dict(sorted(sum((Counter(shard.dropped) for shard in self.shards), Counter()).items()))
 
     @property
@@ -96,11 +96,11 @@ class Manifest:
         }
 
     def with_shard(self, shard: Shard) -> Manifest:
-        """The manifest with one shard more."""
+        """The manifest with another shard."""
         return dataclasses.replace(self, shards=(*self.shards, shard))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: the fields, and the sums over all shards."""
+        """Plain values: the fields, and totals over all shards."""
         return {
             "model": dict(self.model),
             "settings": dict(self.settings),
@@ -122,7 +122,7 @@ class Manifest:
         """Read the manifest of a directory.
 
         Raises:
-            CheckpointError: if there is none, or it is none.
+            CheckpointError: if it is missing or invalid.
         """
         path = directory / MANIFEST
         try:
@@ -134,16 +134,16 @@ class Manifest:
                 f"no {MANIFEST} in {directory}; give a directory that `sfumato data synth` wrote"
             ) from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CheckpointError(f"{path} is no manifest of shards: {error}") from error
+            raise CheckpointError(f"{path} is not a manifest of shards: {error}") from error
 
 
 class Targets(NamedTuple):
-    """A teacher's view of one answer."""
+    """A teacher's predictions for one answer."""
 
     tokens_N: Array
-    """int32; the tokens of the answer, its end token included: those that the log-probabilities are about."""
+    """int32; the answer's tokens, with its end token, that the log-probabilities are for."""
     ids_NK: Array
-    """int32; at each of them, the likeliest tokens, the likeliest first."""
+    """int32; the likeliest tokens at each of them, likeliest first."""
     log_probs_NK: Array
     """float16; their log-probabilities given the conversation before that token, in nats."""
 
@@ -151,13 +151,13 @@ class Targets(NamedTuple):
 def write_shard(
     directory: Path, shard: Shard, records: Sequence[Mapping[str, Any]], targets: Sequence[Targets] | None = None
 ) -> None:
-    """Write a shard. It counts once a manifest that names it is saved.
+    """Write a shard. It counts once a saved manifest lists it.
 
     Args:
-        directory: where; made if need be.
-        shard: what the manifest will say.
-        records: a line each.
-        targets: a teacher's view of their answers.
+        directory: created if missing.
+        shard: its manifest entry.
+        records: one per line.
+        targets: teacher predictions for their answers.
 
     Raises:
         CheckpointError: if it cannot be written.
@@ -171,7 +171,7 @@ def write_shard(
             "tokens": tokens_N.astype(np.int32),
             "ids": ids_NK.astype(np.int32),
             "log_probs": log_probs_NK.astype(np.float16),
-            # Where each answer begins, and where the last one ends.
+            # Start of each answer, then the end of the last one.
             "offsets": np.cumsum([0, *(len(one.tokens_N) for one in targets)], dtype=np.int64),
         }
         write_atomically(directory / shard.teacher_file, save(arrays))
@@ -180,10 +180,10 @@ def write_shard(
 
 
 def read_shards(directory: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    """The lines of all shards that a manifest names.
+    """The lines of all shards in a manifest.
 
     Raises:
-        CheckpointError: if a shard is missing, or has not the lines that the manifest says.
+        CheckpointError: if a shard is missing, or has the wrong number of lines.
     """
     for shard in manifest.shards:
         path = directory / shard.file
@@ -197,10 +197,10 @@ def read_shards(directory: Path, manifest: Manifest) -> Iterator[dict[str, Any]]
 
 
 def read_targets(directory: Path) -> list[Targets]:
-    """A teacher's view of all documents of a directory, in the order of `sources.read_records`.
+    """Teacher predictions for all documents of a directory, in the order of `sources.read_records`.
 
     Raises:
-        CheckpointError: if there is no manifest, or the file of a shard is missing or does not fit the shard.
+        CheckpointError: if there is no manifest, or a shard's file is missing or does not fit the shard.
     """
     found: list[Targets] = []
     for shard in Manifest.load(directory).shards:
@@ -208,16 +208,17 @@ def read_targets(directory: Path) -> list[Targets]:
         try:
             arrays = load_file(path)
             columns = [arrays[name] for name in ("tokens", "ids", "log_probs")]
-            own = [
+            answers = [
                 Targets(*(column[start:end] for column in columns))
                 for start, end in pairwise(arrays["offsets"].tolist())
             ]
             lengths = {len(column) for column in columns} | {int(arrays["offsets"][-1])}
         except (OSError, KeyError, IndexError, safetensors.SafetensorError) as error:
             raise CheckpointError(f"{path} holds no log-probabilities of a teacher: {error}") from error
-        if len(own) != shard.kept or len(lengths) != 1:
+        if len(answers) != shard.kept or len(lengths) != 1:
             raise CheckpointError(
-                f"{path} is about {len(own)} answers of {sorted(lengths)} tokens; the shard has {shard.kept} answers"
+                f"{path} is about {len(answers)} answers of {sorted(lengths)} tokens; "
+                f"the shard has {shard.kept} answers"
             )
-        found += own
+        found += answers
     return found

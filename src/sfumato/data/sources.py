@@ -1,4 +1,4 @@
-"""Where training documents come from: procedural tasks, and files of text or of chats."""
+"""Sources of training documents: procedural tasks, and files of texts or chats."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class MixtureSource:
 
 
 class TaskSource:
-    """Items of one procedural task, as one turn of a chat each.
+    """Items of one procedural task, each as a chat of one turn.
 
     Args:
         name: of the task.
         tokenizer: encodes prompt and response.
-        split: whether items are those to train on or those held out.
+        split: train or test.
     """
 
     def __init__(self, name: str, tokenizer: Tokenizer, split: Split = "train") -> None:
@@ -52,7 +52,7 @@ class TaskSource:
         self._split = split
 
     def item(self, seed: int) -> Item:
-        """The item behind a document."""
+        """The item of a document."""
         return draw(self._task, self._split, seed)
 
     def document(self, seed: int) -> Document:
@@ -62,7 +62,7 @@ class TaskSource:
 
 @dataclass(frozen=True)
 class Record:
-    """One document of a file, before it is tokens."""
+    """One document of a file, before tokenization."""
 
     turns: Sequence[Message]
     """The conversation before the response; empty for a text."""
@@ -73,18 +73,18 @@ class Record:
 
 
 class FileSource:
-    """Documents of a file or a directory of shards: chats whole, windows of texts.
+    """Documents of a file or directory of shards: whole chats, and windows of texts.
 
     Args:
         path: see `read_records`.
-        tokenizer: encodes it.
-        window: most tokens of a text in one document; longer texts are cut at a random place per seed.
-        teacher_top: how many of a teacher's likeliest tokens each document is to bring, where a directory has them.
+        tokenizer: encodes the documents.
+        window: maximum tokens of a text per document; longer texts are cut at a random position per seed.
+        teacher_top: number of a teacher's likeliest tokens per document, if a directory has them.
 
     Raises:
-        ConfigError: as for `read_records`; if the tokenizer's chat template refuses a chat; if what a teacher said is
-            about other tokens, or fewer of them.
-        CheckpointError: if the files with what a teacher said are not as the directory's manifest says.
+        ConfigError: as for `read_records`; if the chat template refuses a chat; if stored predictions are for other
+            tokens, or too few.
+        CheckpointError: if the files of stored predictions do not match the manifest.
     """
 
     def __init__(self, path: Path, tokenizer: Tokenizer, window: int, teacher_top: int = 0) -> None:
@@ -92,7 +92,7 @@ class FileSource:
         self._documents = [_document(record, tokenizer) for record in records]
         self._windows = [None if record.turns else window for record in records]
         self.taught = False
-        """Whether documents bring what a teacher said."""
+        """Whether documents come with teacher predictions."""
         if teacher_top and (path / MANIFEST).exists():
             self._teach(path, [record.where for record in records], teacher_top)
 
@@ -111,29 +111,28 @@ class FileSource:
             return
         if kept < top:
             raise ConfigError(f"teacher_top is {top}; allowed: up to {kept}, as many as {path} has of each token")
-        # What the manifest does not name was left by a program that was stopped, and stands at the end.
-        for index, said in enumerate(read_targets(path)):
+        # Lines not listed in the manifest were left by an interrupted program, and are at the end.
+        for index, targets in enumerate(read_targets(path)):
             document = self._documents[index]
-            if not np.array_equal(said.tokens_N, document.response):
+            if not np.array_equal(targets.tokens_N, document.response):
                 raise ConfigError(
-                    f"{where[index]}: its teacher read other tokens than this model's tokenizer makes of it; write the "
-                    "shards with a model of the same tokenizer, or have the teacher read"
+                    f"{where[index]}: its teacher used another tokenization than this model's tokenizer "
+                    "gives; write the shards with a model of the same tokenizer, or have the teacher read"
                 )
-            cut = Targets(said.tokens_N, said.ids_NK[:, :top], said.log_probs_NK[:, :top])
+            cut = Targets(targets.tokens_N, targets.ids_NK[:, :top], targets.log_probs_NK[:, :top])
             self._documents[index] = dataclasses.replace(document, teacher=cut)
         self.taught = True
 
 
 def read_records(path: Path) -> list[Record]:
-    """The documents of a training file, UTF-8, or of a directory of shards.
+    """Read the documents of a UTF-8 training file, or of a directory of shards.
 
-    A line of a `.jsonl` file is `{"messages": [...]}` whose last message is the assistant's, `{"prompt": ...,
-    "response": ...}`, or `{"text": ...}`; so is a row of a `.parquet` file, where pyarrow is installed. Any other file
-    is one text. Of a directory, all `.jsonl` and `.parquet` files count, in the order of their names; some of them may
-    be empty.
+    A line of a `.jsonl` file is `{"messages": [...]}` ending with the assistant's message, `{"prompt": ..., "response":
+    ...}`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is installed. Any other file is one text. In
+    a directory, all `.jsonl` and `.parquet` files count, in the order of their names; some may be empty.
 
     Raises:
-        ConfigError: if the file is missing, empty, not UTF-8, or a line is none of the above; if there are no shards.
+        ConfigError: if the file is missing, empty, not UTF-8, or has an invalid line; if there are no shards.
     """
     if path.is_dir():
         shards = sorted(one for one in path.iterdir() if one.suffix in (".jsonl", ".parquet"))
@@ -163,7 +162,7 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
         ConfigError: if the file cannot be read, is not UTF-8, or a line is not JSON.
     """
     found: list[tuple[Any, str]] = []
-    # Not splitlines: a JSON string may hold U+2028 and other characters that it takes for line ends.
+    # Not splitlines: a JSON string may hold U+2028 and other characters that it treats as line ends.
     for number, line in enumerate(_read_text(path).split("\n"), 1):
         if line.strip():
             try:
@@ -189,49 +188,48 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
         from pyarrow import parquet
     except ImportError:
         raise ConfigError(
-            f"{path} is a parquet file, and pyarrow is not installed: pip install 'sfumato[parquet]', or give .jsonl"
+            f"{path} is a parquet file, but pyarrow is not installed: pip install 'sfumato[parquet]', or give .jsonl"
         ) from None
     try:
         rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
         raise ConfigError(f"cannot read {path}: {error}") from None
-    # A column that a row lacks reads as null.
+    # A missing column reads as null.
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
 def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
-    """The tasks of a recipe, in its mixture, with items that are never trained on."""
+    """The tasks of a recipe with their mixture, drawing held-out items."""
     return MixtureSource([TaskSource(name, tokenizer, "test") for name in tasks], list(tasks.values()))
 
 
 def make_source(
     tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int, *, teacher_top: int = 0
 ) -> Source:
-    """Build the source a recipe describes.
+    """Build the source that a recipe describes.
 
     Args:
         tasks: weight by task name.
         files: weight by path.
-        tokenizer: encodes all of it.
-        window: most tokens of a file's text in one document.
-        teacher_top: how many of the likeliest tokens that a teacher was asked for when the files were written are to
-            come with their documents; 0 leaves it out.
+        tokenizer: encodes all documents.
+        window: maximum tokens of a file's text per document.
+        teacher_top: number of stored teacher tokens to load with the documents; 0 loads none.
 
     Raises:
-        ConfigError: as for `FileSource`, or if there is no such file.
+        ConfigError: as for `FileSource`, or if a file does not exist.
     """
     of_files = [FileSource(Path(path), tokenizer, window, teacher_top) for path in files]
     if teacher_top and not any(source.taught for source in of_files):
         raise ConfigError(
-            f'the teacher is "stored", and of {list(files)} nothing brings what one said; allowed: a directory that '
-            "`sfumato data synth --top-k` wrote"
+            f'the teacher is "stored", but none of {list(files)} has stored predictions; allowed: '
+            "a directory that `sfumato data synth --top-k` wrote"
         )
     sources: list[Source] = [TaskSource(name, tokenizer) for name in tasks]
     return MixtureSource([*sources, *of_files], [*tasks.values(), *files.values()])
 
 
 def chat_document(turns: Sequence[Message], response: str, tokenizer: Tokenizer) -> Document:
-    """A conversation as tokens: the prompt with the chat template, the response with its end.
+    """A conversation as tokens: the prompt with the chat template, the response with its end token.
 
     Raises:
         RequestError: if the chat template refuses the turns.
@@ -260,5 +258,5 @@ def _record(value: Any, where: str) -> Record:
         case {"text": str(text)} if text:
             return Record((), text, where)
     raise ConfigError(
-        f"{where} is no document; allowed: messages ending with the assistant's, prompt and response, or text"
+        f"{where} is not a document; allowed: messages ending with the assistant's, prompt and response, or text"
     )

@@ -1,4 +1,4 @@
-"""The engine for `asyncio`: its steps run in a thread of their own, its events arrive in the caller's loop."""
+"""The engine for `asyncio`: steps run in a thread, events arrive in the caller's event loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class AsyncEngine:
                 ...
 
     Args:
-        engine: an engine, which is closed with this, and which other threads may use meanwhile; or what `Engine` takes.
+        engine: an engine, which is closed with this object and may be used by other threads meanwhile; or what `Engine`
+            takes.
     """
 
     def __init__(self, engine: Engine | HasBundle | ModelBundle) -> None:
@@ -34,7 +35,7 @@ class AsyncEngine:
         self._wake = threading.Event()
         self._stopping = False
         self._error: Exception | None = None
-        # Set where a step may have given a request events.
+        # Set when a step may have produced events for a request.
         self._news: dict[int, asyncio.Event] = {}
 
     async def __aenter__(self) -> AsyncEngine:
@@ -56,17 +57,17 @@ class AsyncEngine:
         every_draft: bool = False,
         on_left: Callable[[list[Result]], object] | None = None,
     ) -> AsyncIterator[Event]:
-        """Answer a request and tell of it. A reader who leaves the iteration has cancelled it.
+        """Answer a request and yield its events. Leaving the iteration cancels the request.
 
         Args:
-            request: what to do.
+            request: the request.
             drafts: yield `CanvasChanged` events too.
-            every_draft: all of them. Else a slow reader misses some: of those that wait one after the other, the newest
-                of a canvas is kept.
-            on_left: called where the reader leaves, with what the answers that were not yielded have come to.
+            every_draft: yield all drafts. Otherwise a slow reader gets only the newest of several waiting drafts of a
+                canvas.
+            on_left: if the reader leaves early, called with the results that were not yielded.
 
         Yields:
-            Events, and one `Finished` for each answer.
+            Events, with one `Finished` per answer.
 
         Raises:
             RequestError, CapacityError: see `Engine.submit`.
@@ -78,7 +79,7 @@ class AsyncEngine:
         num_open, events = request.n, deque[Event]()
         try:
             while num_open:
-                # Cleared first: what comes after sets it again.
+                # Cleared before reading: later events set it again.
                 news.clear()
                 events = deque(self.engine.take(request_id))
                 has_none = not events
@@ -93,7 +94,7 @@ class AsyncEngine:
         finally:
             del self._news[request_id]
             if num_open:
-                # It is done even where this task is cancelled once more meanwhile.
+                # Finish the cleanup even if this task is cancelled again meanwhile.
                 await asyncio.shield(asyncio.ensure_future(self._leave(request_id, events, on_left)))
 
     async def generate(
@@ -102,17 +103,17 @@ class AsyncEngine:
         """Answer a request.
 
         Args:
-            request: what to do.
-            on_left: called where this is cancelled, with what all answers have come to.
+            request: the request.
+            on_left: if this is cancelled, called with the results so far.
 
         Returns:
             The n answers.
         """
         results: dict[int, Result] = {}
 
-        def left(rest: list[Result]) -> None:
+        def left(remaining: list[Result]) -> None:
             if on_left is not None:
-                on_left([*results.values(), *rest])
+                on_left([*results.values(), *remaining])
 
         async for event in self.stream(request, drafts=False, on_left=left):
             if isinstance(event, Finished):
@@ -121,11 +122,11 @@ class AsyncEngine:
 
     @property
     def failed(self) -> bool:
-        """Whether a bug of ours has ended it: it takes no more requests."""
+        """Whether an internal error has stopped the engine; it then takes no more requests."""
         return self._error is not None
 
     async def close(self) -> None:
-        """End all requests, which are answered with what they have, and the thread."""
+        """End all requests with what they have, and stop the thread."""
         if self._thread is None:
             return
         if not self.failed:
@@ -151,14 +152,14 @@ class AsyncEngine:
     def _work(self) -> None:
         assert self._loop is not None
         while not self._stopping:
-            # Cleared first: what comes after sets it again.
+            # Cleared before reading: later events set it again.
             self._wake.clear()
             try:
                 while self.engine.has_work:
                     self.engine.step()
                     self._loop.call_soon_threadsafe(self._tell)
             except Exception as error:
-                # Our own bug: nobody is left waiting for a thread that is gone, whatever state the engine is in.
+                # An internal error: never leave callers waiting for a thread that has died.
                 self._error, self._stopping = error, True
                 with contextlib.suppress(Exception):
                     self.engine.close()

@@ -1,4 +1,4 @@
-"""ModelBundle: a model with all that does not change from request to request."""
+"""ModelBundle: a model and everything that stays the same from request to request."""
 
 from __future__ import annotations
 
@@ -22,39 +22,40 @@ from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
 ENOUGH = 0.9
-"""Probability with which a first canvas is to hold the whole answer."""
+"""Required probability that the first canvas holds the whole answer."""
 
 
 @dataclass(frozen=True)
 class ModelBundle:
-    """A model with everything that does not change from request to request."""
+    """A model and everything that stays the same from request to request."""
 
     name: str
-    """For results."""
+    """Name, for results."""
     model: Model
     """Weights."""
     spec: GenerationSpec
-    """How it generates."""
+    """How the model generates."""
     process: Process
-    """Its noise."""
+    """Noise process."""
     tokenizer: Tokenizer
-    """Its text."""
+    """Tokenizer."""
     banned: torch.Tensor | None = None
-    """bool_V; tokens that no answer may hold: special ones that do not end it, and rows that are no token."""
+    """bool_V; tokens that no answer may contain: special tokens that do not end it, and ids without a token."""
     stop_head: StopHead | None = None
     """Learned stop rule."""
 
     @cached_property
     def layout(self) -> PrefixLayout:
-        """Where text and canvas stand."""
+        """Layout of text and canvas."""
         return PrefixLayout(self.spec)
 
     def num_reserved(self, request: Request) -> int:
-        """The most positions that a request's text may come to, canvas included."""
+        """Maximum positions of a request's text, including its canvas."""
         return self.layout.num_reserved(len(request.prompt) + request.max_tokens)
 
     def banned_for(self, may_end: Sequence[bool]) -> torch.Tensor | None:
-        """bool [V], or [R, V] where rows differ: what each row must not write; ends as well, where it may not end."""
+        """bool [V], or [R, V] if rows differ: tokens each row must not write, including end tokens where the row may
+        not end."""
         if all(may_end):
             return self.banned
         vocab_size, device = self.model.config.vocab_size, self.model.device
@@ -65,30 +66,30 @@ class ModelBundle:
 
     @property
     def no_lengths(self) -> str | None:
-        """Why nothing says beforehand how long an answer will be; None if a length head does."""
+        """Why the answer's length cannot be predicted; None if there is a length head."""
         if not self.model.length_buckets:
             return "has no length head"
         return self.layout.no_length_head
 
     @torch.inference_mode()
     def last_state(self, prompt: Sequence[int]) -> torch.Tensor:
-        """The state that a length head reads behind a prompt: float [D], without any cache.
+        """The hidden state that the length head reads after a prompt, float [D], computed without a cache.
 
         Raises:
-            RequestError: if the prompt has no token for it to read.
+            RequestError: if the prompt has no token to read it from.
         """
-        ahead = torch.tensor([list(prompt[: self.layout.num_written(len(prompt))])], device=self.model.device)
-        if not ahead.numel():
-            raise RequestError(f"the prompt has {len(prompt)} token; allowed: 2 or more, for a length to be read from")
-        positions = torch.arange(ahead.shape[1], device=ahead.device)[None]
-        hidden_1QD: torch.Tensor = self.model(ahead, positions, AttentionSpec(causal=True))
+        prefix = torch.tensor([list(prompt[: self.layout.num_written(len(prompt))])], device=self.model.device)
+        if not prefix.numel():
+            raise RequestError(f"the prompt has {len(prompt)} token; allowed: 2 or more, to predict a length from")
+        positions = torch.arange(prefix.shape[1], device=prefix.device)[None]
+        hidden_1QD: torch.Tensor = self.model(prefix, positions, AttentionSpec(causal=True))
         return hidden_1QD[0, -1]
 
     def first_length(self, shares: Iterable[float]) -> int | None:
-        """The length of a first canvas that most likely holds the answer; None if that is longer than all buckets.
+        """The shortest first canvas that probably holds the answer; None if no bucket is long enough.
 
         Args:
-            shares: probabilities of the model's length buckets, and of longer.
+            shares: probabilities of the length buckets, and of longer.
         """
         running = itertools.accumulate(shares)
         return next(
@@ -99,11 +100,11 @@ class ModelBundle:
         """Refuse a request that the model can never answer.
 
         Raises:
-            RequestError: if its sampler does not fit the noise, or its prompt the vocabulary.
-            CapacityError: if the model's positions cannot hold it; with the numbers.
+            RequestError: if the sampler does not fit the noise, or the prompt the vocabulary.
+            CapacityError: if the request needs more positions than the model has.
         """
         request.sampler.check(self.process)
-        vocab_size, most = self.model.config.vocab_size, self.model.config.max_position_embeddings
+        vocab_size, max_positions = self.model.config.vocab_size, self.model.config.max_position_embeddings
         start = () if request.start is None else request.start.tokens
         given = {"the prompt": request.prompt, "the start": start, "logit_bias": tuple(dict(request.logit_bias))}
         for name, tokens in given.items():
@@ -114,35 +115,35 @@ class ModelBundle:
             self._check_possible(request.automaton, request)
         if request.revisit and not self.layout.reopens:
             raise RequestError(
-                f"revisit is {request.revisit}; allowed: 0, as {self.name} keeps of a canvas what its last step "
-                "computed"
+                f"revisit is {request.revisit}; allowed: 0, because {self.name} keeps the keys and "
+                "values of a canvas's last step"
             )
         if request.revisit and self.spec.autoregressive:
-            raise RequestError(f"revisit is {request.revisit}; allowed: 0, as {self.name} is autoregressive")
-        if len(request.prompt) + request.max_tokens > most:
+            raise RequestError(f"revisit is {request.revisit}; allowed: 0, because {self.name} is autoregressive")
+        if len(request.prompt) + request.max_tokens > max_positions:
             raise CapacityError(
                 f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "
-                f"this model holds {most} positions: shorten the prompt or ask for fewer tokens"
+                f"this model holds {max_positions} positions: shorten the prompt or ask for fewer tokens"
             )
 
     @staticmethod
     def _check_possible(automaton: Automaton, request: Request) -> None:
-        """Refuse a request whose answer cannot be of its language."""
+        """Refuse a request whose constraint no answer can satisfy."""
         shortest, start = int(automaton.distance_S[automaton.start]), request.start
         if shortest > (request.max_tokens if start is None else start.num_bound):
             raise RequestError(
-                f"the shortest answer of what is asked for has {shortest} tokens and max_tokens is "
-                f"{request.max_tokens}; allowed: {shortest} or more"
+                f"the shortest answer that fits the constraint has {shortest} tokens and max_tokens "
+                f"is {request.max_tokens}; allowed: {shortest} or more"
             )
         if start is not None and not possible_states(automaton, start)[0][automaton.start]:
             raise RequestError(
-                f"no answer of what is asked for has {start.num_bound} tokens and what the start freezes; "
-                "free more of it, or change its length"
+                f"no answer of {start.num_bound} tokens fits both the constraint and the frozen "
+                "tokens; free more of them, or change the length"
             )
 
 
 def possible_states(automaton: Automaton, start: Start) -> Truths:
-    """bool [N + 1, S]: where the automaton may stand before each token of a start that it is about, and behind them."""
+    """bool [N + 1, S]: possible automaton states before each constrained token of a start, and after the last."""
     num = start.num_bound
     pairs = zip(start.tokens[:num], start.frozen[:num], strict=True)
     fixed = [int(automaton.class_V[token]) if kept else -1 for token, kept in pairs]

@@ -1,12 +1,12 @@
-"""Texts with gaps: spans of a text are written anew, and every byte outside them stays.
+"""Texts with gaps: spans are rewritten, and every byte outside them stays the same.
 
-A text is cut at the ends of its spans, and each piece is tokens of its own; so what is outside comes back as it was
-given, whatever a tokenizer would have merged across a cut. Pieces become the start of an answer: frozen outside, free
-inside. Far spans are separate jobs, each with as much of the text around it as the model holds, so that what a job
-costs depends on what is edited and not on how long the text is.
+A text is cut at the ends of its spans, and each piece is tokenized separately, so text outside comes back exactly as
+given, whatever a tokenizer would have merged across a cut. The pieces become the start of an answer: frozen outside,
+free inside. Distant spans are separate jobs, each with as much surrounding text as the model holds, so the cost depends
+on what is edited and not on the length of the text.
 
-Where a model was trained for it (`GenerationSpec.blanks`), a free piece has more slots than tokens, and may resolve
-some of them to nothing; elsewhere it keeps its number of tokens.
+If the model was trained for it (`GenerationSpec.blanks`), a free piece has more slots than tokens and may leave some of
+them empty; otherwise it keeps its number of tokens.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
 Span = tuple[int, int]
-"""Characters from the first to the one behind the last."""
+"""Characters from start to end, end exclusive."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text."""
+    """A piece of a text."""
 
     text: str
-    """As it was given."""
+    """The given text."""
     tokens: tuple[int, ...]
-    """What stands for it; of a free piece, as many as it may come to."""
+    """Its tokens; for a free piece, as many as it may need."""
     free: bool
-    """Whether it is written anew."""
+    """Whether it is rewritten."""
     frame: tuple[str, str] = ("", "")
-    """Of a free piece: the end of the text before it and the beginning of that behind it, which its tokens stand for
+    """For a free piece: the end of the text before it and the start of the text after it, which its tokens cover
     too."""
 
 
@@ -48,33 +48,33 @@ class Job:
     """Free pieces that are denoised together, and the pieces around them."""
 
     pieces: range
-    """Indices of the free pieces, and of those between them."""
+    """Indices of the free pieces and those between them."""
     before: tuple[int, ...]
-    """Tokens ahead of them."""
+    """Tokens before them."""
     start: Start
-    """Theirs, and those behind them that they see."""
+    """Their own tokens, and those after them that they attend to."""
     frame: tuple[str, str] = ("", "")
-    """Of a single free piece: what it must begin and end with."""
+    """For a single free piece: the text it must begin and end with."""
 
 
 def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[Span]:
     """The spans in order.
 
     Raises:
-        RequestError: if they are no list of pairs; if one is empty, reversed or outside the text, if two overlap, or if
-            one cuts a character in two.
+        RequestError: if they are not a list of pairs, or a span is empty, reversed, outside the text, overlaps another
+            or cuts a character in two.
     """
     ordered = sorted(as_list(name, spans, "span"))
     whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if ordered else set()
     for start, end in ordered:
         if not 0 <= start < end <= len(text):
             raise RequestError(f"{name} has ({start}, {end}); allowed: 0 <= start < end <= {len(text)}")
-        for place in (start, end):
-            if place not in whole:
-                before, behind = text[place - 1], text[place]
+        for offset in (start, end):
+            if offset not in whole:
+                before, after = text[offset - 1], text[offset]
                 raise RequestError(
-                    f"{name} has ({start}, {end}), which cuts a character at {place}, between U+{ord(before):04X} and "
-                    f"U+{ord(behind):04X}"
+                    f"{name} has ({start}, {end}), which cuts a character at {offset}, between U+{ord(before):04X} and "
+                    f"U+{ord(after):04X}"
                 )
     for (start, end), (other_start, other_end) in itertools.pairwise(ordered):
         if other_start < end:
@@ -83,99 +83,99 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
 
 
 def between(text: str, spans: Sequence[Span]) -> list[Span]:
-    """What is outside of some spans of a text, in order."""
-    places = [0, *itertools.chain.from_iterable(spans), len(text)]
-    return [(start, end) for start, end in zip(places[::2], places[1::2], strict=True) if start < end]
+    """The parts of a text outside some spans, in order."""
+    bounds = [0, *itertools.chain.from_iterable(spans), len(text)]
+    return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if start < end]
 
 
 def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 0) -> list[Piece]:
-    """The pieces of a text, whose texts joined are the text.
+    """Cut a text into pieces, whose texts joined give the text.
 
     Args:
-        tokenizer: gives their tokens.
-        text: any.
-        spans: as `check_spans` gives them.
-        slack: slots of a free piece besides its tokens.
+        tokenizer: tokenizes the pieces.
+        text: any text.
+        spans: from `check_spans`.
+        slack: extra slots for each free piece.
     """
     pieces: list[Piece] = []
-    place = 0
+    offset = 0
     for start, end in [*spans, (len(text), len(text))]:
-        for first, last, free in ((place, start, False), (start, end, True)):
+        for first, last, free in ((offset, start, False), (start, end, True)):
             if last > first:
                 part = text[first:last]
                 spare = tokenizer.eos_ids[:1] * (slack * free)
                 pieces.append(Piece(part, (*tokenizer.encode(part), *spare), free))
-        place = end
+        offset = end
     return pieces
 
 
 def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[list[int], list[bool], str | None]:
-    """The tokens of a draft, which of them stay, and a regex of what the draft may become.
+    """The tokens of a draft, which of them are pinned, and a regex for what the draft may become.
 
     Args:
-        tokenizer: gives the tokens.
-        text: the draft, cut into tokens as it ever is: a model does not know words that are cut where a pin ends.
-        pins: what stays, as `check_spans` gives it. Of a token that lies across an end of one, the text inside stays.
+        tokenizer: tokenizes the draft.
+        text: the draft, tokenized as a whole, because a model does not know words cut at the ends of pins.
+        pins: spans that stay, from `check_spans`. Of a token that crosses the end of a pin, only the text inside stays.
 
     Returns:
-        Tokens, whether each is inside a pin, and the regex; None where no token lies across an end.
+        Tokens, whether each is inside a pin, and the regex; None if no token crosses the end of a pin.
     """
     tokens, pinned = tokenizer.encode(text), list[int]()
     for start, end in pins:
         pinned += range(len(text[:start].encode()), len(text[:end].encode()))
-    inside, place, frozen, across = set(pinned), 0, list[bool](), False
+    inside, offset, frozen, across = set(pinned), 0, list[bool](), False
     for token in tokens:
         size = len(tokenizer.token_bytes[token] or b"")
-        held = [byte in inside for byte in range(place, place + size)]
-        # A token that ends one pin and begins the next has text between them, or they are one.
+        held = [byte in inside for byte in range(offset, offset + size)]
+        # If one token ends a pin and begins the next, there is text between them, or they are one pin.
         frozen.append(all(held))
         across |= any(held) and not all(held)
-        place += size
+        offset += size
     ends = "(?s:.*)" if not pins or pins[0][0] else "", "(?s:.*)" if not pins or pins[-1][1] < len(text) else ""
     kept = "(?s:.*)".join(escape(text[start:end]) for start, end in pins)
     return tokens, frozen, f"{ends[0]}{kept}{ends[1]}" if across else None
 
 
 def laid_out(tokens: Sequence[int], free: range, around: int) -> list[Piece]:
-    """The pieces of a text of which some tokens are free, each of them or all that are next to each other; with so many
-    tokens around them, where it has more."""
-    place = max(0, free.start - around)
+    """The pieces of a text with some tokens free, separately or joined if adjacent; long texts are cut to a number of
+    surrounding tokens."""
+    offset = max(0, free.start - around)
     pieces: list[Piece] = []
     for start, end in [(free.start, free.stop)] if free.step == 1 else [(one, one + 1) for one in free]:
-        pieces += [Piece("", tuple(tokens[place:start]), False), Piece("", tuple(tokens[start:end]), True)]
-        place = end
-    return [*pieces, Piece("", tuple(tokens[place : place + around]), False)]
+        pieces += [Piece("", tuple(tokens[offset:start]), False), Piece("", tuple(tokens[start:end]), True)]
+        offset = end
+    return [*pieces, Piece("", tuple(tokens[offset : offset + around]), False)]
 
 
-def doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
-    """Stretches of tokens: those that are doubted, with their neighbours.
+def find_doubted_spans(doubts: Mapping[int, float], *, around: int, length: int, budget: int) -> list[tuple[int, int]]:
+    """Ranges of tokens to rewrite: doubted tokens with their neighbours.
 
     Args:
-        doubts: how sure a model is of another token, by place.
-        around: tokens to each side that belong to a stretch.
-        length: tokens of the text.
-        budget: most tokens of all; the stretches with the surest doubts come first.
+        doubts: by index, how sure the model is of another token.
+        around: number of neighbours on each side.
+        length: number of tokens in the text.
+        budget: maximum tokens in total; ranges with the surest doubts come first.
 
     Returns:
-        The first token, and the one behind the last, of each, in order.
+        Start and end of each range, in order.
     """
     spans: list[tuple[int, int]] = []
-    for place in sorted(doubts):
-        start, end = max(0, place - around), min(length, place + 1 + around)
+    for index in sorted(doubts):
+        start, end = max(0, index - around), min(length, index + 1 + around)
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
     chosen: list[tuple[int, int]] = []
-    for start, end in sorted(spans, key=lambda span: -max(doubts.get(place, 0.0) for place in range(*span))):
+    for start, end in sorted(spans, key=lambda span: -max(doubts.get(index, 0.0) for index in range(*span))):
         if end - start <= budget:
             chosen.append((start, end))
             budget -= end - start
     return sorted(chosen)
 
 
-def whole_characters(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Spans widened to characters as `check_spans` wants them, in order; those that meet become one."""
+def widen_to_characters(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Widen spans to whole characters as `check_spans` requires, sort them and merge those that touch."""
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
     widened: list[Span] = []
     for start, end in sorted(spans):
@@ -188,35 +188,35 @@ def whole_characters(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slack: int = 0) -> list[Piece]:
-    """The pieces of a text in which one is free: what is before it, itself, and what is behind it.
+    """Three pieces: the text before a gap, the free gap, and the text after it.
 
     Args:
-        tokenizer: gives tokens.
+        tokenizer: tokenizes the pieces.
         prefix, text, suffix: the three.
-        heal: let the free piece take the last token of the prefix and the first of the suffix with it, whose text it
-            must then begin and end with; so that words may be cut into tokens across the seams as they ever are.
-        slack: slots of the free piece besides its tokens.
+        heal: let the free piece include the last token of the prefix and the first of the suffix, with the constraint
+            that it begins and ends with their text, so words at the edges are tokenized normally.
+        slack: extra slots for the free piece.
     """
-    before, behind = tokenizer.encode(prefix), tokenizer.encode(suffix)
+    before, after = tokenizer.encode(prefix), tokenizer.encode(suffix)
     left = _whole(tokenizer, before[-1:]) if heal else ""
-    right = _whole(tokenizer, behind[:1]) if heal else ""
+    right = _whole(tokenizer, after[:1]) if heal else ""
     taken = bool(left), bool(right)
     tokens = [*tokenizer.encode(left + text + right), *tokenizer.eos_ids[:1] * slack]
     return [
         Piece(prefix, tuple(before[: len(before) - taken[0]]), False),
         Piece(text, tuple(tokens), True, (left, right)),
-        Piece(suffix, tuple(behind[taken[1] :]), False),
+        Piece(suffix, tuple(after[taken[1] :]), False),
     ]
 
 
 def with_slots(pieces: Sequence[Piece], slots: int) -> list[Piece]:
-    """The pieces of a gap that has so many tokens, besides those that it takes from its neighbours."""
-    before, free, behind = pieces
-    return [before, replace(free, tokens=(0,) * (slots + sum(map(bool, free.frame)))), behind]
+    """The pieces of a gap with a given number of tokens, besides those taken from its neighbours."""
+    before, free, after = pieces
+    return [before, replace(free, tokens=(0,) * (slots + sum(map(bool, free.frame)))), after]
 
 
 def _whole(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
-    """The text of a token, if its bytes are whole characters."""
+    """A token's text, if its bytes are whole characters."""
     try:
         return b"".join(tokenizer.token_bytes[token] or b"" for token in tokens).decode()
     except UnicodeDecodeError:
@@ -228,25 +228,24 @@ def plan_jobs(
     *,
     end: Sequence[int],
     canvas_length: int,
-    most: int,
+    max_positions: int,
     noise_level: float,
     blanks: bool = False,
 ) -> list[Job]:
-    """What has to be denoised.
+    """Group the free pieces into jobs.
 
     Args:
         pieces: of the text.
-        end: tokens that stand behind the whole text.
-        canvas_length: how far a job sees behind its last free position, and how near free pieces have to be to share
-            one.
-        most: positions of a job, with what is ahead of it.
+        end: tokens that follow the whole text.
+        canvas_length: how far a job sees past its last free position, and how close free pieces must be to share a job.
+        max_positions: maximum positions of a job, including the text before it.
         noise_level: see `Start`.
         blanks: see `Start`.
 
     Raises:
         RequestError: if a free piece alone is longer than a job may be.
     """
-    behind = (*(token for piece in pieces for token in piece.tokens), *end)
+    all_tokens = (*(token for piece in pieces for token in piece.tokens), *end)
     offsets = [0]
     for piece in pieces:
         offsets.append(offsets[-1] + len(piece.tokens))
@@ -255,23 +254,25 @@ def plan_jobs(
         if not piece.free or not piece.tokens:
             continue
         near = groups and offsets[i] - offsets[groups[-1][-1] + 1] < canvas_length
-        if near and offsets[i + 1] - offsets[groups[-1][0]] <= most // 2:
+        if near and offsets[i + 1] - offsets[groups[-1][0]] <= max_positions // 2:
             groups[-1].append(i)
         else:
             groups.append([i])
     jobs = []
     for group in groups:
         first, last = offsets[group[0]], offsets[group[-1] + 1]
-        if last - first > most - 2:
-            raise RequestError(f"a span has {last - first} tokens; allowed: {most - 2}, make several spans of it")
-        seen = min(last + canvas_length, len(behind), first + most - 1)
-        ahead = max(0, seen - most)
+        if last - first > max_positions - 2:
+            raise RequestError(
+                f"a span has {last - first} tokens; allowed: {max_positions - 2}, make several spans of it"
+            )
+        seen = min(last + canvas_length, len(all_tokens), first + max_positions - 1)
+        context_start = max(0, seen - max_positions)
         frozen = [True] * (seen - first)
         for i in group:
-            for place in range(offsets[i], offsets[i + 1]):
-                frozen[place - first] = False
+            for offset in range(offsets[i], offsets[i + 1]):
+                frozen[offset - first] = False
         start = Start(
-            tokens=behind[first:seen],
+            tokens=all_tokens[first:seen],
             frozen=tuple(frozen),
             noise_level=noise_level,
             blanks=blanks,
@@ -280,7 +281,7 @@ def plan_jobs(
         jobs.append(
             Job(
                 pieces=range(group[0], group[-1] + 1),
-                before=behind[ahead:first],
+                before=all_tokens[context_start:first],
                 start=start,
                 frame=pieces[group[0]].frame,
             )
@@ -291,35 +292,35 @@ def plan_jobs(
 def put_back(
     tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], answers: Sequence[Sequence[int]]
 ) -> list[str]:
-    """The texts of the pieces after the jobs are done; a piece whose job did not come to its end keeps its own.
+    """The texts of the pieces after the jobs; the piece of an unfinished job keeps its text.
 
     Args:
-        tokenizer: reads tokens.
-        pieces: as they were.
-        jobs: theirs.
+        tokenizer: decodes tokens.
+        pieces: before the jobs.
+        jobs: over the pieces.
         answers: tokens of each job.
     """
     texts = [piece.text for piece in pieces]
     for job, tokens in zip(jobs, answers, strict=True):
-        place = 0
+        offset = 0
         for i in job.pieces:
             size = len(pieces[i].tokens)
-            if pieces[i].free and place + size <= len(tokens):
+            if pieces[i].free and offset + size <= len(tokens):
                 left, right = pieces[i].frame
-                found = tokenizer.decode(tokens[place : place + size])
+                found = tokenizer.decode(tokens[offset : offset + size])
                 texts[i] = found.removeprefix(left).removesuffix(right)
-            place += size
+            offset += size
     return texts
 
 
 def follow(
     tokenizer: Tokenizer, pieces: Sequence[Piece], jobs: Sequence[Job], first: int, tell: Callable[[list[str]], None]
 ) -> Callable[[int, Event], None]:
-    """What takes the events of requests, and tells the texts of some pieces as their drafts stand.
+    """A callback for request events that reports the current drafts of some pieces.
 
     Args:
         tokenizer, pieces, jobs: as for `put_back`.
-        first: the request of the first job.
+        first: id of the first job's request.
         tell: called after each step.
     """
     drafts: list[dict[int, Sequence[int]]] = [{} for _ in jobs]
@@ -332,8 +333,8 @@ def follow(
     return take
 
 
-def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
-    """Several jobs of one text as one result, without its text."""
+def merge_results(results: Sequence[Result], seed: int, model: str) -> Result:
+    """Merge the results of several jobs of one text, without the text."""
     by_gravity = sorted(results, key=lambda result: result.finish_reason == "steps")
     failed = next((result for result in by_gravity if result.finish_reason != "stop"), None)
     return Result(
@@ -351,17 +352,17 @@ def as_one(results: Sequence[Result], seed: int, model: str) -> Result:
     )
 
 
-def of_text(result: Result, text: str) -> Result:
-    """A result as one of the whole text, of which its tokens are only a part."""
+def expand_result(result: Result, text: str) -> Result:
+    """Turn a result over part of a text into a result over the whole text."""
     return dataclasses.replace(result, text=text, tokens=(), confidence=())
 
 
-def ranked(tries: Sequence[Sequence[Result]]) -> list[Result]:
-    """Of the tries for each answer the most certain, with what all of them cost; then the answers that differ."""
+def rank(tries: Sequence[Sequence[Result]]) -> list[Result]:
+    """Pick the most certain attempt for each answer, with the cost of all attempts, and drop duplicates."""
     answers: dict[str, Result] = {}
-    for own in tries:
-        best = max(own, key=lambda result: (not result.failed, result.certainty))
-        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in own]))
+    for attempts in tries:
+        best = max(attempts, key=lambda result: (not result.failed, result.certainty))
+        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in attempts]))
         if best.text not in answers or best.certainty > answers[best.text].certainty:
             answers[best.text] = best
     return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

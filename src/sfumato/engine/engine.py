@@ -1,8 +1,8 @@
-"""The engine: many requests over one model, each as if it were alone.
+"""The engine: runs many requests over one model, each with the same result as if it were alone.
 
-Every step admits sequences, schedules those that go next (`scheduler`), runs their text and their canvases through the
-weights in one pass (`runner`), lets the sampler decide, and updates the sequences; what is finished leaves at once. A
-finished canvas is text that the next step writes, together with the first reading of the canvas after it.
+Every step admits sequences, schedules some of them (`scheduler`), runs their text and canvases through the weights in
+one pass (`runner`), lets the sampler decide, and updates the sequences. Finished sequences leave at once. A finished
+canvas becomes text that the next step writes, together with the first step of the next canvas.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
 
 _PAGE = 16
-# Of those that wait, so many are looked at for one that fits; after so many steps nobody is admitted before the first.
+# Admission looks at this many waiting sequences for one that fits; after this many steps nothing overtakes the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
 _GPU_POSITIONS, _LONE_POSITIONS, _SHARED_POSITIONS = 2048, 512, 128
 
 
 class HasBundle(Protocol):
-    """What `sfumato.load` gives."""
+    """The result of `sfumato.load`."""
 
     @property
     def bundle(self) -> ModelBundle: ...
@@ -43,28 +43,28 @@ class HasBundle(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig:
-    """How much an engine takes on."""
+    """Capacity of an engine."""
 
     cache_positions: int | None = None
-    """Positions that the KV cache holds; None takes what `max_rows` longest texts need, or a quarter of the free
+    """Positions in the KV cache. None takes what `max_rows` texts of maximum length need, or a quarter of the free
     memory if that is less."""
     max_rows: int = 64
-    """Answers in work at once; others wait."""
+    """Maximum running answers; others wait."""
     max_queue: int = 1024
-    """Answers that may wait; further requests are refused."""
+    """Maximum waiting answers; more are refused."""
     max_positions: int | None = None
-    """Most positions of one step, as long as more than one answer is in work. None takes 2,048 on a GPU; on a CPU 512
-    for the variations of a single request, and 128 for several requests, as each waits for the whole step."""
+    """Maximum positions per step while more than one answer is running. None is 2,048 on a GPU; on a CPU 512 for the
+    variations of a single request and 128 for several requests, because each waits for the whole step."""
     prefill_chunk: int = 256
-    """Most positions of a prompt that are written in one step."""
+    """Maximum prompt positions written per step."""
     reuse_prefixes: bool = True
-    """Keep what was written for texts that begin alike."""
+    """Keep keys and values of shared prefixes."""
     replay: bool = True
-    """Record the steps of a canvas and replay them: on a GPU as a CUDA graph, on a CPU the layers that multiply
-    integers."""
+    """Record the steps of a canvas and replay them: as a CUDA graph on a GPU, and for layers that multiply integers on
+    a CPU."""
     load_threshold: int = 8
-    """Answers in work or waiting up to which nobody's steps are cut. With twice as many a canvas gets half of them, and
-    so on, of requests that allow it (`Request.min_steps`)."""
+    """Load, in running and waiting answers, up to which steps are never cut. At twice the load a canvas gets half of
+    its steps, and so on, for requests that allow it (`Request.min_steps`)."""
 
     def __post_init__(self) -> None:
         for name in ("cache_positions", "max_rows", "max_queue", "max_positions", "prefill_chunk", "load_threshold"):
@@ -76,11 +76,11 @@ class EngineConfig:
 class Engine:
     """Answers requests together.
 
-    Every method may be called from any thread.
+    All methods are thread-safe.
 
     Args:
-        model: what `sfumato.load` gives, or its bundle.
-        config: how much to take on.
+        model: from `sfumato.load`, or its bundle.
+        config: capacity of the engine.
     """
 
     def __init__(self, model: HasBundle | ModelBundle, config: EngineConfig | None = None) -> None:
@@ -91,17 +91,17 @@ class Engine:
         longest = self.config.max_rows * weights.config.max_position_embeddings
         positions = self.config.cache_positions or max(1, min(longest, num_affordable(weights)))
         pool = weights.new_pool((-(-positions // page_size) + 1) * page_size)
-        # Where text reads the canvas after it, nothing that was written stays as it is.
+        # If text attends to the canvas after it, cached keys and values do not stay valid.
         self.cache = KVCache(pool, page_size, reuse=self.config.reuse_prefixes and not layout.full)
         pool.replays = self.config.replay
         on_gpu = pool.device.type == "cuda"
         self.runner = Runner(weights, pool, layout, Replayer(record_cuda) if pool.replays and on_gpu else None)
-        # Held for a whole step; what arrives meanwhile has a lock of its own, so that nobody waits to submit.
+        # Held for a whole step; arrivals have their own lock, so submitting never waits.
         self._lock, self._intake = TurnLock(), threading.Lock()
         self._arrived: deque[Sequence] = deque()
         self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
-        # The canvases in work, and whose they are; each sequence knows its row.
+        # The open canvases and their sequences; each sequence knows its row.
         self._batch: CanvasBatch | None = None
         self._rows: list[Sequence] = []
         self._num_requests = 0
@@ -109,22 +109,22 @@ class Engine:
         self._closed = False
         self._seconds_each = 0.0
 
-    # What callers do.
+    # Called by users.
 
     def submit(self, request: Request, *, drafts: bool = False, latest_only: bool = False) -> int:
         """Queue a request.
 
         Args:
-            request: what to do.
-            drafts: give a `CanvasChanged` for every step.
-            latest_only: of drafts of one canvas that wait to be taken, keep the newest.
+            request: the request.
+            drafts: emit a `CanvasChanged` for every step.
+            latest_only: of several waiting drafts of one canvas, keep only the newest.
 
         Returns:
-            Its id, for `take` and `cancel`.
+            The request id, for `take` and `cancel`.
 
         Raises:
             RequestError: if the model cannot do it.
-            CapacityError: if it can never be held.
+            CapacityError: if it can never fit.
             BusyError: if the queue is full, or the engine is closed.
         """
         self.check_request(request)
@@ -135,7 +135,7 @@ class Engine:
                 wait_s = self._seconds_each * self.num_waiting / max(1, self.num_running)
                 retry_after_s = max(1, round(wait_s))
                 raise BusyError(
-                    f"{self.num_waiting} answers wait and {request.n} more are asked for; allowed: "
+                    f"{self.num_waiting} answers wait and {request.n} more are requested; allowed: "
                     f"{self.config.max_queue} waiting. Try again in about {retry_after_s} s",
                     retry_after_s,
                 )
@@ -147,11 +147,11 @@ class Engine:
             return request_id
 
     def check_request(self, request: Request) -> None:
-        """Refuse what can never be done.
+        """Refuse a request that can never run.
 
         Raises:
             RequestError: if the model cannot do it.
-            CapacityError: if the model or the cache can never hold it.
+            CapacityError: if it does not fit the model or the cache.
         """
         self.bundle.check(request)
         self.cache.check_fits(self.bundle.num_reserved(request))
@@ -160,7 +160,7 @@ class Engine:
             raise CapacityError(f"n is {request.n}; this engine lets {allowed} answers wait: ask for fewer")
 
     def take(self, request_id: int) -> list[Event]:
-        """The events of a request since they were last taken; each of its answers ends in one `Finished`."""
+        """A request's new events; each of its answers ends with one `Finished`."""
         queue = self._events.get(request_id)
         if queue is None:
             return []
@@ -170,18 +170,18 @@ class Engine:
         return events
 
     def take_all(self) -> list[tuple[int, Event]]:
-        """`take` for all requests: (request id, event)."""
+        """`take` for all requests, as (request id, event)."""
         return [(request_id, event) for request_id in list(self._events) for event in self.take(request_id)]
 
     def cancel(self, request_id: int) -> None:
-        """End a request now, with what was committed of it; its room is free at once. Of a finished one, nothing."""
+        """End a request with what was committed, and free its pages at once. Does nothing if it has finished."""
         with self._lock:
             self._end(
                 [sequence for sequence in self._open_sequences() if sequence.request_id == request_id], "cancelled"
             )
 
     def close(self) -> None:
-        """End all requests, as if they were cancelled, and take no more."""
+        """Cancel all requests and take no more."""
         with self._lock:
             with self._intake:
                 self._closed = True
@@ -194,16 +194,16 @@ class Engine:
 
     @property
     def num_running(self) -> int:
-        """Answers in work."""
+        """Number of running answers."""
         return len(self._running)
 
     @property
     def num_waiting(self) -> int:
-        """Answers that wait for room."""
+        """Number of waiting answers."""
         return len(self._waiting) + len(self._arrived)
 
     def step(self) -> None:
-        """Take one step: one pass through the weights at most. `take` gives what happened."""
+        """Take one step, with at most one pass through the weights. `take` returns its events."""
         with self._lock, torch.inference_mode():
             self._expire()
             self._admit()
@@ -215,16 +215,16 @@ class Engine:
     def run(
         self, requests: Iterable[Request], *, drafts: bool = False, on_left: Callable[[Event], object] = lambda _: None
     ) -> Iterator[tuple[int, Event]]:
-        """Answer requests, beside whatever else the engine does.
+        """Answer requests, alongside whatever else the engine does.
 
         Args:
-            requests: any number; they are submitted as the queue has room.
-            drafts: yield `CanvasChanged` events too.
-            on_left: called with what is never yielded, as its reader has left.
+            requests: any number; submitted as the queue has room.
+            drafts: also yield `CanvasChanged` events.
+            on_left: called with events that are not yielded because the reader left.
 
         Yields:
-            (index of the request, event); each answer ends in one `Finished`. Requests whose events are no longer asked
-            for are cancelled.
+            (index of the request, event); each answer ends with one `Finished`. If the iteration stops early, the
+            remaining requests are cancelled.
 
         Raises:
             CapacityError: see `submit`.
@@ -250,7 +250,7 @@ class Engine:
                 for event in self.take(request_id):
                     on_left(event)
 
-    # What a step is made of.
+    # The parts of a step.
 
     def _receive(self) -> None:
         while self._arrived:
@@ -261,8 +261,8 @@ class Engine:
         self._end([sequence for sequence in self._open_sequences() if sequence.is_late(now)], "deadline")
 
     def _admit(self) -> None:
-        """Reserve room in the cache for those that wait, in their order. One that is too large for now is passed over
-        by smaller ones, but not for ever."""
+        """Reserve cache pages for waiting sequences, in order. A sequence that does not fit now can be overtaken, but
+        not for ever."""
         self._receive()
         admitted: list[Sequence] = []
         passed = 0
@@ -285,7 +285,7 @@ class Engine:
         self._waiting = [sequence for sequence in self._waiting if sequence not in left]
 
     def _open_canvases(self, sequences: list[Sequence]) -> None:
-        """Give a row of the batch to those that have none."""
+        """Give new sequences a row of the batch."""
         new = [sequence for sequence in sequences if sequence.row < 0]
         if not new:
             return
@@ -298,7 +298,7 @@ class Engine:
             seeds=[sequence.seed for sequence in new],
             config=[sequence.sampler(load) for sequence in new],
             noise_level=[sequence.noise_level for sequence in new],
-            # A canvas that is open again draws anew.
+            # A reopened canvas needs fresh random numbers.
             canvas=[sequence.usage.canvases for sequence in new],
             constraints=[sequence.constraint for sequence in new],
             device=self.cache.pool.device,
@@ -310,8 +310,8 @@ class Engine:
             sequence.show(self._batch, sequence.row, None)
 
     def _run(self, scheduled: list[ScheduledSequence]) -> None:
-        """Run what is scheduled, and update its sequences; if it fails, each alone, so that only those fail that cannot
-        be done."""
+        """Run the scheduled sequences; if that fails, run each one alone, so that only those that cause the failure
+        fail."""
         try:
             forward, result = self._forward(scheduled)
         except Exception as error:
@@ -326,10 +326,10 @@ class Engine:
                 self._update_canvases(forward.sequences, result)
 
     def _forward(self, scheduled: list[ScheduledSequence]) -> tuple[StepForward, StepResult | None]:
-        """One pass through the weights, and what the sampler makes of its canvases."""
+        """One pass through the weights, then the sampler."""
         self._open_canvases([work.sequence for work in scheduled if work.denoises])
         writing = [work for work in scheduled if work.num_written]
-        # In the order of the batch, so that it need not be put in another.
+        # In batch order, so that rows need no reordering.
         sequences = sorted((work.sequence for work in scheduled if work.denoises), key=lambda sequence: sequence.row)
         bundle, batch, result = self.bundle, self._batch, None
         if batch is not None and len(sequences) < len(batch):
@@ -361,7 +361,7 @@ class Engine:
         return forward, result
 
     def _update(self, scheduled: list[ScheduledSequence], forward: StepForward) -> None:
-        """Book what a pass has done for each sequence."""
+        """Record what a pass has done for each sequence."""
         for work in scheduled:
             sequence, usage = work.sequence, work.sequence.usage
             num_positions = work.num_written + forward.num_computed.get(sequence, 0)
@@ -375,7 +375,7 @@ class Engine:
                 self.cache.commit(sequence.cached, written, sequence.shared_text)
 
     def _update_canvases(self, sequences: list[Sequence], result: StepResult) -> None:
-        """Take in what the sampler decided: tell of it, and commit the canvases that are finished."""
+        """Apply the sampler's decisions: emit events and commit finished canvases."""
         assert self._batch is not None
         every = len(sequences) == len(self._batch)
         self._batch = result.batch if every else self._batch.put([one.row for one in sequences], result.batch)
@@ -394,7 +394,7 @@ class Engine:
         sequence.commit(canvas)
         assert sequence.cached is not None
         if sequence.complete is not None and sequence.finish_reason is None:
-            # Another canvas is open again. What was written before it is found when the sequence is admitted, next.
+            # It reopens another canvas. Admission, which comes next, finds what was written before that one.
             self.cache.close(sequence.cached)
             sequence.cached = None
             self._running.remove(sequence)
@@ -404,30 +404,30 @@ class Engine:
             self.cache.commit(sequence.cached, written, exact=len(written) == 1)
 
     def _drop(self, sequences: list[Sequence]) -> None:
-        """Take canvases out of the batch."""
+        """Remove canvases from the batch."""
         for sequence in sequences:
             sequence.row = -1
         kept = [row for row, sequence in enumerate(self._rows) if sequence.row >= 0]
         if len(kept) < len(self._rows):
             assert self._batch is not None
-            self._batch = self._batch.select(kept).trimmed() if kept else None
+            self._batch = self._batch.select(kept).trim() if kept else None
             self._rows = [self._rows[row] for row in kept]
             for row, sequence in enumerate(self._rows):
                 sequence.row = row
 
     def _end(self, sequences: list[Sequence], reason: FinishReason) -> None:
-        """Finish sequences with what they have, and free what is theirs."""
+        """Finish sequences with what they have and free their resources."""
         for sequence in sequences:
             sequence.finish(reason)
         if sequences:
             self._release()
 
     def _release(self) -> None:
-        """Free what belongs to finished sequences."""
+        """Free the resources of finished sequences."""
         self._waiting = [sequence for sequence in self._waiting if sequence.finish_reason is None]
         gone = [sequence for sequence in self._running if sequence.finish_reason is not None]
         for sequence in gone:
-            # Of late answers, the later the more.
+            # Weighted towards recent answers.
             self._seconds_each += (sequence.usage.total_s - self._seconds_each) * (0.1 if self._seconds_each else 1.0)
             assert sequence.cached is not None
             self.cache.close(sequence.cached)

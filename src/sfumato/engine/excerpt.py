@@ -1,4 +1,4 @@
-"""What a model reads of a text that is edited: lines of it, written as it was trained to read them.
+"""Selects the lines of an edited text that the model reads, in the form it was trained on.
 
 Nothing here knows what is edited, or how.
 """
@@ -10,13 +10,10 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sfumato.engine import editing
+from sfumato.engine.editable import EditableModel
 from sfumato.errors import RequestError
-
-if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
 
 _TAB = "    "
 _UNIT = re.compile("\r\n|.", re.DOTALL)
@@ -24,21 +21,21 @@ _UNIT = re.compile("\r\n|.", re.DOTALL)
 
 @dataclass(frozen=True)
 class Excerpt:
-    """What a model reads of a text: some of its lines, in which a line ends with LF alone, tabs that indent are four
-    spaces, and there is no byte order mark. What is put back is written as the text is."""
+    """The part of a text that the model reads: some lines, with LF line ends, four spaces per indenting tab and no byte
+    order mark. Replacements are converted back to the text's own form."""
 
     original: str
-    """The whole text as it was given."""
+    """The whole text as given."""
     whole: str
-    """The same as it is read."""
+    """The whole text as the model reads it."""
     starts: tuple[int, ...]
-    """For each character of `whole`, and for its end, where it starts in the original."""
+    """For each character of `whole`, and for its end, its offset in the original."""
     window: editing.Span
-    """The part of `whole` that is read."""
+    """Range of `whole` that the model reads."""
 
     @classmethod
     def of(cls, original: str) -> Excerpt:
-        """All of a text but the ends of its last lines."""
+        """The whole text, except the ends of its last lines."""
         read: list[str] = []
         starts: list[int] = []
         indents = True
@@ -54,24 +51,24 @@ class Excerpt:
 
     @property
     def text(self) -> str:
-        """What is read."""
+        """The text that the model reads."""
         return self.whole[slice(*self.window)]
 
     def cover(self, spans: Sequence[editing.Span]) -> list[editing.Span]:
-        """Where spans of the original are in what is read; those of which nothing is are left out."""
+        """Map spans of the original to the excerpt, dropping those outside it."""
         first = self.window[0]
-        found = [tuple(bisect.bisect_left(self.starts, place) - first for place in span) for span in spans]
+        found = [tuple(bisect.bisect_left(self.starts, offset) - first for offset in span) for span in spans]
         return [(start, end) for start, end in found if start < end]
 
     def locate(self, spans: Sequence[editing.Span]) -> list[editing.Span]:
-        """Where spans of what is read are in the original, widened to whole characters and tabs."""
+        """Map spans of the excerpt to the original, widened to whole characters and tabs."""
         first = self.window[0]
         ends = (bisect.bisect_right(self.starts, self.starts[first + end - 1]) for _, end in spans)
         found = [(self.starts[first + start], self.starts[end]) for (start, _), end in zip(spans, ends, strict=True)]
-        return editing.whole_characters(self.original, found)
+        return editing.widen_to_characters(self.original, found)
 
     def narrow(self, spans: Sequence[editing.Span], fits: Callable[[str], bool]) -> Excerpt | None:
-        """As many whole lines around some spans of the original as fit; None if not even theirs do."""
+        """As many whole lines around some spans as fit; None if not even their own lines do."""
         ends = sorted({0, *(match.end() for match in re.finditer("\n", self.whole)), len(self.whole)})
         covered = replace(self, window=(0, 0)).cover(spans)
         stop = max(end for _, end in covered)
@@ -93,7 +90,7 @@ class Excerpt:
         return lines(first, last)
 
     def replaced(self, spans: Sequence[editing.Span], texts: Sequence[str]) -> str:
-        """The original with other texts in some spans of what is read; what they leave as it was stays to the byte."""
+        """The original with replacements for some spans of the excerpt; unchanged parts stay byte-identical."""
         parts, done = [], 0
         for (start, end), new in zip(spans, texts, strict=True):
             start, end = start + self.window[0], end + self.window[0]
@@ -112,9 +109,9 @@ class Excerpt:
             done = self.starts[end]
         return "".join(parts) + self.original[done:]
 
-    def _written(self, place: int, text: str) -> str:
-        """A text as the original would have it, indents and ends of lines."""
-        line, given = self.whole[:place].rpartition("\n")[2], self.original[self.starts[0] :]
+    def _written(self, offset: int, text: str) -> str:
+        """A text with the original's indentation and line ends."""
+        line, given = self.whole[:offset].rpartition("\n")[2], self.original[self.starts[0] :]
         if len(re.findall("(?m)^\t", given)) > len(re.findall("(?m)^ ", given)):
             indent = "(?m)^ +" if not line.strip(" ") else "(?<=\n) +"
             text = re.sub(indent, lambda spaces: spaces[0].replace(_TAB, "\t"), text)
@@ -122,12 +119,12 @@ class Excerpt:
 
 
 def _num_common(text: str, other: str) -> int:
-    """How many characters two texts have in common at their beginnings."""
+    """Length of the common prefix of two texts."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
 
 
 def choose_excerpts(
-    model: TextModel,
+    model: EditableModel,
     text: str,
     spans: Sequence[editing.Span] | None,
     instruction: str | None,
@@ -135,21 +132,22 @@ def choose_excerpts(
     *,
     spare: int,
 ) -> list[tuple[tuple[int, ...], Excerpt]]:
-    """What to read of a text, each with the tokens that stand before it: as much as the model holds, and, should it not
-    be sure of that, the lines between two empty ones. Behind an instruction, what is read stands there as well.
+    """Choose what the model reads of a text, each choice with the tokens before it: first as much as fits; then, in
+    case the model is not sure of that, the lines between two blank ones. After an instruction, the excerpt is part of
+    the prompt too.
 
     Args:
-        model: reads.
-        text: any.
-        spans: what has to be among it; None for all of the text.
-        instruction: what is asked for, if anything.
-        system: the system message ahead of the instruction.
+        model: the model that reads.
+        text: any text.
+        spans: must be included; None for the whole text.
+        instruction: the instruction, if any.
+        system: the system message before the instruction.
         spare: tokens that an edit may add.
 
     Raises:
-        RequestError: if the model does not hold all of the text, or the lines of the spans.
+        RequestError: if the whole text, or the lines of the spans, do not fit.
     """
-    whole, max_positions = Excerpt.of(text), model.decoder.config.max_position_embeddings
+    whole, max_positions = Excerpt.of(text), model.context_length
     if instruction is None or spans == []:
         excerpt = whole if spans is None else replace(whole, window=(0, len(whole.whole)))
         return [(model.context(None, system), excerpt)]

@@ -1,9 +1,8 @@
-"""The KV cache: pages of slots, shared between texts that begin alike.
+"""The KV cache: pages of slots, shared between texts with the same prefix.
 
-A text reserves at its start all the pages it may ever need, so that it never has to be thrown out half-way. Pages that
-are full of committed tokens are kept by content: a later text that begins with the same tokens takes them over, and
-reads what an earlier one wrote. Nobody writes a page that has become shared: it is full, and texts only grow. Pages
-that no open text uses stay as long as there is room, and go in the order of last use.
+A text reserves all the pages it may ever need at its start, so it is never evicted half-way. Full pages of committed
+tokens are kept by content: a later text with the same prefix reuses them. A shared page is never written: it is full,
+and texts only grow. Unused pages stay while there is room and are evicted least recently used first.
 """
 
 from __future__ import annotations
@@ -23,42 +22,42 @@ from sfumato.machine import free_memory
 from sfumato.models.model import Model
 
 Key = tuple[int, tuple[int, ...]]
-"""What a full page holds: the page before it (0 for none) under its serial number, and its own tokens."""
+"""Content of a full page: the serial number of the page before it (0 for none), and its own tokens."""
 
 
 @dataclass
 class CachedText:
-    """One open text: which slots its positions have, and how many of them are committed."""
+    """One open text: the slots of its positions, and how many are committed."""
 
     pages: list[int]
     slot_S: Numbers
-    """int64; the slot of each position that it may come to have."""
+    """int64; slot of each position it may have."""
     run: bool
-    """Whether the slots are neighbours, in order."""
+    """Whether the slots are consecutive."""
     tokens: list[int]
     """Committed tokens, whose keys and values are written."""
     num_reused: int
-    """How many of them it found written."""
+    """How many of them were reused."""
     awaited: Key | None = None
-    """The page of its prompt that it writes next; others that begin alike wait for it."""
+    """The prompt page it writes next; texts with the same prefix wait for it."""
     serials: list[int] = field(default_factory=list)
-    """Of its full pages, in order."""
+    """Keys of its full pages, in order."""
     private: bool = False
-    """Whether from here on its keys and values are not what its tokens alone make them."""
+    """Whether its keys and values from here on depend on more than its tokens."""
 
     @property
     def length(self) -> int:
-        """Committed positions."""
+        """Number of committed positions."""
         return len(self.tokens)
 
 
 class KVCache:
-    """Pages of a pool.
+    """The pages of a pool.
 
     Args:
-        pool: the slots; its first page belongs to no text.
-        page_size: positions of a page.
-        reuse: take over the pages of texts that begin alike.
+        pool: slots for keys and values; its first page belongs to no text.
+        page_size: positions per page.
+        reuse: share pages between texts with the same prefix.
     """
 
     def __init__(self, pool: KVPool, page_size: int = 16, *, reuse: bool = True) -> None:
@@ -66,40 +65,40 @@ class KVCache:
         self.num_pages = pool.num_slots // page_size - 1
         assert self.num_pages > 0
         self._free = list(range(1, self.num_pages + 1))
-        """Ascending, so that neighbours are found."""
+        """Ascending, to find consecutive pages."""
         self._users: dict[int, int] = {}
-        """Page -> open texts that read it."""
+        """Page -> number of open texts that read it."""
         self._idle: OrderedDict[int, None] = OrderedDict()
-        """Kept pages without users, the one to go first at the front."""
+        """Cached pages without users, least recently used first."""
         self._page_of: dict[Key, int] = {}
         self._key_of: dict[int, Key] = {}
         self._serial_of: dict[int, int] = {}
-        """Of kept pages. Serial numbers are never used again, so a key cannot come to mean another text."""
+        """Serial numbers of cached pages. They are never reused, so a key cannot come to mean another text."""
         self._last_serial = 0
         self._awaited: dict[Key, int] = {}
-        """Pages being written -> by how many texts."""
+        """Keys of pages being written -> number of texts writing them."""
 
     @property
     def num_used(self) -> int:
-        """Pages that open texts hold."""
+        """Pages held by open texts."""
         return len(self._users)
 
     @property
     def num_idle(self) -> int:
-        """Pages kept for texts to come."""
+        """Cached pages for later texts."""
         return len(self._idle)
 
     @property
     def num_free(self) -> int:
-        """Pages that hold nothing."""
+        """Free pages."""
         return len(self._free)
 
     def pages_for(self, num_positions: int) -> int:
-        """How many pages that many positions take."""
+        """Number of pages for a number of positions."""
         return -(-num_positions // self.page_size)
 
     def check_fits(self, num_positions: int) -> None:
-        """Refuse a text that would not fit if it were alone.
+        """Refuse a text that would not fit even alone.
 
         Raises:
             CapacityError: with the numbers.
@@ -115,17 +114,17 @@ class KVCache:
         """Reserve room for a text.
 
         Args:
-            prompt: the tokens it begins with; as many of them as are found written count as committed.
-            num_positions: the most it may come to have.
+            prompt: its first tokens; those found in the cache count as committed.
+            num_positions: the maximum it may need.
 
         Returns:
-            None if there is no room now, or if another text is just writing what this one begins with.
+            None if there is no room now, or if another text is currently writing the same prefix.
         """
         found, serials, key = self._match(prompt)
         if key is not None and key in self._awaited:
             return None
         num_new = self.pages_for(num_positions) - len(found)
-        # Pages that are taken over cannot make room.
+        # Reused pages cannot be evicted to make room.
         num_kept = sum(page in self._idle for page in found)
         if num_new > len(self._free) + len(self._idle) - num_kept:
             return None
@@ -147,14 +146,14 @@ class KVCache:
     def commit(
         self, text: CachedText, tokens: Sequence[int], prompt: Sequence[int] = (), *, exact: bool = True
     ) -> None:
-        """Count positions behind a text's end as committed; their keys and values are written.
+        """Count positions at a text's end as committed, with keys and values written.
 
         Args:
             text: an open text.
-            tokens: what stands there.
-            prompt: what the text is known to begin with, if that is longer than what is committed of it.
-            exact: whether their keys and values are those of a forward over the text; otherwise this text is of no use
-                to others from here on.
+            tokens: their tokens.
+            prompt: the known start of the text, if that is longer than what is committed.
+            exact: whether keys and values equal those of a forward over the text; otherwise this text shares no pages
+                from here on.
         """
         text.tokens += tokens
         text.private |= not exact
@@ -166,9 +165,9 @@ class KVCache:
         self._await(text, self._key(text.serials, prompt))
 
     def close(self, text: CachedText) -> None:
-        """Give a text's pages back; those that are full of committed tokens are kept as long as there is room."""
+        """Release a text's pages; full pages of committed tokens stay cached while there is room."""
         self._await(text, None)
-        # Later pages are of no use without earlier ones, so they go first.
+        # Later pages are useless without earlier ones, so evict them first.
         for page in reversed(text.pages):
             self._users[page] -= 1
             if self._users[page] == 0:
@@ -184,13 +183,13 @@ class KVCache:
         return (page_P1 * self.page_size + np.arange(self.page_size)).flatten()
 
     def _key(self, serials: Sequence[int], tokens: Sequence[int]) -> Key | None:
-        """The key of the page that follows some full ones, if the tokens of a text fill it."""
+        """The key of the page after some full pages, if the text's tokens fill it."""
         start = len(serials) * self.page_size
-        own = tuple(tokens[start : start + self.page_size])
-        return (serials[-1] if serials else 0, own) if len(own) == self.page_size else None
+        page_tokens = tuple(tokens[start : start + self.page_size])
+        return (serials[-1] if serials else 0, page_tokens) if len(page_tokens) == self.page_size else None
 
     def _match(self, tokens: Sequence[int]) -> tuple[list[int], list[int], Key | None]:
-        """The kept pages that a text begins with, their serial numbers, and the key of the first that is missing."""
+        """The cached pages a text begins with, their serial numbers, and the first missing key."""
         pages: list[int] = []
         serials: list[int] = []
         while self.reuse and (key := self._key(serials, tokens)) is not None:
@@ -202,7 +201,7 @@ class KVCache:
         return pages, serials, None
 
     def _keep(self, text: CachedText) -> None:
-        """Make the next full page of a text known; if its like is known already, it stays the text's own."""
+        """Register the next full page of a text; if an equal one is registered already, it stays private."""
         key = self._key(text.serials, text.tokens)
         assert key is not None
         if key in self._page_of:
@@ -214,7 +213,7 @@ class KVCache:
         text.serials.append(self._last_serial)
 
     def _await(self, text: CachedText, key: Key | None) -> None:
-        """Say which page a text writes next."""
+        """Register which page a text writes next."""
         if text.awaited is not None:
             self._awaited[text.awaited] -= 1
             if self._awaited[text.awaited] == 0:
@@ -224,7 +223,7 @@ class KVCache:
             self._awaited[key] = self._awaited.get(key, 0) + 1
 
     def _take(self, count: int) -> list[int]:
-        """Pages for a new text, neighbours if there are any."""
+        """Allocate pages for a new text, consecutive if possible."""
         while len(self._free) < count:
             page, _ = self._idle.popitem(last=False)
             del self._page_of[self._key_of.pop(page)], self._serial_of[page]
@@ -239,7 +238,7 @@ class KVCache:
 
 
 def num_affordable(model: Model) -> int:
-    """Positions whose keys and values a quarter of a device's free memory holds."""
+    """Number of positions whose keys and values fit a quarter of a device's free memory."""
     free_bytes = torch.cuda.mem_get_info(model.device)[0] if model.device.type == "cuda" else free_memory()
     bytes_each = sum(2 * heads * size for heads, size in model.cache_heads) * model.embedding_VD.element_size()
     return free_bytes // 4 // bytes_each

@@ -1,4 +1,4 @@
-"""What answers must be, over a model's tokens: made once, and remembered for requests to come."""
+"""Output constraints over a model's tokens, built once and cached for later requests."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from sfumato.constraints import dfa
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
-from sfumato.constraints.dfa import of_constraint
+from sfumato.constraints.dfa import from_constraint
 from sfumato.constraints.json_schema import language_of_schema
-from sfumato.constraints.regex import of_regex
+from sfumato.constraints.regex import from_regex
 from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
-# So many, and of no more states together: one of them takes about a kilobyte.
+# Limits on cached automata: their number, and their states in total; a state takes about a kilobyte.
 _REMEMBERED, _REMEMBERED_STATES = 32, 100_000
 
 
@@ -25,30 +25,30 @@ class Languages:
 
     Args:
         tokenizer: of the model.
-        vocab_size: of the model; ids past the tokenizer's stand for no text.
+        vocab_size: the model's; ids beyond the tokenizer's have no text.
     """
 
     def __init__(self, tokenizer: Tokenizer, vocab_size: int) -> None:
         self._tokenizer, self._vocab_size, self.eos_ids = tokenizer, vocab_size, tokenizer.eos_ids
         self.make: Callable[[Sequence[Maker]], Automaton | None] = self._make_here
-        """Makes automata of what requests ask for; a server has another process do it."""
+        """Builds automata from options; a server replaces it to build them in another process."""
         self._automata: dict[Hashable, Automaton | None] = {}
 
     @functools.cached_property
     def token_bytes(self) -> list[bytes | None]:
-        """What each token spells; None stands for no text."""
+        """The bytes of each token; None for tokens without text."""
         known = self._tokenizer.token_bytes
         return [*known, *[None] * (self._vocab_size - len(known))]
 
     def asked(self, options: GenerateOptions, *, pin: str | None = None) -> Automaton | None:
-        """What options ask of an answer, all of it at once; None if they ask nothing.
+        """The automaton for all constraints in the options together; None if there are none.
 
         Args:
-            options: of which schema, order, regex, choices, ban and constraint count.
-            pin: a regex of what a draft may become.
+            options: of these, schema, order, regex, choices, ban and constraint matter.
+            pin: a regex for what a draft may become.
 
         Raises:
-            RequestError: if it cannot be read, or there is no such text.
+            RequestError: if a constraint is invalid, or no text satisfies all of them.
         """
         wanted: dict[str, tuple[object, Maker]] = {}
         if (schema := options.get("schema")) is not None:
@@ -56,10 +56,10 @@ class Languages:
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
         for name, regex in (("regex", options.get("regex")), ("pin", pin)):
             if regex is not None:
-                wanted[name] = regex, functools.partial(of_regex, regex)
+                wanted[name] = regex, functools.partial(from_regex, regex)
         if (choices := options.get("choices")) is not None:
             texts = as_list("choices", choices, "text")
-            wanted["choices"] = texts, functools.partial(dfa.of_choices, texts)
+            wanted["choices"] = texts, functools.partial(dfa.from_choices, texts)
         if (ban := options.get("ban")) is not None and (texts := as_list("ban", ban, "text")):
             wanted["ban"] = texts, functools.partial(dfa.without, texts)
         constraint = options.get("constraint")
@@ -71,7 +71,7 @@ class Languages:
         except (TypeError, ValueError) as error:
             raise RequestError(f"{' or '.join(wanted) or 'constraint'} cannot be read: {error}") from None
         if constraint is not None:
-            wanted["constraint"] = constraint, functools.partial(of_constraint, constraint)
+            wanted["constraint"] = constraint, functools.partial(from_constraint, constraint)
 
         names = " and ".join(wanted)
         try:
@@ -79,11 +79,11 @@ class Languages:
         except RequestError as error:
             raise type(error)(str(error).replace(dfa.UNNAMED, names, 1)) from None
         if automaton is None:
-            raise RequestError(f"no text is what {names} ask for together; ask for less")
+            raise RequestError(f"no text satisfies {names} together; relax one of them")
         return automaton
 
     def framed(self, left: str, right: str) -> Automaton | None:
-        """Any text that begins and ends so; None if that is no demand."""
+        """Any text with this prefix and suffix; None if both are empty."""
         if (left, right) == ("", ""):
             return None
         maker = functools.partial(dfa.framed, left.encode(), right.encode())

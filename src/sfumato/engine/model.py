@@ -1,4 +1,4 @@
-"""TextModel: what `sfumato.load` gives. Text in, text out."""
+"""TextModel: the object that `sfumato.load` returns. Text in, text out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 128
-# Options that are no settings of a sampler; what is in no list may be one of a sampler from elsewhere.
+# Options that are not sampler settings; anything else may be a setting of a custom sampler.
 _NO_SETTINGS = {"sampler", "steps", "temperature"} | GenerateOptions.__optional_keys__ - (
     SamplerOptions.__optional_keys__ | {"budget"}
 )
@@ -43,14 +43,14 @@ class TextModel:
     """A checkpoint with its tokenizer.
 
     Args:
-        name: for results.
+        name: shown in results.
         checkpoint: weights, spec and sampling defaults.
-        tokenizer: its tokenizer.
+        tokenizer: the checkpoint's tokenizer.
         stop_head: a learned stop rule.
 
     Raises:
         CheckpointError: if the tokenizer has more tokens than the model, the sampling defaults are wrong, or the spec
-            asks for what this program does not compute.
+            is not supported.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class TextModel:
         self.name = name
         self.tokenizer = tokenizer
         self.generation: dict[str, object] = dict(checkpoint.generation)
-        """What generation_config.json holds."""
+        """Contents of generation_config.json."""
         self.tasks: list[str] = list(checkpoint.generation.get("tasks", ()))
-        """What it was made for, where it says so."""
+        """Tasks the model was made for, if listed."""
         self.max_tokens: int = checkpoint.generation.get("max_tokens", MAX_TOKENS)
-        """Of an answer, unless the request says otherwise."""
+        """Default maximum tokens of an answer."""
         try:
             process = make_process(checkpoint.spec.noise, config.vocab_size, checkpoint.spec.mask_id)
         except ConfigError as error:
@@ -78,13 +78,13 @@ class TextModel:
             settings = {key: value for key, value in self.generation.items() if key in known}
             self.sampler_defaults = SamplerConfig.of(settings)
             self.sampler_defaults.check(process)
-            # The checks of a request are those of its defaults.
+            # Checks the defaults like a request's settings.
             Request(prompt=(0,), max_tokens=self.max_tokens)
             self.kinds = read_kinds(self.generation)
-            """Of prompts that it was trained on; where it lists none, it takes any."""
+            """Kinds of prompts it was trained on; empty if it takes any prompt."""
         except (RequestError, ConfigError) as error:
             raise CheckpointError(f"generation_config.json of {name}: {error}") from None
-        # Made on the CPU: on the meta device, where models have no weights, it would import torch's compiler.
+        # Built on the CPU: on the meta device, used for models without weights, it would import torch's compiler.
         banned_V = torch.arange(config.vocab_size) >= tokenizer.vocab_size
         banned_V[[id_ for id_ in tokenizer.special_ids if id_ not in tokenizer.eos_ids]] = True
         self.bundle = ModelBundle(
@@ -103,17 +103,17 @@ class TextModel:
         return f"TextModel({self.name!r}, {num / 1e6:.1f}M parameters, {kind}, {weights.dtype} on {weights.device})"
 
     def __getstate__(self) -> dict[str, object]:
-        # A copy answers with an engine of its own.
+        # A copy gets its own engine.
         return {name: value for name, value in vars(self).items() if name != "engine"}
 
     @cached_property
     def languages(self) -> Languages:
-        """What answers can be asked to be."""
+        """Builds output constraints."""
         return Languages(self.tokenizer, self.decoder.config.vocab_size)
 
     @cached_property
     def engine(self) -> Engine:
-        """What answers: one engine for all calls, whose cache remembers how earlier texts began."""
+        """One engine for all calls, whose cache keeps earlier prefixes."""
         return Engine(self.bundle)
 
     @property
@@ -123,12 +123,12 @@ class TextModel:
 
     @property
     def spec(self) -> GenerationSpec:
-        """How it generates."""
+        """How the model generates."""
         return self.bundle.spec
 
     @property
     def context_length(self) -> int:
-        """Positions of prompt and answer together."""
+        """Maximum positions of prompt and answer together."""
         return self.decoder.config.max_position_embeddings
 
     @overload
@@ -139,27 +139,26 @@ class TextModel:
         """Answer a prompt.
 
         Args:
-            prompt: a user's message, a conversation of {"role", "content"} dicts, or token ids, which are taken as they
-                are.
+            prompt: a user message, a conversation of {"role", "content"} dicts, or token ids, used unchanged.
             n: number of answers over one prefilled prompt.
             **options: see `GenerateOptions`.
 
         Returns:
-            The answer, or a list of them for n > 1.
+            The result, or a list of results for n > 1.
 
         Raises:
             RequestError: if an option is not allowed.
-            CapacityError: if the model cannot hold prompt and answer.
+            CapacityError: if prompt and answer do not fit the model.
         """
         results = self.results([self.request(prompt, n=n, **options)])[0]
         return results if n > 1 else results[0]
 
     def stream(self, prompt: Prompt, *, n: int = 1, **options: Unpack[GenerateOptions]) -> Iterator[Event]:
-        """Answer a prompt as `generate` does, step by step.
+        """Answer a prompt like `generate`, yielding events step by step.
 
         Yields:
-            `CanvasChanged` (its step 0 is the noise), `Committed`, `Reopened` if that is asked for, and one `Finished`
-            for each answer.
+            `CanvasChanged` (step 0 is the noise), `Committed`, `Reopened` with `revisit`, and one `Finished` per
+            answer.
         """
         request = self.request(prompt, n=n, **options)
         return (event for _, event in self.engine.run([request], drafts=True))
@@ -173,20 +172,20 @@ class TextModel:
         n: Literal[1] = 1,
         **options: Unpack[GenerateOptions],
     ) -> list[Result]:
-        """Answer several prompts together; each as if it were alone.
+        """Answer several prompts together, each as if it were alone.
 
         Args:
             prompts: messages, conversations or token ids.
             seeds: one per prompt; None uses the option's seed for all.
-            on_progress: called with the number of answers that are finished.
-            n: answers to each.
+            on_progress: called with the number of finished answers.
+            n: answers per prompt; must be 1.
             **options: see `GenerateOptions`.
 
         Raises:
-            RequestError, CapacityError: as for `generate`, or if there is not one seed for each prompt.
+            RequestError, CapacityError: as for `generate`, or if the number of seeds is wrong.
         """
         if n != 1:
-            raise RequestError(f"n is {n}; allowed in a batch: 1, name a prompt several times instead")
+            raise RequestError(f"n is {n}; allowed in a batch: 1, repeat a prompt instead")
         prompts = as_list("prompts", prompts, "prompt")
         seeds = None if seeds is None else as_list("seeds", seeds, "seed")
         if seeds is not None and len(seeds) != len(prompts):
@@ -208,22 +207,22 @@ class TextModel:
     def infill(
         self, prefix: str, suffix: str = "", *, n: int = 1, **options: Unpack[InfillOptions]
     ) -> Result | list[Result]:
-        """Write what stands between two texts, which stay as they are.
+        """Fill the gap between two texts, which stay unchanged.
 
         Args:
             prefix: the text before the gap.
-            suffix: the text after it; the end of the text is after that.
-            n: number of answers, each with a seed of its own.
+            suffix: the text after it, which ends the whole text.
+            n: number of answers, each with its own seed.
             **options: see `InfillOptions`.
 
         Returns:
-            The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is what stands in
-            the gap, `usage` holds all that was tried for it. Words that the seams cut in two are put together as the
-            tokenizer ever does: the tokens next to the gap are chosen anew, and spell what they spelled.
+            The result; for n > 1 a list of different ones, the most certain first. `text` is the text of the gap, and
+            `usage` counts all attempts. The tokens next to the gap are chosen again, with the same text, so words that
+            the gap cuts are tokenized normally.
 
         Raises:
-            RequestError: if an option is not allowed, or the model reads only what is before a position.
-            CapacityError: if the model cannot hold the gap and what it needs to see.
+            RequestError: if an option is not allowed, or the model is autoregressive.
+            CapacityError: if the gap and its context do not fit the model.
         """
         self._check_sees_suffix("infill")
         _check_number_of_answers(n)
@@ -235,24 +234,23 @@ class TextModel:
     @overload
     def edit(self, text: str, *, n: int, **options: Unpack[EditOptions]) -> Result | list[Result]: ...
     def edit(self, text: str, *, n: int = 1, **options: Unpack[EditOptions]) -> Result | list[Result]:
-        """Write spans of a text anew; every byte outside them stays.
+        """Rewrite spans of a text; every byte outside them stays the same.
 
         Args:
             text: any text.
-            n: number of answers, each with a seed of its own.
+            n: number of answers, each with its own seed.
             **options: see `EditOptions`.
 
         Returns:
-            The answer; for n > 1 a list of those whose texts differ, the most certain first. `text` is the whole text,
-            as it was where the model is to choose and doubts nothing, or is not sure enough; lines that are written end
-            and indent as its others do. A short span that is judged comes back with up to three tokens more or less, or
-            any number up to ten more where the model was trained to leave slots empty; another one with up to a few
-            more.
+            The result; for n > 1 a list of different ones, the most certain first. `text` is the whole text, unchanged
+            if the model doubts nothing or is not sure enough. New lines follow the text's indentation and line ends. A
+            short span that is judged may come back up to three tokens shorter or longer, or up to ten longer if the
+            model was trained to leave slots empty; other spans may come back a few tokens longer.
 
         Raises:
-            RequestError: if spans are not ones of this text, it is too long for the model and they do not say where to
-                read, an option or instruction is not allowed, or the model reads only what is before a position.
-            CapacityError: if the model cannot hold a span and what it needs to see.
+            RequestError: if spans are invalid, the text is too long and no spans say where to read, an option or
+                instruction is not allowed, or the model is autoregressive.
+            CapacityError: if a span and its context do not fit the model.
         """
         self._check_sees_suffix("edit")
         _check_number_of_answers(n)
@@ -261,10 +259,12 @@ class TextModel:
 
     def _check_sees_suffix(self, what: str) -> None:
         if self.spec.autoregressive:
-            raise RequestError(f"{self.name} is autoregressive and sees nothing after a position; it cannot {what}")
+            raise RequestError(
+                f"{self.name} is autoregressive and cannot see what follows a position; it cannot {what}"
+            )
 
     def context(self, prompt: Prompt | None, system: str | None = None) -> tuple[int, ...]:
-        """What stands before a text that is filled in."""
+        """The tokens before a text with gaps."""
         if prompt is not None:
             return encode_prompt(self.tokenizer, prompt, system=system)
         if system is not None:
@@ -272,11 +272,10 @@ class TextModel:
         return tuple(self.tokenizer.encode_raw("")) or (self.tokenizer.eos_ids[0],)
 
     def length_shares(self, prompt: Prompt) -> dict[int | None, float]:
-        """How probable it is that an answer has up to so many tokens and more than the next lower number; None is more
-        than all.
+        """The probability of each length bucket of the answer, by its upper end; None is longer than all.
 
         Raises:
-            RequestError: if the model has no length head, or the prompt no token for it to read.
+            RequestError: if the model has no length head, or the prompt no token to read.
         """
         if self.bundle.no_lengths:
             raise RequestError(f"{self.name} {self.bundle.no_lengths}")
@@ -286,11 +285,11 @@ class TextModel:
         return dict(zip((*self.decoder.length_buckets, None), shares, strict=True))
 
     def request(self, prompt: Prompt, *, n: int = 1, **options: Unpack[GenerateOptions]) -> Request:
-        """Check what `generate` is asked, once, and put it into the engine's terms.
+        """Validate the arguments of `generate` and turn them into an engine request.
 
         Raises:
             RequestError: naming what is not allowed.
-            CapacityError: if the model cannot hold prompt and answer.
+            CapacityError: if prompt and answer do not fit the model.
         """
         config = self._sampler_config(options)
         length, auto_length = self._canvas_length(options.get("canvas_length"))
@@ -305,7 +304,7 @@ class TextModel:
         stop = check_stop(options.get("stop"))
         whole = ("schema", "regex", "choices", "constraint")
         if stop and (asked := [name for name in whole if options.get(name) is not None]):
-            raise RequestError(f"stop would cut an answer that {asked[0]} says as a whole; allowed: one of them")
+            raise RequestError(f"stop would cut an answer that must match {asked[0]} as a whole; allowed: one of them")
         request = Request(
             prompt=tokens,
             sampler=config,
@@ -331,7 +330,7 @@ class TextModel:
         return request
 
     def _sampler_config(self, options: GenerateOptions) -> SamplerConfig:
-        """The model's defaults, with what was asked for."""
+        """The model's defaults, updated with the options."""
         sampler, steps, temperature = options.get("sampler"), options.get("steps"), options.get("temperature")
         config = self.sampler_defaults
         if isinstance(sampler, str):
@@ -348,7 +347,7 @@ class TextModel:
         return config
 
     def _canvas_length(self, asked: int | Literal["auto"] | None) -> tuple[int, bool]:
-        """Positions of a canvas, and whether the length head sets those of the first."""
+        """The canvas length, and whether the length head sets the first canvas's."""
         num_positions = self.decoder.config.max_position_embeddings
         no_lengths = self.bundle.no_lengths
         if asked == "auto" and no_lengths:
@@ -374,7 +373,7 @@ class TextModel:
             return len(start.tokens)
         if asked is not None:
             return asked
-        # The default gives way to a long prompt; a stated number does not.
+        # The default gives way to a long prompt; an explicit number does not.
         return max(1, min(self.max_tokens, self.decoder.config.max_position_embeddings - len(prompt)))
 
     def results(
@@ -383,12 +382,12 @@ class TextModel:
         on_progress: Callable[[int], None] | None = None,
         on_event: Callable[[int, Event], None] | None = None,
     ) -> list[list[Result]]:
-        """Answer requests together: of each, its answers.
+        """Answer requests together and return the results of each.
 
         Args:
             requests: any number.
-            on_progress: called with the number of answers that are finished.
-            on_event: called with the index of a request and an event of it; drafts are told of as well.
+            on_progress: called with the number of finished answers.
+            on_event: called with the index of a request and its event, including drafts.
 
         Raises:
             CapacityError: see `Engine.submit`.

@@ -1,6 +1,6 @@
-"""Options by keyword of `generate`, `stream`, `infill` and `edit`.
+"""Keyword options of `generate`, `stream`, `infill` and `edit`.
 
-Each may be left out; None takes the default of the model.
+All are optional; None takes the model's default.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sfumato.sampling.samplers.ranking import Budget
 from sfumato.sampling.samplers.reverse import RemaskSchedule
 
 Schema = Mapping[str, object] | bool | str | type
-"""A JSON Schema, as an object or as JSON; or a pydantic model."""
+"""A JSON Schema as an object or JSON text, or a pydantic model."""
 
 
 class SamplerOptions(TypedDict, total=False):
-    """How canvases are denoised: fields of `SamplerConfig` and of the built-in samplers, which document them.
+    """How canvases are denoised: fields of `SamplerConfig` and of the built-in samplers, where they are documented.
 
-    Settings of a sampler from elsewhere are given with it, `sampler=Mine(setting=1)`, or by keyword as well.
+    Settings of a custom sampler are given with it, `sampler=Mine(setting=1)`, or as keywords.
     """
 
     sampler: str | Sampler | None
-    """The accept and renoise rule, by name or with its settings."""
+    """The sampler, by name or as an object with settings."""
     temperature: float | None
-    """Both ends of the temperature schedule."""
+    """Start and end of the temperature schedule."""
     steps: int | None
     temperature_start: float | None
     temperature_end: float | None
@@ -56,65 +56,67 @@ class SamplerOptions(TypedDict, total=False):
 
 
 class CanvasOptions(SamplerOptions, total=False):
-    """What every request has."""
+    """Options of every request."""
 
     seed: int
-    """Decides all randomness; answer i of n has seed + i."""
+    """Random seed; answer i of n uses seed + i."""
     canvas_length: int | Literal["auto"] | None
-    """Positions denoised together. "auto" has the model's length head set the first canvas; None is "auto" for a model
-    that has one, else the length that it was trained with."""
+    """Positions denoised together. "auto" lets the model's length head choose for the first canvas; None is "auto" for
+    models with a length head, otherwise the length they were trained with."""
     trace: bool
     """Record every draft."""
     record: bool
-    """Keep every step of every canvas, for training by rewards."""
+    """Record every step of every canvas, for training with rewards."""
     priority: int
-    """Of requests that wait, the highest goes first."""
+    """Waiting requests with higher priority go first."""
     deadline_ms: int | None
-    """Milliseconds after which the answer ends with what was committed by then."""
+    """Milliseconds after which the answer ends with what is committed."""
     min_steps: int | None
-    """Steps that those of a canvas may be cut to while the engine is busy; None for no fewer than are asked for."""
+    """Lower limit for a canvas's steps when the engine is busy; None never cuts steps."""
 
 
 class GenerateOptions(CanvasOptions, total=False):
     """Options of `TextModel.generate`."""
 
     budget: Budget | None
-    """Of samplers that rank positions: how many of them a step decides."""
+    """For samplers that rank positions: number of positions decided per step."""
     max_tokens: int | None
-    """Most tokens of the answer."""
+    """Maximum tokens of the answer."""
     raw: bool
-    """Continue a text as it stands, without the chat template; so it is for a model that has none."""
+    """Continue the prompt as plain text, without the chat template; always so for models that have none."""
     system: str | None
-    """The system message of the conversation."""
+    """System message of the conversation."""
     stop: Sequence[str] | None
-    """Texts before the first of which the answer ends; not with schema, regex, choices or constraint."""
+    """Strings before which the answer ends; not with schema, regex, choices or constraint."""
     check_prompt: bool
-    """Refuse a message of none of the model's `kinds`, where it lists them; not token ids, nor raw. On by default."""
+    """Refuse a message of a kind the model was not trained on, if it lists `kinds`. Does not apply to token ids or raw
+    prompts. On by default."""
     schema: Schema | None
-    """A JSON Schema, as an object, as JSON, or as a pydantic model; the answer is JSON that it accepts."""
+    """A JSON Schema as an object or JSON text, or a pydantic model; the answer is JSON that satisfies it."""
     order: Order
-    """Of properties: "any", with others besides where the schema allows them, or the "schema"'s."""
+    """Order of object properties: "any", which also allows additional properties if the schema does, or "schema" for
+    the schema's order."""
     regex: str | None
-    """A regular expression, in Python's syntax, that the whole answer matches."""
+    """A regular expression in Python's syntax that the whole answer matches."""
     choices: Sequence[str] | None
-    """Texts of which the answer is one."""
+    """The allowed answers."""
     ban: Sequence[str] | None
-    """Texts that do not occur in the answer."""
+    """Strings that must not occur in the answer."""
     constraint: TextConstraint | None
-    """What else the answer must be."""
+    """A custom constraint on the answer."""
     seed_text: str | None
-    """A draft that the answer starts from; it has as many tokens."""
+    """A draft to start from; the answer has the same number of tokens."""
     pin: Sequence[Span]
-    """(first character, the one after the last) of parts of the draft that stay."""
+    """(start, end) character ranges of the draft that stay, end exclusive."""
     strength: float | None
-    """Noise level that the rest of the draft starts from, 0.5 unless given, or a canvas that is revisited, 1 unless
-    given: 1 forgets it."""
+    """Noise level for the rest of the draft (default 0.5), or for a revisited canvas (default 1);
+    1 forgets it."""
     logit_bias: Mapping[int, float] | None
-    """What is added to the logits of some tokens, by their ids: -100 all but forbids one."""
+    """Values added to the logits of some token ids; -100 practically forbids a token."""
     top_logprobs: int
-    """Of each token of the answer, keep that many of the most probable ones; 0, the default, keeps none."""
+    """Number of most probable tokens to keep for each answer token; default 0."""
     revisit: int | None
-    """How many of the last canvases are opened again once the answer is whole, and denoised seeing what follows."""
+    """Number of last canvases to reopen once the answer is complete, and denoise with what follows in view."""
 
 
 class InfillOptions(CanvasOptions, total=False):
@@ -123,54 +125,53 @@ class InfillOptions(CanvasOptions, total=False):
     budget: Budget | None
     """As for `generate`."""
     prompt: Prompt | None
-    """What the whole text is the answer to; None takes the text for itself."""
+    """The prompt that the whole text answers; None for a text without a prompt."""
     system: str | None
-    """The system message before the prompt."""
+    """System message before the prompt."""
     length: int | Literal["auto"]
-    """Tokens of the gap. "auto", the default, leaves it to the model: one that was trained for it gets slots of which
-    it may leave some empty, several numbers of them in one batch; another one gets all lengths near the best two of
-    several. Of what is tried, the answer is taken that the model is most certain of, and from which it finds the text
-    after the gap again."""
+    """Tokens of the gap. "auto", the default, lets the model choose: models trained for it get several numbers of slots
+    in one batch and may leave slots empty; other models try all lengths near the best two of several. The attempt wins
+    of which the model is most certain and after which it best restores the text behind the gap."""
     max_tokens: int
-    """The longest that "auto" tries; 32 by default."""
+    """Maximum length that "auto" tries; default 32."""
     stop: Sequence[str] | None
-    """Texts before the first of which what is written ends, such as a line end."""
+    """Strings before which the new text ends, such as a line end."""
 
 
 class EditOptions(CanvasOptions, total=False):
     """Options of `TextModel.edit`."""
 
     spans: Sequence[Span] | None
-    """(first character, the one after the last) of each; None leaves it to the model, which reads the text once, and
-    chooses the tokens that it would rather have written otherwise."""
+    """(start, end) character ranges, end exclusive; None lets the model read the text once and rewrite the tokens it
+    doubts."""
     instruction: str | None
-    """What to do; the model is asked for it as in a chat, with the lines around the spans that it holds. One that lists
-    `kinds` takes their instructions."""
+    """The instruction, given as a chat message with the lines around the spans. A model that lists `kinds` accepts only
+    theirs."""
     system: str | None
-    """The system message before the instruction."""
+    """System message before the instruction."""
     strength: float | None
-    """Noise level that the spans start from: 1, the default, forgets what stood there, less keeps more."""
+    """Noise level of the spans: 1, the default, forgets the old text; less keeps more of it."""
     budget: int
-    """Most tokens that the model may choose, 64 by default; of more, those that it is surest of."""
+    """Maximum tokens the model may choose to rewrite, surest first; default 64."""
     judge: bool | None
-    """Try several lengths, and judge each by what is around it; None: for one span, or those it chose."""
+    """Try several lengths and judge each by its context; None does so for one span or for spans the model chose."""
     min_certainty: float | None
-    """Of an edit, in nats; else the text stays, with finish_reason "unsure"."""
+    """Minimum certainty of an edit, in nats; otherwise the text stays, with finish_reason "unsure"."""
     on_draft: Callable[[str], None] | None
-    """Called after each step with the whole text as it would read; of several lengths that are tried, one is shown."""
+    """Called after each step with the whole text as it reads now; if several lengths are tried, with one of them."""
 
 
-def canvas_options(options: InfillOptions | EditOptions, own: frozenset[str]) -> CanvasOptions:
-    """The options of each request that a gap or an edit comes to.
+def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]) -> CanvasOptions:
+    """The options of each request behind a gap or an edit.
 
     Args:
-        options: as they were given.
-        own: names that the call takes.
+        options: as given.
+        allowed: names used by the call itself.
 
     Raises:
-        RequestError: if one is for `generate`.
+        RequestError: if an option belongs to `generate`.
     """
-    if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - own):
+    if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - allowed):
         raise RequestError(f"{foreign[0]} is not for gaps and edits; allowed: with generate")
-    taken = own - CanvasOptions.__optional_keys__
+    taken = allowed - CanvasOptions.__optional_keys__
     return cast(CanvasOptions, {name: value for name, value in options.items() if name not in taken})

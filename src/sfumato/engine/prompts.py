@@ -1,4 +1,4 @@
-"""What prompts and drafts are in a model's tokens."""
+"""Converts prompts and drafts to tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.errors import RequestError
 from sfumato.text.tokenizer import Tokenizer, check_characters
 
 Prompt = str | Sequence[Mapping[str, object]] | Sequence[int]
-"""A user's message, a conversation, or token ids."""
+"""A user message, a conversation, or token ids."""
 
 _ALLOWED = "allowed: a string, messages with role and content, or token ids"
 
@@ -19,16 +19,16 @@ _ALLOWED = "allowed: a string, messages with role and content, or token ids"
 def encode_prompt(
     tokenizer: Tokenizer, prompt: Prompt, *, raw: bool = False, system: str | None = None
 ) -> tuple[int, ...]:
-    """The tokens of a prompt.
+    """Tokenize a prompt.
 
     Args:
-        tokenizer: the model's.
-        prompt: token ids are taken as they are.
-        raw: take a text as it stands, without the chat template; so it is taken for a model that has none.
+        tokenizer: the model's tokenizer.
+        prompt: token ids are used unchanged.
+        raw: use the text unchanged, without the chat template; always so for models that have none.
         system: the system message of the conversation.
 
     Raises:
-        RequestError: if it is empty, none of these, or the chat template refuses it.
+        RequestError: if it is empty, of another type, or refused by the chat template.
     """
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes | bytearray):
         raise RequestError(f"the prompt is {prompt!r:.100}; {_ALLOWED}")
@@ -46,14 +46,14 @@ def encode_prompt(
     if all(isinstance(entry, str) for entry in entries):
         raise RequestError("the prompt is a list of texts; allowed: one text, or all of them in generate_batch")
     if not all(isinstance(entry, Mapping) for entry in entries):
-        raise RequestError(f"the prompt is no text; {_ALLOWED}")
+        raise RequestError(f"the prompt is not text; {_ALLOWED}")
     if raw:
-        raise RequestError("raw is for a text; a conversation, and a system message, need the chat template")
+        raise RequestError("raw is for plain text; a conversation or system message needs the chat template")
     if not str(entries[-1].get("content", "")).strip():
         raise RequestError("the prompt is empty; give some text")
     if system is not None:
         if any(entry.get("role") == "system" for entry in entries):
-            raise RequestError("system is given and the conversation has a system message; allowed: one of them")
+            raise RequestError("system is given but the conversation has a system message; allowed: one of them")
         entries.insert(0, {"role": "system", "content": system})
     return tuple(tokenizer.encode_chat(entries))
 
@@ -61,20 +61,20 @@ def encode_prompt(
 def start_from(
     tokenizer: Tokenizer, seed_text: str | None, pin: Sequence[editing.Span], strength: float | None, revisit: int
 ) -> tuple[Start | None, str | None]:
-    """What a draft is as the start of an answer, if there is one; and a regex of the answer, where pins ask for one.
+    """Turn a draft into the start of an answer, if there is one, with a regex for the answer if pins need one.
 
     Args:
-        tokenizer: the model's.
+        tokenizer: the model's tokenizer.
         seed_text, pin, strength, revisit: see `TextModel.request`.
 
     Raises:
-        RequestError: if the draft is empty, or something is given that is for a draft.
+        RequestError: if the draft is empty, or an option needs a draft that is not given.
     """
     if seed_text is None:
         if pin:
-            raise RequestError("pin is for a seed_text; it is not given")
+            raise RequestError("pin needs a seed_text, which is not given")
         if strength is not None and not revisit:
-            raise RequestError("strength is for a seed_text or revisit; neither is given")
+            raise RequestError("strength needs a seed_text or revisit; neither is given")
         return None, None
     check_characters(seed_text)
     spans, pinned = editing.check_spans(seed_text, pin, "pin"), None

@@ -1,4 +1,4 @@
-"""What is asked of the engine and what comes back: requests, results, usage, events, and the queue they leave by."""
+"""Requests, results, usage and events of the engine, and the event queue of a request."""
 
 # L canvas
 
@@ -17,38 +17,38 @@ from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
 MAX_TOP_LOGPROBS = 256
 FinishReason = Literal["stop", "steps", "length", "deadline", "cancelled", "unsure", "error"]
-"""stop: the model ended its text, a stop string was reached, or the start was filled in; steps: as well, but a canvas
-had not settled when its steps were up (`Usage.unsettled`), so that the answer may be noise; length: max_tokens was
-reached; deadline, cancelled: what was committed until then; unsure: an edit was left out, see `TextModel.edit`; error:
-the model gave NaN or infinite logits, or something failed that concerns this answer alone."""
+"""stop: the model ended its text, a stop string was reached, or the start was filled in; steps: the same, but a canvas
+had not settled when its steps ran out (`Usage.unsettled`), so the answer may be noise; length: max_tokens was reached;
+deadline, cancelled: only what was committed until then; unsure: an edit was rejected, see `TextModel.edit`; error: the
+model gave NaN or infinite logits, or this answer alone failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """What an answer starts from, instead of noise alone: some tokens stay, the others are decided anew.
+    """What an answer starts from instead of pure noise: some tokens stay, the others are decided again.
 
-    An answer that has a start has exactly as many tokens. Stretches without a free position are written, not denoised.
+    An answer with a start has exactly as many tokens. Stretches without a free position are written, not denoised.
     """
 
     tokens: tuple[int, ...]
-    """One for each position of the answer. What stands at a free position is lost at noise level 1."""
+    """One token per position of the answer. At noise level 1, tokens at free positions are ignored."""
     frozen: tuple[bool, ...]
-    """For each, whether it must not change; at least one is free."""
+    """Whether each token is fixed; at least one is free."""
     noise_level: float = 1.0
-    """t from which the free positions are denoised: 1 forgets them, less keeps that much less of them."""
+    """Noise level t of the free positions: 1 forgets them, less keeps more of them."""
     blanks: bool = False
-    """Whether a free position may resolve to nothing, which is what an end token then stands for."""
+    """Whether a free position may stay empty, which an end token then means."""
     bound: int | None = None
-    """How many of its leading tokens the request's automaton is about; None is all."""
+    """Number of leading tokens that the request's automaton covers; None is all."""
 
     @property
     def num_bound(self) -> int:
-        """How many of its tokens a language is about."""
+        """Number of tokens that the automaton covers."""
         return len(self.tokens) if self.bound is None else self.bound
 
     @property
     def gives_behind(self) -> bool:
-        """Whether a token after a free one is given."""
+        """Whether a given token follows a free one."""
         return any(self.frozen[self.frozen.index(False) :])
 
     def __post_init__(self) -> None:
@@ -67,51 +67,50 @@ class Request:
     """One job: a prompt and how to answer it.
 
     Raises:
-        RequestError: if a field is outside what is allowed; what depends on the model is checked when it is run.
+        RequestError: if a field is not allowed; what depends on the model is checked by the engine.
     """
 
     prompt: tuple[int, ...]
-    """Token ids, rendered with the chat template."""
+    """Token ids, with the chat template applied."""
     sampler: SamplerConfig = SamplerConfig()
     """How each canvas is denoised."""
     max_tokens: int = 128
-    """Most tokens of the answer."""
+    """Maximum tokens of the answer."""
     canvas_length: int = 64
-    """Positions denoised together; the last canvas of an answer is cut to what max_tokens leaves."""
+    """Positions denoised together; the last canvas of an answer is cut to the tokens left."""
     auto_length: bool = False
-    """Whether a length head, which the model must have, sets the length of the first canvas."""
+    """Whether the model's length head sets the length of the first canvas."""
     seed: int = 0
-    """Decides all randomness, whatever else is in the batch; variation i uses seed + i."""
+    """Random seed, independent of the batch; variation i uses seed + i."""
     n: int = 1
     """Number of answers over the same prefilled prompt."""
     trace: bool = False
     """Record every draft."""
     record: bool = False
-    """Keep of every step what is needed to take it again, for `Result.canvases`: L x D floats a step where a model
-    conditions on its own predictions."""
+    """Record what is needed to replay every step, for `Result.canvases`: L x D floats per step with
+    self-conditioning."""
     priority: int = 0
-    """Of those that wait, the highest goes first."""
+    """Waiting requests with higher priority go first."""
     deadline_ms: int | None = None
-    """Milliseconds from submission after which the answer ends with what was committed by then."""
+    """Milliseconds from submission after which the answer ends with what is committed."""
     min_steps: int | None = None
-    """Steps that those of a canvas may be cut to while the engine is busy, see `EngineConfig.load_threshold`; with None
-    they are not, so that the answer is the same whoever else is there."""
+    """Lower limit for a canvas's steps when the engine is busy, see `EngineConfig.load_threshold`. None never cuts
+    steps, so the answer does not depend on the load."""
     start: Start | None = None
-    """What the answer starts from; None is noise alone, and an end where the model puts it."""
+    """What the answer starts from; None is pure noise, and the model decides where it ends."""
     stop: tuple[str, ...] = ()
-    """Strings that end the answer: its text is what stands before the one that is complete first, and no canvas after
-    it is computed."""
+    """Strings that end the answer before the first complete one; no canvas after it is computed."""
     automaton: Automaton | None = None
-    """What the answer must be, in the model's tokens; None is anything."""
+    """Constraint on the answer over the model's tokens; None allows anything."""
     logit_bias: tuple[tuple[int, float], ...] = ()
-    """(token, what is added to its logit) of some tokens."""
+    """(token, value added to its logit) for some tokens."""
     top_logprobs: int = 0
-    """How many of the most probable tokens to keep for each token of the answer."""
+    """Number of most probable tokens to keep for each answer token."""
     revisit: int = 0
-    """How many of the last canvases that something follows are opened again once the answer is whole, the later first:
-    each is denoised seeing what follows it, and committed again with as many tokens as it had."""
+    """Number of last canvases to reopen once the answer is complete, the later first: each is denoised with what
+    follows in view, and committed again with the same number of tokens."""
     revisit_level: float = 1.0
-    """t that they are denoised from: 1 forgets what stood there, less keeps more of it."""
+    """Noise level t they restart from: 1 forgets the old text, less keeps more of it."""
 
     def __post_init__(self) -> None:
         if not self.prompt:
@@ -120,21 +119,19 @@ class Request:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RequestError(f"{name} is {value!r}; allowed: a whole number")
-        for name, most in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
+        for name, maximum in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
             value = getattr(self, name)
-            if not 1 <= value <= most:
-                raise RequestError(f"{name} is {value}; allowed: 1 to {most}")
+            if not 1 <= value <= maximum:
+                raise RequestError(f"{name} is {value}; allowed: 1 to {maximum}")
         if self.automaton is not None and self.sampler.reuse != "none":
-            raise RequestError(
-                f"reuse is {self.sampler.reuse!r}; allowed where the answer must be of a language: 'none'"
-            )
+            raise RequestError(f"reuse is {self.sampler.reuse!r}; allowed with a constraint on the answer: 'none'")
         if self.start is not None and len(self.start.tokens) != self.max_tokens:
             raise RequestError(
                 f"max_tokens is {self.max_tokens}; allowed: {len(self.start.tokens)}, the tokens of the start"
             )
         if check_stop(self.stop) and (self.start is not None or self.revisit):
-            given = "revisit" if self.revisit else "a draft or a gap, all of whose tokens are filled in"
-            raise RequestError(f"stop is for an answer that grows to its end; allowed: without {given}")
+            given = "revisit" if self.revisit else "a draft or a gap, whose tokens are all filled in"
+            raise RequestError(f"stop is for an answer that ends by itself; allowed: without {given}")
         if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
             raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
         if self.min_steps is not None and not 1 <= self.min_steps <= self.sampler.steps:
@@ -156,33 +153,32 @@ class Request:
 
 @dataclass(kw_only=True)
 class Usage:
-    """What an answer cost. Tokens alone do not say it for a model that computes canvases."""
+    """Cost of an answer. Tokens alone do not measure it for a model that computes canvases."""
 
     prompt_tokens: int = 0
     """Tokens of the prompt."""
     cached_tokens: int = 0
-    """Those of them whose keys and values an earlier text had left in the cache."""
+    """Prompt tokens whose keys and values were reused from the cache."""
     completion_tokens: int = 0
-    """Tokens of the answer, without the end token."""
+    """Answer tokens, without the end token."""
     canvases: int = 0
     """Canvases denoised."""
     reopened: int = 0
-    """Those of them that had been committed before."""
+    """Canvases that were reopened after they were committed."""
     denoising_steps: int = 0
     """Forward passes over a canvas."""
     unsettled: int = 0
-    """Canvases of the answer that ended at the cap on their steps before the stop rule was met. Samplers that decide a
-    set number of positions a step, or follow the reverse process, end by their schedule: none of theirs counts, nor
-    does any with adaptive off."""
+    """Canvases that used all their steps before the stop rule was met. Samplers that decide a set number of positions
+    per step, or follow the reverse process, end by schedule and never count; neither does adaptive off."""
     steps_cut: int = 0
-    """Steps that canvases were not allowed because the engine was busy."""
+    """Steps cut because the engine was busy."""
     forward_passes: int = 0
-    """Passes through the weights that the answer took part in. What has to be written, prompt or canvas, shares a pass
-    with the step that first reads it."""
+    """Passes through the weights that this answer took part in. Writing a prompt or canvas shares a pass with the first
+    step that reads it."""
     positions_computed: int = 0
-    """Its positions in those passes."""
+    """Positions of this answer in those passes."""
     revisions: int = 0
-    """How often the draft changed at a position that had been accepted before."""
+    """How often the draft changed at a position that was accepted before."""
     time_to_first_commit_s: float = 0.0
     """Seconds from the request to the first committed canvas."""
     total_s: float = 0.0
@@ -190,7 +186,7 @@ class Usage:
 
     @classmethod
     def together(cls, usages: Sequence[Usage]) -> Usage:
-        """What several answers to one job cost, worked on at once: sums, the first commit, and the last end."""
+        """Total cost of several answers computed together: sums, the first commit and the last end."""
         summed = {field.name: sum(getattr(usage, field.name) for usage in usages) for field in dataclasses.fields(cls)}
         firsts = [usage.time_to_first_commit_s for usage in usages if usage.time_to_first_commit_s]
         return cls(
@@ -208,32 +204,32 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class CanvasChanged:
-    """A step was taken: the draft may read differently now."""
+    """A step was taken; the draft may have changed."""
 
     variation: int
-    """Which of the n answers."""
+    """Index among the n answers."""
     canvas: int
     """Index of the canvas within the answer, from 0."""
     step: int
-    """Steps taken on this canvas, from 1; 0 is the noise it starts from."""
+    """Steps taken on this canvas; 0 is the noise it starts from."""
     steps: int
-    """Most steps this canvas may take."""
+    """Maximum steps of this canvas."""
     tokens: tuple[int, ...]
-    """The draft, one id a position."""
+    """Draft token ids, one per position."""
     pieces: tuple[str, ...]
-    """The text of each position of the draft; end tokens and what follows them are empty."""
+    """Text of each draft position; empty from the end token on."""
     text: str
     """The draft as text, up to its end token."""
     accepted: tuple[bool, ...]
     """Positions whose sampled token this step kept."""
     revised: tuple[bool, ...]
-    """Positions accepted in an earlier step whose draft token this step changed."""
+    """Positions accepted earlier whose draft token this step changed."""
     confidence: tuple[float, ...]
-    """Probability of the token drawn at each position; 0 where the logits were broken."""
+    """Probability of the token drawn at each position; 0 if the logits were invalid."""
     entropy: tuple[float, ...] = ()
-    """Of the distribution it was drawn from, in nats; 0 where nothing was drawn, or the logits were broken."""
+    """Entropy in nats of the distribution it was drawn from; 0 if nothing was drawn or the logits were invalid."""
     forward_passes: int = field(default=0, compare=False)
-    """As in `Usage`, up to this step. How a prompt was cut into passes depends on who else was there."""
+    """As in `Usage`, up to this step. How a prompt was split into passes depends on the load."""
     positions_computed: int = field(default=0, compare=False)
     """Likewise."""
 
@@ -250,27 +246,27 @@ class Committed:
     """A canvas is final."""
 
     variation: int
-    """Which of the n answers."""
+    """Index among the n answers."""
     canvas: int
     """Index of the canvas within the answer."""
     text: str
-    """Text that the canvas adds to the answer. Bytes of a character that the next canvas ends are held back, and what
-    may be the beginning of a stop string."""
+    """Text that the canvas adds to the answer, without an incomplete last character and without what may begin a stop
+    string."""
     tokens: tuple[int, ...] = ()
-    """Those that it adds, and those that were written without a canvas."""
+    """Tokens that it adds, including those written without a canvas."""
     confidence: tuple[float, ...] = ()
-    """Of each of them, see `Result`."""
+    """Probability of each, see `Result`."""
     top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
-    """If asked for, of each of them, see `Result`."""
+    """If requested, the alternatives for each, see `Result`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reopened:
     """A committed canvas is denoised again: the answer reads `text` for now, and the next `Committed` brings the canvas
-    and all that follows it."""
+    and everything after it."""
 
     variation: int
-    """Which of the n answers."""
+    """Index among the n answers."""
     canvas: int
     """Index of the canvas within the answer."""
     text: str
@@ -282,31 +278,31 @@ class Result:
     """One answer."""
 
     text: str
-    """The answer, without the end token."""
+    """The answer's text, without the end token."""
     tokens: tuple[int, ...]
-    """Its token ids. Where a stop string ended it, the last of them may reach past the end of the text."""
+    """Its token ids. After a stop string, the last token may reach past the end of the text."""
     finish_reason: FinishReason
     """Why it ended."""
     seed: int
-    """The seed that gives this answer again, with n = 1."""
+    """The seed that reproduces this answer with n = 1."""
     model: str
     """Name or path of the model."""
     usage: Usage
     """What it cost."""
     trace: list[CanvasChanged] = field(default_factory=list)
-    """Every draft, if asked for."""
+    """Every draft, if requested."""
     canvases: tuple[CanvasRecord, ...] = ()
-    """Every step of every canvas, if asked for; of tensors, and so in no JSON."""
+    """Every step of every canvas, if requested. Holds tensors, so it is not in the JSON."""
     confidence: tuple[float, ...] = ()
-    """Of each token, the probability that the last step gave it; 1 where it was given."""
+    """For each token, its probability in the last step; 1 if it was given."""
     top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
-    """If asked for, of each token the most probable ones when its position was last in question, among those that its
-    language allowed: ids and log-probabilities in nats. Empty where the token was given."""
+    """If requested, for each token the most probable alternatives allowed by the constraint when its position was last
+    decided, as ids and log-probabilities in nats. Empty for given tokens."""
     certainty: float = 0.0
-    """Mean log-probability, in nats, of what the last step of each canvas drew where it decided, all else as it stood:
-    a pseudo-likelihood, by which answers to one job can be ranked."""
+    """Mean log-probability, in nats, of the last step's draws on each canvas, given everything else: a
+    pseudo-likelihood for ranking answers to one job."""
     error: str = ""
-    """What failed, where that is not the model's own logits; or how far an edit was from being made."""
+    """What failed, unless it was the model's logits; or how far an edit was below the required certainty."""
 
     @property
     def failed(self) -> bool:
@@ -314,8 +310,8 @@ class Result:
         return self.finish_reason == "error"
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object that the command line prints: text, finish_reason, certainty, seed, model, usage, a trace
-        and an error if any."""
+        """The JSON object that the command line prints: text, finish_reason, certainty, seed, model, usage, and trace
+        and error if present."""
         values: dict[str, object] = {
             "text": self.text,
             "finish_reason": self.finish_reason,
@@ -336,7 +332,7 @@ class Finished:
     """An answer is complete."""
 
     variation: int
-    """Which of the n answers."""
+    """Index among the n answers."""
     result: Result
     """The answer."""
 
@@ -345,12 +341,12 @@ Event = CanvasChanged | Committed | Reopened | Finished
 
 
 class EventQueue:
-    """Events of one request, in order, from the thread that steps the engine to whoever reads them.
+    """Events of one request in order, from the engine's thread to the reader.
 
     Args:
-        num_sequences: each ends in one `Finished`.
-        drafts: take `CanvasChanged` too.
-        latest_only: of drafts of one canvas that wait one after the other, keep the newest.
+        num_sequences: number of `Finished` events to expect.
+        drafts: accept `CanvasChanged` too.
+        latest_only: of several waiting drafts of one canvas, keep only the newest.
     """
 
     def __init__(self, num_sequences: int, *, drafts: bool = False, latest_only: bool = False) -> None:
@@ -364,7 +360,7 @@ class EventQueue:
 
     @property
     def is_over(self) -> bool:
-        """Whether all sequences are finished, and their events were taken."""
+        """Whether all sequences have finished and all events were taken."""
         return not self._num_open and not self._events
 
     def put(self, event: Event) -> None:
@@ -376,7 +372,7 @@ class EventQueue:
             self._events.append(event)
 
     def take(self) -> list[Event]:
-        """All events that wait."""
+        """Take all waiting events."""
         with self._lock:
             events = list(self._events)
             self._events.clear()

@@ -1,7 +1,6 @@
-"""Parts of texts written anew: gaps, spans, and what a model doubts.
+"""Rewrites parts of texts: gaps, spans, and tokens the model doubts.
 
-Everything here is requests to a model, whose answers start from a text (`editing`); what is tried side by side shares
-one batch.
+Everything here becomes model requests whose answers start from a text (`editing`); alternatives share one batch.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
+from sfumato.engine.editable import EditableModel
 from sfumato.engine.excerpt import Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
@@ -23,30 +23,25 @@ from sfumato.engine.stop_strings import check_stop, scan
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
 
-if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
-
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _Show = Callable[[list[str]], None]
-# Slots of a gap that may stay empty, and how many a span gets besides its own.
+# Slots of a gap that may stay empty, and extra slots of a span.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
-# Tokens more or less that a span may come back with, slots besides its own where some may stay empty, and how many
-# tokens it may have for that.
+# Length change tried for a span, extra slots if some may stay empty, and the maximum span length for both.
 _NEAR, _SPARE, _LONGEST_TRIED = 3, (0, 4, 10), 32
-# Tokens behind a gap that are hidden, and around it that are read again, to judge what was written in it.
+# Tokens after a gap that are hidden, and tokens around it that are read again, to judge an attempt.
 _HIDDEN, _AROUND = 8, 128
-# How sure a model has to be of another token to doubt the one that stands, and how many tokens to each side of it are
-# written anew with it.
+# Probability of another token from which a token is doubted, and neighbours on each side rewritten with it.
 _SURE, _BESIDE = 0.5, 2
-_DOUBTED_SHARE = 0.25  # of a text's tokens may be doubted beforehand: of functions with one bug, up to that many are
-# Every such token is hidden at once where a model has to be asked what is behind a mask.
+_DOUBTED_SHARE = 0.25  # Share of a text's tokens that may be doubted; functions with one bug stay below it.
+# Models of mask noise: every n-th token is hidden at once to read what stands there.
 _HIDDEN_SHARE = 4
-# Of what stands, a model of random tokens is told that none of it is noise.
+# Models of random tokens: noise level at which given text is read.
 _LEAST_NOISE = 1e-6
 
 
-def infill_text(model: TextModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
+def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
     """See `TextModel.infill`."""
     length, max_tokens, seed = options.get("length", "auto"), options.get("max_tokens", 32), options.get("seed", 0)
     if isinstance(length, bool) or (length != "auto" and (not isinstance(length, int) or length < 1)):
@@ -59,7 +54,7 @@ def infill_text(model: TextModel, prefix: str, suffix: str, n: int, options: Inf
     return job.infill(prefix, suffix, length=length, max_tokens=max_tokens, stop=stop)
 
 
-def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list[Result]:
+def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> list[Result]:
     """See `TextModel.edit`."""
     spans, instruction, system = options.get("spans"), options.get("instruction"), options.get("system")
     strength, budget, judge = options.get("strength"), options.get("budget", 64), options.get("judge")
@@ -77,7 +72,7 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
     chosen = None if spans is None else editing.check_spans(text, spans)
     if instruction is not None:
         if not model.tokenizer.has_chat_template:
-            raise RequestError(f"{model.name} takes no instructions, as it has no chat template; leave it out")
+            raise RequestError(f"{model.name} has no chat template and takes no instructions; leave it out")
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
     for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
@@ -92,23 +87,23 @@ def edit_text(model: TextModel, text: str, n: int, options: EditOptions) -> list
         if sure := [one for one in results if one.failed or one.certainty >= needed]:
             return sure
     error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
-    return [dataclasses.replace(editing.of_text(results[0], text), finish_reason="unsure", error=error)]
+    return [dataclasses.replace(editing.expand_result(results[0], text), finish_reason="unsure", error=error)]
 
 
 class Rewriting:
-    """One job, in one context.
+    """One job in one context.
 
     Args:
-        model: writes.
-        context: tokens ahead of all texts.
-        seeds: one for each answer.
+        model: the model that writes.
+        context: tokens before all texts.
+        seeds: one per answer.
         options: of its requests.
         on_draft: see `EditOptions`.
     """
 
     def __init__(
         self,
-        model: TextModel,
+        model: EditableModel,
         context: tuple[int, ...],
         seeds: Sequence[int],
         options: CanvasOptions,
@@ -137,18 +132,20 @@ class Rewriting:
             coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
             fill(coarse)
             near: set[int] = set()
-            for own in self.seeds:
-                for best in sorted(coarse, key=lambda one: -tried[one, own].certainty)[:2]:
-                    place = coarse.index(best)
-                    low = coarse[place - 1] if place else 0
-                    high = coarse[place + 1] if place + 1 < len(coarse) else max_tokens + 1
+            for given_seed in self.seeds:
+                for best in sorted(coarse, key=lambda one: -tried[one, given_seed].certainty)[:2]:
+                    index = coarse.index(best)
+                    low = coarse[index - 1] if index else 0
+                    high = coarse[index + 1] if index + 1 < len(coarse) else max_tokens + 1
                     near |= set(range(low + 1, high)) - set(coarse)
             if near:
                 fill(sorted(near))
         if stop:
-            tried = {key: editing.of_text(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()}
-        ranked = editing.ranked([[tried[key] for key in tried if key[1] == own] for own in self.seeds])
-        # Of the text alone, without what it shares tokens with.
+            tried = {
+                key: editing.expand_result(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()
+            }
+        ranked = editing.rank([[tried[key] for key in tried if key[1] == given_seed] for given_seed in self.seeds])
+        # Length of the text alone, without shared tokens.
         return [
             dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
         ]
@@ -159,10 +156,10 @@ class Rewriting:
         """See `TextModel.edit`.
 
         Args:
-            excerpt: what is read of a text.
-            spans: of what is read, in order.
-            noise_level: that they start from.
-            judge: try several lengths and judge them; None does for a single span.
+            excerpt: the part of the text that is read.
+            spans: within the excerpt, in order.
+            noise_level: where they start.
+            judge: try several lengths and judge them; None does so for a single span.
         """
         blanks, text = self.model.spec.blanks, excerpt.text
         reads_again = blanks and judge is not False
@@ -170,16 +167,17 @@ class Rewriting:
         start, end = spans[0] if len(spans) == 1 else (0, 0)
         size = len(self.tokenizer.encode(text[start:end]))
         if judge and noise_level == 1.0 and 0 < size <= _LONGEST_TRIED:
-            # Nothing of what stood there is kept, and so neither is its length.
+            # Nothing of the old text is kept, so its length is not either.
             lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
             if blanks:
                 lengths = [size + spare for spare in _SPARE]
             show = self._shown(excerpt, spans, [1])
             tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks, show=show)
             whole_texts = {
-                key: editing.of_text(result, excerpt.replaced(spans, [result.text])) for key, result in tried.items()
+                key: editing.expand_result(result, excerpt.replaced(spans, [result.text]))
+                for key, result in tried.items()
             }
-            return editing.ranked([[whole_texts[one, own] for one in lengths] for own in self.seeds])
+            return editing.rank([[whole_texts[one, given_seed] for one in lengths] for given_seed in self.seeds])
         slack = _SLACK if blanks else 0
         keys = [(spare, seed) for seed in self.seeds for spare in sorted({0 if judge else slack, slack})]
         laid = {spare: self._laid(text, spans, spare) for spare, _ in keys}
@@ -192,15 +190,20 @@ class Rewriting:
             blanks=blanks,
             show=self._shown(excerpt, spans, free),
         )
-        whole = [editing.of_text(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten]
+        whole = [
+            editing.expand_result(one, excerpt.replaced(spans, [texts[i] for i in free])) for one, texts in rewritten
+        ]
         if reads_again:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
-        return editing.ranked(
-            [[one for one, (_, seed) in zip(whole, keys, strict=True) if seed == own] for own in self.seeds]
+        return editing.rank(
+            [
+                [one for one, (_, seed) in zip(whole, keys, strict=True) if seed == given_seed]
+                for given_seed in self.seeds
+            ]
         )
 
     def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> _Show | None:
-        """What shows a draft, given the texts of its pieces, of which some are free."""
+        """A callback that shows a draft, given the texts of all pieces."""
         tell = self.on_draft
         if tell is None:
             return None
@@ -215,19 +218,19 @@ class Rewriting:
         budget: int,
         judge: bool | None,
     ) -> list[Result]:
-        """See `TextModel.edit`. A text that the model mostly doubts is none that it was trained on: each token beyond a
-        share of it makes an edit a nat less certain.
+        """See `TextModel.edit`. A text that the model mostly doubts is unlike its training data: each doubted token
+        beyond a share makes an edit one nat less certain.
 
         Args:
-            excerpt: what is read of a text.
-            spans: of what is read, in order; None for the tokens that the model would rather have otherwise.
+            excerpt: the part of the text that is read.
+            spans: within the excerpt, in order; None for the tokens that the model doubts.
             noise_level, judge: see `edit`.
-            budget: most tokens that the model may choose.
+            budget: maximum tokens that the model may choose.
         """
-        tokens, places = self.tokenizer.encode_with_places(excerpt.text)
+        tokens, offsets = self.tokenizer.encode_with_offsets(excerpt.text)
         near = range(len(tokens) + 1)
         if spans:
-            first, last = (bisect.bisect_left(places, (place, 0)) for place in (spans[0][0], spans[-1][1]))
+            first, last = (bisect.bisect_left(offsets, (offset, 0)) for offset in (spans[0][0], spans[-1][1]))
             near = range(max(0, first - _AROUND), min(last + _AROUND, len(tokens)) + 1)
         [(doubts, read)] = self._read([(tokens, near)])
         unknown = max(0.0, len(doubts) - _DOUBTED_SHARE * (len(near) - 1))
@@ -235,39 +238,41 @@ class Rewriting:
             # More is to follow: the last token is where it can.
             doubts[len(tokens) - 1] = max(doubts.pop(len(tokens)), doubts.get(len(tokens) - 1, 0.0))
         if spans is None:
-            stretches = editing.doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
-            spans = excerpt.cover(excerpt.locate([(places[start][0], places[end - 1][1]) for start, end in stretches]))
+            stretches = editing.find_doubted_spans(doubts, around=_BESIDE, length=len(tokens), budget=budget)
+            spans = excerpt.cover(
+                excerpt.locate([(offsets[start][0], offsets[end - 1][1]) for start, end in stretches])
+            )
             judge = judge is not False
-        results = [editing.of_text(read, excerpt.original)]
+        results = [editing.expand_result(read, excerpt.original)]
         if spans:
             edited = self.edit(excerpt, spans, noise_level=noise_level, judge=judge)
             results = [dataclasses.replace(one, usage=Usage.together([read.usage, one.usage])) for one in edited]
         return [dataclasses.replace(one, certainty=one.certainty - unknown) for one in results]
 
     def _read(self, asked: Sequence[tuple[Sequence[int], range]]) -> list[tuple[dict[int, float], Result]]:
-        """What a model would rather have written in some texts.
+        """Find the tokens of some texts that the model doubts.
 
-        A model of random tokens reads a text as it stands, in one step, and says what it takes for noise. One of masks
-        is sure of whatever it can see: it is asked for every fourth token from those between, four times.
+        A model of random tokens reads a text as it is, in one step, and says what looks like noise. A model of masks is
+        sure of every token it sees, so it predicts every fourth token from the others, four times.
 
         Args:
-            asked: tokens of a text, and the places among them to look at; behind the last is its end.
+            asked: tokens of a text, and the indices to look at; the index after the last is its end.
 
         Returns:
-            For each, by place, the probability of another token where that is more than half; and what it cost.
+            For each, by index, the probability of another token if that is more than half; and the cost.
         """
         sees_noise = self.model.bundle.process.has_uniform
         phases = 1 if sees_noise else _HIDDEN_SHARE
         window = max(phases, self.model.request(self.context, max_tokens=1, **self.options).canvas_length // 2)
         texts = [(*tokens, *self.tokenizer.eos_ids[:1]) for tokens, _ in asked]
         parts = [
-            (i, range(first + phase, min(first + window, places.stop), phases))
-            for i, (_, places) in enumerate(asked)
-            for first in range(places.start, places.stop, window)
-            for phase in range(min(phases, places.stop - first))
+            (i, range(first + phase, min(first + window, indices.stop), phases))
+            for i, (_, indices) in enumerate(asked)
+            for first in range(indices.start, indices.stop, window)
+            for phase in range(min(phases, indices.stop - first))
         ]
-        # A part is read with as much around it as the model holds: a text may be far longer.
-        around = self.model.decoder.config.max_position_embeddings
+        # A part is read with as much context as fits, because a text may be far longer than the context.
+        around = self.model.context_length
         read = self._rewrite(
             [editing.laid_out(texts[i], part, around) for i, part in parts],
             [self.seeds[0]] * len(parts),
@@ -280,15 +285,15 @@ class Rewriting:
         for (i, part), (result, _) in zip(parts, read, strict=True):
             doubts, results = found[i]
             results.append(result)
-            for place in part:
-                own = place - part.start
+            for index in part:
+                offset = index - part.start
                 if (
-                    own < len(result.tokens)
-                    and result.tokens[own] != texts[i][place]
-                    and result.confidence[own] > _SURE
+                    offset < len(result.tokens)
+                    and result.tokens[offset] != texts[i][index]
+                    and result.confidence[offset] > _SURE
                 ):
-                    doubts[place] = result.confidence[own]
-        return [(doubts, editing.as_one(results, self.seeds[0], self.model.name)) for doubts, results in found]
+                    doubts[index] = result.confidence[offset]
+        return [(doubts, editing.merge_results(results, self.seeds[0], self.model.name)) for doubts, results in found]
 
     def _rewrite(
         self,
@@ -301,9 +306,9 @@ class Rewriting:
         end: tuple[int, ...] | None = None,
         show: _Show | None = None,
     ) -> list[tuple[Result, list[str]]]:
-        """Denoise the free pieces of several texts together: for each, what it cost and the texts of its pieces. Drafts
-        of the middle one are shown."""
-        most = self.model.decoder.config.max_position_embeddings - len(self.context)
+        """Denoise the free pieces of several texts together and return, for each, its cost and the texts of its pieces.
+        Shows drafts of the middle one."""
+        max_positions = self.model.context_length - len(self.context)
         template = self.model.request(self.context, max_tokens=1, **options)
         planned: list[list[editing.Job]] = []
         requests: list[Request] = []
@@ -312,7 +317,7 @@ class Rewriting:
                 pieces,
                 end=self.tokenizer.eos_ids[:1] if end is None else end,
                 canvas_length=template.canvas_length,
-                most=most,
+                max_positions=max_positions,
                 noise_level=noise_level,
                 blanks=blanks,
             )
@@ -335,9 +340,9 @@ class Rewriting:
         answers = iter([results[0] for results in self.model.results(requests, on_event=watch)])
         done: list[tuple[Result, list[str]]] = []
         for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
-            own = [next(answers) for _ in jobs]
-            texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in own])
-            done.append((editing.as_one(own, seed, self.model.name), texts))
+            results = [next(answers) for _ in jobs]
+            texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in results])
+            done.append((editing.merge_results(results, seed, self.model.name), texts))
         return done
 
     def _fill(
@@ -349,7 +354,7 @@ class Rewriting:
         blanks: bool = False,
         show: _Show | None = None,
     ) -> dict[tuple[int, int], Result]:
-        """Fillings of a gap by (length, seed), judged by what follows if they are to be compared."""
+        """Fill a gap for each (length, seed); judge the results by what follows, if they are to be compared."""
         keys = [(one, seed) for seed in self.seeds for one in lengths]
         laid = {one: editing.with_slots(pieces, one) for one in lengths}
         layouts = [laid[one] for one, _ in keys]
@@ -368,7 +373,7 @@ class Rewriting:
         return dict(zip(keys, results, strict=True))
 
     def _laid(self, text: str, spans: Sequence[editing.Span], slack: int) -> list[editing.Piece]:
-        """The pieces of a text with some spans free, which may come to have more tokens."""
+        """The pieces of a text with some spans free and extra slots for them."""
         if len(spans) != 1:
             return editing.cut(self.tokenizer, text, spans, slack=slack)
         [(start, end)] = spans
@@ -377,17 +382,17 @@ class Rewriting:
     def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
         return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, slack=slack)
 
-    def _judged(self, before: editing.Piece, results: Sequence[Result], behind: editing.Piece) -> list[Result]:
-        """Fillings of several lengths, held against what is around them: read again by a model that sees noise.
+    def _judged(self, before: editing.Piece, results: Sequence[Result], after: editing.Piece) -> list[Result]:
+        """Compare fillings of several lengths by their context: models that see noise read them again.
 
-        For another one the first tokens behind a filling are hidden and read in one step, and each that the model does
-        not find again makes the filling a nat less certain.
+        For other models, the first tokens after a filling are hidden and predicted in one step; each wrong one makes
+        the filling one nat less certain.
         """
         if self.model.bundle.process.has_uniform:
-            return self._read_again(results, [[before.text, one.text, behind.text] for one in results], [1])
-        tokens = (*behind.tokens, *self.tokenizer.eos_ids[:1])
+            return self._read_again(results, [[before.text, one.text, after.text] for one in results], [1])
+        tokens = (*after.tokens, *self.tokenizer.eos_ids[:1])
         hidden, rest = tokens[:_HIDDEN], tokens[_HIDDEN:]
-        own = [tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids) for result in results]
+        fillings = [tuple(one for one in result.tokens if one not in self.tokenizer.eos_ids) for result in results]
         layouts = [
             [
                 before,
@@ -395,7 +400,7 @@ class Rewriting:
                 editing.Piece("", hidden, True),
                 editing.Piece("", rest, False),
             ]
-            for result, filling in zip(results, own, strict=True)
+            for result, filling in zip(results, fillings, strict=True)
         ]
         once: CanvasOptions = {**self.options, "steps": 1, "temperature": 0.0}
         found = self._rewrite(layouts, [0] * len(layouts), once, blanks=True, end=())
@@ -409,12 +414,12 @@ class Rewriting:
     def _read_again(
         self, results: Sequence[Result], texts: Sequence[Sequence[str]], free: Sequence[int]
     ) -> list[Result]:
-        """Results for which a model of random tokens reads the text again: each token in and around what was written
-        that it takes for noise makes one a nat less certain.
+        """Have a model of random tokens read the results again; each token in and around the new text that looks like
+        noise makes a result one nat less certain.
 
         Args:
             results: of one job.
-            texts: of each, the pieces of its text.
+            texts: the pieces of each result.
             free: which of them were written.
         """
         if not self.model.bundle.process.has_uniform:
@@ -422,8 +427,8 @@ class Rewriting:
         asked: list[tuple[Sequence[int], range]] = []
         owners: list[int] = []
         for i, parts in enumerate(texts):
-            tokens, places = self.tokenizer.encode_with_places("".join(parts))
-            ends = [end for _, end in places]
+            tokens, token_spans = self.tokenizer.encode_with_offsets("".join(parts))
+            ends = [end for _, end in token_spans]
             offsets = [0, *itertools.accumulate(map(len, parts))]
             read = -1
             for piece in free:

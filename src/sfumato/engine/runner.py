@@ -1,4 +1,4 @@
-"""From scheduled sequences to one forward over all of them, packed in a row without padding between them."""
+"""Packs scheduled sequences into one forward pass, without padding between them."""
 
 # R rows, L canvas, N packed positions, Q positions of a chunk, D model, V vocab
 
@@ -24,38 +24,38 @@ from sfumato.sampling import Active, CanvasBatch
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledChunk:
-    """What one text puts through the weights in one forward."""
+    """The part of one text that goes through the weights in one forward."""
 
     segment: Segment
-    """Where in its text and in the pool."""
+    """The text, with its slots in the pool."""
     tokens: list[int]
-    """Its leading tokens; those of a canvas follow."""
+    """Text tokens, before those of a canvas."""
     row: int | None = None
-    """The canvas that follows, as a row of the batch; None for text that is only written."""
+    """The row of the canvas that follows; None if only text is written."""
     positions: CanvasPositions | None = None
-    """Of a canvas: what is computed."""
+    """The canvas positions to compute."""
 
 
 class ForwardOutput(NamedTuple):
-    """What one pass through the weights gives."""
+    """The result of one pass through the weights."""
 
     hidden_ND: Tensor
-    """Hidden states of all positions, one after the other."""
+    """Hidden states of all positions, concatenated."""
     index_RL: Tensor
-    """int64; where among them the one stands that predicts a canvas position, 0 if none does."""
+    """int64; index of the hidden state that predicts each canvas position, 0 if none does."""
     last_C: list[int]
-    """Where the last position of each chunk stands, in the order in which they were given."""
+    """Index of the last position of each chunk, in the given order."""
 
 
 class _PackedChunks:
-    """Where everything in a forward comes from, and where it goes: all that does not change while its chunks do not.
+    """The layout of a forward: everything that stays the same while its chunks do.
 
     Args:
         key: see `_key`.
         chunks: see `Runner.forward`.
-        shape: of the batch of canvases.
-        num_positions: of the forward, padding included.
-        pool: where keys and values are.
+        shape: of the canvas batch.
+        num_positions: of the forward, including padding.
+        pool: of keys and values.
         windows, backend: see `PackedAttention`.
     """
 
@@ -70,15 +70,15 @@ class _PackedChunks:
         backend: Backend,
     ) -> None:
         device = pool.device
-        # Neighbours of one shape are read together.
+        # Adjacent chunks of one shape are read together.
         order = sorted(
             range(len(chunks)),
             key=lambda i: (chunks[i].row is not None, chunks[i].segment.start, chunks[i].segment.count),
         )
         self.key = key
-        """That of `_key`: it names slots by identity, so that they have to stay."""
+        """Kept alive because `_key` names slots by identity."""
         self.chunks, self.last_C, self.total = [chunks[i] for i in order], [0] * len(chunks), 0
-        # Tokens of the canvases, then those that the host knows, of which the first pads.
+        # Canvas tokens, then those known to the host; the first of these pads.
         first_known, width = shape[0] * shape[1], shape[1]
         known, source_N, canvas_M, decided_M = [0], [], [], []
         index_RL = np.zeros(shape, dtype=np.int64)
@@ -114,10 +114,10 @@ class Runner:
 
     Args:
         model: the weights.
-        pool: where keys and values are.
-        layout: of text and canvas. Of an autoregressive model no position is marked as canvas, and a single position is
-            run as it is, for speed.
-        replayer: replays steps that differ in their tokens alone; None computes each.
+        pool: of keys and values.
+        layout: of text and canvas. An autoregressive model marks no position as canvas, and a single position runs
+            unpacked, for speed.
+        replayer: replays steps that differ only in their tokens; None computes every step.
     """
 
     def __init__(self, model: Model, pool: KVPool, layout: PrefixLayout, replayer: Replayer | None = None) -> None:
@@ -126,12 +126,12 @@ class Runner:
         self._last: _PackedChunks | None = None
         self.replayer = replayer
         self.num_forwards = 0
-        """Passes through the weights so far."""
+        """Number of passes through the weights so far."""
         self.num_positions = 0
         """Positions in them, without padding."""
 
     def text_chunk(self, sequence: Sequence, count: int) -> ScheduledChunk:
-        """The next tokens of a text, to be written."""
+        """A chunk of a text's next tokens."""
         cached = sequence.cached
         assert cached is not None
         start, end = cached.length, cached.length + count
@@ -139,7 +139,7 @@ class Runner:
         return ScheduledChunk(segment=segment, tokens=sequence.text[start:end])
 
     def canvas_chunk(self, sequence: Sequence, row: int, length: int, decided: Numbers | None) -> ScheduledChunk:
-        """A canvas, and what is computed with it of the text before; see `PrefixLayout.canvas_positions`."""
+        """A chunk with a canvas and the text to recompute with it; see `PrefixLayout.canvas_positions`."""
         text, cached = sequence.text, sequence.cached
         assert cached is not None
         positions = self.layout.canvas_positions(len(text), length, decided)
@@ -148,7 +148,7 @@ class Runner:
             slot_S=cached.slot_S,
             start=positions.start,
             end=positions.end,
-            # A single position reads what is before it, whichever way it is put.
+            # A single position attends to what is before it in any layout.
             block=1 if self._autoregressive else None,
             run=cached.run,
             place_Q=None if whole else len(text) + positions.token_Q,
@@ -163,16 +163,16 @@ class Runner:
         soft_RLD: Tensor | None = None,
         given_RL: Tensor | None = None,
     ) -> ForwardOutput:
-        """One pass through the weights; keys and values of all chunks are written.
+        """Run one pass through the weights and write the keys and values of all chunks.
 
         Args:
-            chunks: any number, at most one for each row of the batch, and no two of one text that overlap.
-            tokens_RL: int64; what the canvases read, if there are any.
-            soft_RLD: soft embeddings of the last predictions, if there are any.
-            given_RL: bool; which tokens of the canvases are given, if any is.
+            chunks: any number, at most one per row of the batch, and no two of one text that overlap.
+            tokens_RL: int64; canvas tokens, if there are canvases.
+            soft_RLD: soft embeddings of the previous predictions, if there are any.
+            given_RL: bool; which canvas tokens are given, if any.
 
         Returns:
-            What came out; the next forward may overwrite the hidden states.
+            The result; the next forward may overwrite its hidden states.
         """
         if tokens_RL is None:
             tokens_RL = torch.zeros(0, 0, dtype=torch.int64, device=self._pool.device)
@@ -184,7 +184,7 @@ class Runner:
         return ForwardOutput(hidden_ND, packed.index_RL, packed.last_C)
 
     def _pack(self, chunks: list[ScheduledChunk], shape: tuple[int, int]) -> _PackedChunks:
-        """Some chunks, packed; those of the last forward are packed already."""
+        """Pack some chunks, reusing the last layout if it is the same."""
         key = _key(chunks, shape)
         if self._last is None or key is None or self._last.key != key:
             num_positions = self._padded(sum(chunk.segment.count for chunk in chunks))
@@ -216,7 +216,7 @@ class Runner:
         return self._of_some(self._model.logits, hidden_ND, place_N)
 
     def length_logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
-        """Logits [N, B + 1] of how long the answers after some of the positions will be."""
+        """Logits [N, B + 1] of the answer lengths, read at some positions."""
         return self._of_some(self._model.length_logits, hidden_ND, place_N)
 
     def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, place_N: Tensor) -> Tensor:
@@ -225,16 +225,16 @@ class Runner:
         return head(hidden_ND[torch.cat((place_N, padding))])[:count]
 
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
-        """Mean embedding [1, N, D] under token probabilities, or under what its backend gave as weights."""
+        """Mean embedding [1, N, D] under token probabilities, or under the backend's weights."""
         count = probs_1NV.shape[1]
-        # Digits are two rows for each position, and sums of integers the same for any number of rows.
+        # Digits are two rows per position, and integer sums do not depend on the number of rows.
         if probs_1NV.is_floating_point() and count % WHOLE:
             padding = probs_1NV.new_zeros(1, -count % WHOLE, probs_1NV.shape[2])
             probs_1NV = torch.cat((probs_1NV, padding), dim=1)
         return self._model.soft_embedding(probs_1NV)[:, :count]
 
     def embedding(self, tokens_RL: Tensor) -> Tensor:
-        """The same for tokens that are certain."""
+        """The same for known tokens."""
         return self._model.token_embedding(tokens_RL)
 
     def _padded(self, count: int) -> int:
@@ -242,12 +242,12 @@ class Runner:
 
 
 class StepForward:
-    """One forward as `sampling.step` sees it, a `Denoiser`: canvases, and text that is written in the same pass.
+    """One forward as `sampling.step` sees it (a `Denoiser`): canvases, and text written in the same pass.
 
     Args:
         runner: runs it.
-        texts: the text.
-        sequences: whose canvases they are, row by row.
+        texts: chunks of text to write.
+        sequences: owners of the canvases, row by row.
         batch: the canvases.
     """
 
@@ -257,12 +257,12 @@ class StepForward:
         self._runner, self._texts, self._batch = runner, texts, batch
         self.sequences = sequences
         self.num_computed: dict[Sequence, int] = {}
-        """Positions of each canvas that went through the weights."""
+        """Number of computed positions of each canvas."""
         self.soft_embedding = runner.soft_embedding
         self.embedding = runner.embedding
 
     def write(self) -> None:
-        """Take the pass for the text alone."""
+        """Run the pass for text only."""
         self._output = self._runner.forward(self._texts)
 
     def __call__(
@@ -288,14 +288,14 @@ class StepForward:
         return self._runner.logits(self._output.hidden_ND, self._output.index_RL.flatten()[index_N])
 
     def length_shares(self, i: int) -> list[float]:
-        """What the length head says after the i-th text: probabilities of its buckets, and of longer."""
+        """The length head's probabilities after the i-th text: its buckets, and longer."""
         last_N = torch.tensor([self._output.last_C[i]], device=self._output.hidden_ND.device)
         shares: list[float] = self._runner.length_logits(self._output.hidden_ND, last_N)[0].softmax(-1).tolist()
         return shares
 
 
 def _key(chunks: list[ScheduledChunk], shape: tuple[int, int]) -> tuple[Hashable, ...] | None:
-    """Equal for chunks that are packed alike; None for some that do not come again, as what is written does not."""
+    """A key that is equal for identical layouts; None for layouts that do not repeat, such as those that write text."""
     if any(chunk.positions is None for chunk in chunks):
         return None
     fields: list[Hashable] = [shape]

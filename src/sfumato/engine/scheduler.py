@@ -1,7 +1,7 @@
-"""Who goes next: which sequences take part in a step.
+"""Scheduling: chooses which sequences take part in a step.
 
-Fair among equals: of those of the highest priority, the one that has had the least computed for it goes first, so that
-a short request joins long ones without waiting for them; those that were left out a few times go before all, in turn.
+Among sequences of the highest priority, the one with the least computation so far goes first, so short requests join
+long ones without waiting for them. Sequences that were left out several times in a row go before all others, in turn.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from sfumato.engine.sequence import Sequence
 
-# A sequence left out this many steps in a row goes first.
+# Steps in a row without a turn after which a sequence goes first.
 _PATIENCE = 32
 
 
 @dataclass(frozen=True)
 class ScheduledSequence:
-    """What one sequence does in one step of the engine."""
+    """The work of one sequence in one engine step."""
 
     sequence: Sequence
     num_written: int
-    """Positions of its text that are written."""
+    """Text positions to write."""
     denoises: bool
     """Whether its canvas takes a step."""
 
@@ -32,7 +32,7 @@ class ScheduledSequence:
 
 
 def enqueue(waiting: list[Sequence], sequence: Sequence, *, first: bool = False) -> None:
-    """Put a sequence among those that wait, the highest priority first: after those of its own, or before them."""
+    """Insert a waiting sequence by priority, after its equals or before them."""
     insort = bisect.insort_left if first else bisect.insort_right
     insort(waiting, sequence, key=lambda one: -one.request.priority)
 
@@ -41,13 +41,12 @@ def schedule(running: Iterable[Sequence], *, max_positions: int, chunk: int) -> 
     """Choose the work of one step.
 
     Args:
-        running: the sequences that are admitted.
-        max_positions: most positions of the step; the first sequence takes part whatever it needs.
-        chunk: most positions of a text that are written ahead of its canvas in one step, so that a long prompt keeps
-            nobody waiting.
+        running: the admitted sequences.
+        max_positions: maximum positions of the step; the first sequence takes part in any case.
+        chunk: maximum text positions written per step, so that a long prompt delays nobody.
 
     Returns:
-        At least one piece of work if there is any sequence.
+        At least one entry if there is any sequence.
     """
     scheduled: list[ScheduledSequence] = []
     total = 0

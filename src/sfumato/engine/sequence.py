@@ -1,7 +1,7 @@
-"""Sequence: one answer in the making, from its prompt to its result.
+"""Sequence: the state of one answer, from its prompt to its result.
 
-A sequence grows canvas by canvas. It knows its text, where that stands in the cache, the canvas in work and what it
-cost; it holds no tensors and takes no steps. What happens to it leaves through the queue of its request.
+A sequence grows canvas by canvas. It knows its text, its place in the cache, its current canvas and its cost. It holds
+no tensors and takes no steps. Its events leave through its request's queue.
 """
 
 # R rows, L canvas
@@ -40,41 +40,41 @@ from sfumato.sampling import (
     StepResult,
 )
 
-# A confidence that is as good as none.
+# Lower bound on a confidence.
 _MIN_CONFIDENCE = 1e-30
 
 
 @dataclass
 class _CommittedCanvas:
-    """A canvas that was committed."""
+    """A committed canvas."""
 
     index: int
     start: int
     end: int
-    """Its tokens of the answer: the first, and the one after the last."""
+    """Its range of answer tokens, end exclusive."""
     log_confidence: float
     num_decided: int
-    """Sum over the positions that its last step decided, and how many they were."""
+    """Sum over the positions its last step decided, and their number."""
     unsettled: bool
 
 
 @dataclass(frozen=True)
 class _Complete:
-    """An answer that came to its end, while canvases of it are denoised again."""
+    """A complete answer while its canvases are reopened."""
 
     tokens: list[int]
     confidence: list[float]
     text: str
     ends: tuple[int, ...]
-    """The end token after it, if it has one."""
+    """The end token, if it has one."""
     reason: FinishReason
     left: list[_CommittedCanvas]
-    """The canvases to be opened; the last is open now."""
+    """Canvases still to reopen; the last is open now."""
 
 
 @dataclass(eq=False)
 class Sequence:
-    """One answer in the making; a request has n."""
+    """The state of one answer; a request has n of them."""
 
     bundle: ModelBundle
     request: Request
@@ -82,39 +82,39 @@ class Sequence:
     variation: int
     events: EventQueue
     text: list[int] = field(init=False)
-    """What stands before the canvas: the prompt and what was committed, in whole blocks where the prefix has them."""
+    """Text before the canvas: the prompt and what was committed, in whole blocks if the prefix has blocks."""
     head: list[int] = field(init=False)
-    """End of the prompt that shares its block with the first canvas, and stands frozen at its head."""
+    """End of the prompt that shares its block with the first canvas and is frozen at its start."""
     start: Start | None = field(init=False)
-    """What it starts from: what the request gives, or the whole answer while a canvas of it is open again."""
+    """The request's start, or the whole answer while one of its canvases is reopened."""
     tokens: list[int] = field(init=False)
-    """Of the answer, without its end token; while a canvas is open again, of what is before it."""
+    """Answer tokens without the end token; while a canvas is reopened, those before it."""
     confidence: list[float] = field(init=False)
-    """Of each of them, the probability that the last step gave it."""
+    """Probability of each in its last step."""
     cached: CachedText | None = None
-    """Its room in the cache, while it is running."""
+    """Its cache pages, while running."""
     row: int = -1
-    """Its canvas's row of the engine's batch; -1 while it has none."""
+    """Row of its canvas in the engine's batch; -1 without a canvas."""
     constraint: Constraint | None = None
-    """What the canvas in work must be."""
+    """Constraint on the current canvas."""
     canvas: int = 0
-    """Index of the canvas in work."""
+    """Index of the current canvas."""
     complete: _Complete | None = None
-    """The answer when it came to its end, while canvases of it are denoised again."""
+    """The complete answer, while its canvases are reopened."""
     first_length: int | None = None
     """Length of the first canvas, once the length head has set it."""
     service: int = 0
-    """Positions computed for it so far: what the scheduler goes by."""
+    """Positions computed so far, which the scheduler uses."""
     waited: int = 0
-    """Steps of the engine in a row that left it out."""
+    """Engine steps in a row without a turn."""
     usage: Usage = field(default_factory=Usage)
     trace: list[CanvasChanged] = field(default_factory=list)
     canvases: list[CanvasRecord] = field(default_factory=list)
-    """Those that were committed, where they are to be recorded."""
+    """Records of committed canvases, if requested."""
     steps: list[StepRecord] = field(default_factory=list)
-    """Of the canvas in work, likewise."""
+    """Records of the current canvas, if requested."""
     top: dict[int, tuple[tuple[int, float], ...]] = field(default_factory=dict)
-    """If asked for, the most probable tokens of each position of the answer, and their log-probabilities."""
+    """If requested, the most probable tokens at each answer position, with log-probabilities."""
     finish_reason: FinishReason | None = None
 
     def __post_init__(self) -> None:
@@ -126,10 +126,10 @@ class Sequence:
         self._skip()
 
     def _begin(self, start: Start | None) -> None:
-        """Stand after the prompt, with nothing written."""
+        """Reset to just after the prompt, with nothing written."""
         self.stream = TextStream(self.bundle.tokenizer, self.request.stop)
         self.text, self.head, self.tokens, self.confidence = [], [], [], []
-        # Tokens of which a commit was told.
+        # Tokens already emitted.
         self._num_told = 0
         self._extend_text(self.request.prompt)
         automaton, self.start = self.request.automaton, start
@@ -142,37 +142,37 @@ class Sequence:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of the answer."""
+        """Maximum tokens of the answer."""
         return self.request.max_tokens if self.complete is None else len(self.complete.tokens)
 
     @property
     def num_written(self) -> int:
-        """How much of its text is written before a canvas can be read."""
+        """How much of its text must be written before a canvas can be read."""
         return self.layout.num_written(len(self.text))
 
     @property
     def num_unwritten(self) -> int:
-        """How much of that has to go through the weights before, or together with, the first step of a canvas."""
+        """How many tokens must be written before, or together with, the first step of a canvas."""
         assert self.cached is not None
         return self.num_written - len(self.cached.tokens)
 
     @property
     def shared_text(self) -> list[int]:
-        """The text that others may have written for it; what a length head reads is its own."""
+        """The part of its text that may be shared; what the length head reads must be computed."""
         return self.text[: self.num_written - self.wants_length]
 
     @property
     def wants_length(self) -> bool:
-        """Whether a length head is to be asked before the first canvas is opened."""
+        """Whether the length head must run before the first canvas is opened."""
         first = self.first_length is None and self.canvas == 0 and self.start is None
         return first and self.request.auto_length and self.num_written > 0 and not self.bundle.spec.autoregressive
 
     @property
     def canvas_length(self) -> int:
-        """Positions of the canvas in work, or of the next."""
+        """Length of the current canvas, or the next."""
         wanted, num_left = self.request.canvas_length, self.max_tokens - len(self.tokens)
         if self.complete is not None:
-            # It sees what follows.
+            # It attends to what follows.
             opened = self.complete.left[-1]
             wanted, num_left = wanted + opened.end - opened.start, num_left + len(self.complete.ends)
         elif self.canvas == 0 and self.first_length is not None:
@@ -186,7 +186,7 @@ class Sequence:
 
     @property
     def noise_level(self) -> float:
-        """Of the first step of a canvas."""
+        """Positions of a canvas's first step."""
         return 1.0 if self.start is None else self.start.noise_level
 
     @property
@@ -200,7 +200,7 @@ class Sequence:
         return deadline_ms is not None and now - self.started >= deadline_ms / 1000
 
     def open_canvas(self) -> tuple[list[int], list[bool]]:
-        """Begin the next canvas: its tokens before noise, and what is frozen on it."""
+        """Open the next canvas and return its clean tokens and which of them are frozen."""
         self.constraint = self._next_constraint()
         tokens, frozen = list(self.head), [True] * len(self.head)
         if self.start is not None:
@@ -211,8 +211,7 @@ class Sequence:
         return [*tokens, *[0] * free], [*frozen, *[False] * free]
 
     def sampler(self, load: float) -> SamplerConfig:
-        """How the next canvas is denoised: where the engine has so much more to do than it should, in fewer steps, if
-        the request allows it."""
+        """The sampler settings of the next canvas, with fewer steps under load if the request allows it."""
         sampler, min_steps = self.request.sampler, self.request.min_steps
         if min_steps is None:
             return sampler
@@ -230,22 +229,22 @@ class Sequence:
         return Constraint(
             automaton=automaton,
             state=self.state,
-            # Where the rest of the answer can still bring it to an end.
+            # States from which the rest of the answer can still end.
             allowed_S=automaton.distance_S <= bound - end if self._possible is None else self._possible[end],
             length=end - len(self.tokens) + len(self.head),
-            ahead=len(self.head),
+            num_leading=len(self.head),
             weighs_behind=start is not None and start.gives_behind,
         )
 
     def _extend_text(self, tokens: Iterable[int]) -> None:
-        """Put tokens after the text, in whole blocks; the rest of them to the head of the next canvas."""
+        """Append tokens to the text, in whole blocks; the rest starts the next canvas."""
         head = [*self.head, *tokens]
         whole = self.layout.num_whole(len(head))
         self.text += head[:whole]
         self.head = head[whole:]
 
     def _append(self, tokens: list[int], confidence: list[float]) -> None:
-        """Put tokens after those of the answer."""
+        """Append tokens to the answer."""
         self.tokens += tokens
         self.confidence += confidence
         self.stream.push(tokens)
@@ -253,9 +252,10 @@ class Sequence:
             self.state = self.request.automaton.walk(self.state, tokens)
 
     def _skip(self) -> None:
-        """Take over what the start freezes, up to the next free position, or what the language leaves no choice of.
+        """Take over the frozen tokens up to the next free position, or those that the constraint forces.
 
-        A start that one canvas holds stays on it as a whole: there a model knows what is given, and that it goes on.
+        A start that fits one canvas stays on it as a whole, so that the model knows what is given and that more
+        follows.
         """
         start, first = self.start, len(self.tokens)
         if start is None:
@@ -269,7 +269,7 @@ class Sequence:
         self._extend_text(skipped)
 
     def _forced_tokens(self) -> list[int]:
-        """Tokens of the text that the language leaves no choice of; not the last, which may take in what follows."""
+        """Tokens that the constraint forces, except the last, which may merge with what follows."""
         automaton = self.request.automaton
         if automaton is None or self.state >= automaton.end_state:
             return []
@@ -279,17 +279,17 @@ class Sequence:
         if not whole or len(tokens) == num_left:
             tokens = tokens[:-1]
         after = automaton.walk(self.state, tokens)
-        # Cut in other ways than the shortest, it might not fit.
+        # Under another tokenization it might not fit.
         fits = len(tokens) <= num_left and after < automaton.num_states
         return tokens if fits and automaton.distance_S[after] <= num_left - len(tokens) else []
 
     def _until_end(self, tokens: list[int]) -> tuple[list[int], bool]:
-        """The tokens before the first that ends the text, and whether there is one; with a start, none does."""
+        """The tokens before the first end token, and whether there is one; with a start, none counts."""
         ends = [i for i, token in enumerate(tokens) if token in self.bundle.tokenizer.eos_ids]
         return (tokens[: ends[0]], True) if ends and self.start is None else (tokens, False)
 
     def show(self, batch: CanvasBatch, row: int, result: StepResult | None) -> None:
-        """Record and tell of a step, or with no result of the noise it starts from, if anybody wants to know."""
+        """Record and emit a step, or without a result its initial noise, if requested."""
         if result is not None and self.request.record:
             self.steps.append(result.record(row))
         if result is not None and row in result.top:
@@ -321,7 +321,7 @@ class Sequence:
             self.events.put(event)
 
     def commit(self, canvas: FinishedCanvas) -> None:
-        """Take a finished canvas into the answer; at its end, finish it or open an earlier canvas again."""
+        """Commit a finished canvas; at the end of the answer, finish it or reopen an earlier canvas."""
         usage = self.usage
         usage.canvases += 1
         usage.denoising_steps += canvas.steps
@@ -368,9 +368,9 @@ class Sequence:
             self.finish(self.finish_reason)
 
     def _reopen(self) -> bool:
-        """Open the next canvas that is to be denoised again, if there is one.
+        """Reopen the next canvas to be denoised again, if there is one.
 
-        The later go first, so that each sees what those after it have become.
+        Later ones go first, so that each sees what those after it have become.
         """
         reason, given = self.finish_reason, self.request.start
         if not self.request.revisit or reason not in ("stop", "length"):
@@ -406,23 +406,23 @@ class Sequence:
         return True
 
     def _answer(self, first: int = 0) -> dict[str, Any]:
-        """Fields of a result that are about its tokens, from one on."""
+        """Result fields about its tokens, from an index on."""
         top = tuple(self.top.get(i, ()) for i in range(first, len(self.tokens) if self.top else 0))
         return {"tokens": tuple(self.tokens[first:]), "confidence": tuple(self.confidence[first:]), "top_logprobs": top}
 
     def _is_whole(self) -> bool:
-        """Whether it is at an end that no end token has to tell."""
+        """Whether it ends without an end token."""
         automaton, full = self.request.automaton, len(self.tokens) >= self.max_tokens
         if self.start is None and automaton is not None:
             return bool(automaton.final_S[self.state]) and (full or automaton.is_over(self.state))
         return self.start is not None and full
 
     def fail(self, error: Exception) -> None:
-        """End it for a failure that concerns it alone."""
+        """End it because of its own failure."""
         self.finish("error", f"{type(error).__name__}: {error}")
 
     def finish(self, reason: FinishReason, error: str = "") -> None:
-        """End it, with the text it has; a canvas that is open again stays as it was committed before."""
+        """End it with the text it has; a reopened canvas keeps its committed text."""
         text = self.stream.text
         if self.complete is not None and (self.finish_reason is None or reason == "error"):
             self.tokens, self.confidence, text = self.complete.tokens, self.complete.confidence, self.complete.text

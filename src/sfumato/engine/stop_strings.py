@@ -1,4 +1,4 @@
-"""The text of a sequence that is still growing, and where stop strings end it, however it is cut into tokens."""
+"""The text of a growing sequence, and where stop strings end it, independent of tokenization."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from sfumato.text.tokenizer import Detokenizer, Tokenizer
 
 
 def check_stop(given: Iterable[str] | None) -> tuple[str, ...]:
-    """Stop strings as they were given.
+    """Validate stop strings.
 
     Raises:
-        RequestError: if they are no list of texts, or one is empty.
+        RequestError: if they are not a list of non-empty strings.
     """
     stop = tuple(as_list("stop", () if given is None else given, "text"))
     if not all(stop):
-        raise RequestError(f"stop is {stop!r}; allowed: a list of texts that are not empty")
+        raise RequestError(f"stop is {stop!r}; allowed: a list of non-empty strings")
     return stop
 
 
 def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> tuple[str, int, bool]:
-    """Search a text for the stop string that is complete first; of several that end together, the longest.
+    """Find the stop string that is complete first; of several that end together, the longest.
 
     Args:
-        text: what was written so far.
-        start: characters that were scanned before, less those held back.
-        stop: strings that are not empty.
+        text: everything written so far.
+        start: characters already scanned, minus those held back.
+        stop: non-empty strings.
         last: whether nothing will follow.
 
     Returns:
-        The text up to the stop string; how many characters at its end may begin one, not to be shown yet; and whether
-        there was one.
+        The text before the stop string; how many characters at its end may begin one and must be held back; and whether
+        one was found.
     """
     found = [(at + len(one), at) for one in stop if (at := text.find(one, start)) >= 0]
     if found:
@@ -41,10 +41,10 @@ def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> tuple[str
 
 
 class TextStream:
-    """The text of tokens as they come, and what may be shown of it.
+    """The text of a token stream, and what may be shown of it.
 
     Args:
-        tokenizer: the tokenizer that the tokens are from.
+        tokenizer: decodes the tokens.
         stop: strings that end the text.
     """
 
@@ -52,16 +52,16 @@ class TextStream:
         self._detokenizer, self._stop = Detokenizer(tokenizer), stop
         self._num_shown = 0
         self.text = ""
-        """All of it, or what stands before the stop string."""
+        """The whole text, or the part before the stop string."""
         self.stopped = False
         """Whether a stop string ended it."""
 
     def push(self, tokens: Iterable[int]) -> None:
-        """Put tokens after the text."""
+        """Append tokens."""
         self.text += self._detokenizer.push(tokens)
 
     def take(self, *, last: bool = False) -> str:
-        """What may be shown and was not yet: without what may begin a stop string, and with all of it at the end."""
+        """New text that may be shown: excludes what may begin a stop string, except at the end."""
         if last:
             self.text += self._detokenizer.finish()
         self.text, num_held, self.stopped = scan(self.text, self._num_shown, self._stop, last=last)
@@ -71,7 +71,7 @@ class TextStream:
 
 
 def num_covering(tokenizer: Tokenizer, tokens: Sequence[int], text: str) -> int:
-    """How many of the leading tokens it takes for all of a text; the last may reach past its end."""
+    """How many leading tokens cover a text; the last may reach past its end."""
     num = len(tokens)
     while num and tokenizer.decode(tokens[: num - 1]).startswith(text):
         num -= 1

@@ -1,4 +1,4 @@
-"""How many threads a CPU computes a model with: as many as turn out to be fastest."""
+"""Chooses how many CPU threads compute a model, by measuring."""
 
 from __future__ import annotations
 
@@ -15,63 +15,61 @@ from sfumato.machine import cpu_name, num_preemptions, usable_cores
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 
-# Positions of the forward that is timed, how often each number of threads takes it at most, and seconds after which no
-# further one is started.
+# Positions of the timed forward, maximum repetitions per number of threads, and seconds after which no repetition
+# starts.
 _POSITIONS, _REPEATS, _LIMIT_S = 32, 5, 1.0
-# How often a second other processes may take a core away from one that has them for itself, and how much longer a
-# forward may take than it did when the number was chosen.
+# Preemptions per second that count as undisturbed, and slowdown of a forward from which the choice is measured again.
 _PREEMPTIONS, _SLOWER = 20, 2.0
 
 
 def choose_threads(model: Model) -> int:
-    """Have torch compute with the number of threads that is fastest for a model, as measured on some positions, now or
-    at an earlier start.
+    """Set torch's number of threads to the fastest for a model, as measured now or at an earlier start.
 
-    It is torch's number, or that of the cores this process may use if they are fewer, or what is left when it is
-    halved, as long as that is faster: some cores may be busy, and small models have not enough to do for many. What is
-    computed does not depend on it. A number in the environment (OMP_NUM_THREADS) is taken as it is.
+    Starts from torch's number or the available cores, whichever is less, and halves it while that is faster: some cores
+    may be busy, and small models do not have enough work for many. The number never affects results. OMP_NUM_THREADS is
+    respected.
 
-    The number is kept for later starts, unless other processes wanted the cores meanwhile; and it is measured anew, for
-    this start alone, where they do and a forward takes far longer than it did.
+    The choice is cached unless other processes disturbed the measurement. It is measured again, for this start only, if
+    they do and a forward takes far longer than before.
 
     Args:
         model: on a CPU.
 
     Returns:
-        The number.
+        The number of threads.
     """
-    most = torch.get_num_threads()
+    max_threads = torch.get_num_threads()
     if "OMP_NUM_THREADS" in os.environ:
-        return most
-    most = min(most, usable_cores())
-    torch.set_num_threads(most)
-    if most == 1:
+        return max_threads
+    max_threads = min(max_threads, usable_cores())
+    torch.set_num_threads(max_threads)
+    if max_threads == 1:
         return 1
     size = sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
     path = kept_path(
-        f"threads {most} {cpu_name()} {torch.__version__} {model.config} {model.embedding_VD.dtype} {size}"
+        f"threads {max_threads} {cpu_name()} {torch.__version__} {model.config} {model.embedding_VD.dtype} {size}"
     )
     kept = read_kept(path) or {}
     threads, forward_s = kept.get("threads"), kept.get("forward_s")
-    if isinstance(threads, int) and 1 <= threads <= most and isinstance(forward_s, float):
+    if isinstance(threads, int) and 1 <= threads <= max_threads and isinstance(forward_s, float):
         torch.set_num_threads(threads)
         # The first one may have weights to fetch.
         if min(_forward_s(model), _forward_s(model)) <= _SLOWER * forward_s:
             return threads
     started, preemptions = time.perf_counter(), num_preemptions()
-    threads, forward_s = _fastest(model, most, started + _LIMIT_S)
+    threads, forward_s = _fastest(model, max_threads, started + _LIMIT_S)
     torch.set_num_threads(threads)
     if num_preemptions() - preemptions <= _PREEMPTIONS * (time.perf_counter() - started):
         keep(path, json.dumps({"threads": threads, "forward_s": forward_s}).encode())
     return threads
 
 
-def _fastest(model: Model, most: int, until: float) -> tuple[int, float]:
-    """The number of threads, and the seconds of a forward; what is not known by some time is left as it is."""
-    best, best_s = most, math.inf
-    torch.set_num_threads(most // 2)
+def _fastest(model: Model, max_threads: int, until: float) -> tuple[int, float]:
+    """The fastest number of threads and the seconds of a forward; stops measuring at a time limit."""
+    best, best_s = max_threads, math.inf
+    torch.set_num_threads(max_threads // 2)
     _forward_s(model)
-    while best > 1 and (best == most or time.perf_counter() < until):
+    while best > 1 and (best == max_threads or time.perf_counter() < until):
         fewer = best // 2
         seconds: dict[int, list[float]] = {fewer: [], best: []}
         for _ in range(_REPEATS):

@@ -1,4 +1,4 @@
-"""Threads that take turns."""
+"""A fair lock for threads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import threading
 
 
 class TurnLock:
-    """A lock that its holder may take again, and that no thread takes twice while another one waits.
+    """A reentrant lock that no thread takes twice while another one waits.
 
-    Python's own are taken by whoever is awake when they are free: a thread that takes one in a loop keeps it.
+    Python's locks go to whichever thread is awake when they are released, so a thread that takes one in a loop keeps
+    it.
     """
 
     def __init__(self) -> None:
@@ -17,12 +18,12 @@ class TurnLock:
         self._depth = 0
 
     def __enter__(self) -> None:
-        own = threading.get_ident()
-        if self._owner != own:
-            # Held by whoever is next, so that the thread that has the lock cannot be next as well.
+        thread_id = threading.get_ident()
+        if self._owner != thread_id:
+            # Held by the next thread in line, so that the current holder cannot be next as well.
             with self._next:
                 self._lock.acquire()
-            self._owner = own
+            self._owner = thread_id
         self._depth += 1
 
     def __exit__(self, *exception: object) -> None:

@@ -1,4 +1,4 @@
-"""How likely a model finds the continuation of a text: exactly, or by a bound; and what it would rather have read."""
+"""Likelihood of a text's continuation, exact or as a bound, and the tokens a model would have preferred."""
 
 # N tokens of a continuation, B rows, T positions of a row, D model, V vocabulary
 
@@ -14,49 +14,50 @@ from sfumato.engine.model import TextModel
 from sfumato.evaluation.likelihood import canvas_nelbo, read_canvases, read_clean, response_nll
 from sfumato.layout import PrefixLayout
 
-# Positions of canvases whose logits are computed together, and of other text.
+# Positions whose logits are computed together, on canvases and elsewhere.
 _POSITIONS, _AT_ONCE = 2048, 256
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContinuationLikelihood:
-    """-log p(continuation | context), or a bound on it from above."""
+    """-log p(continuation | context), or an upper bound on it."""
 
     nats: float
-    """Over all tokens."""
+    """Sum over all tokens."""
     estimator: str
-    """See `Likelihood`; empty of no tokens."""
+    """Estimator, see `Likelihood`; empty without tokens."""
     num_positions: int
-    """That went through the weights."""
+    """Positions computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenLogprobs:
-    """What a model thinks of each of some tokens."""
+    """Log-probabilities of some tokens."""
 
     own: list[float]
-    """Of the token that stands there."""
+    """For each token in the text."""
     top: list[list[tuple[int, float]]]
-    """Of the likeliest, with their ids."""
+    """For the likeliest tokens, with their ids."""
     num_positions: int
-    """That went through the weights."""
+    """Positions computed."""
 
 
 def continuation_nats(
     model: TextModel, context: Sequence[int], continuation: Sequence[int], *, samples: int, seed: int
 ) -> ContinuationLikelihood:
-    """How unlikely a continuation is: exact of an autoregressive model; of one of canvases, a bound by draws of noise.
+    """Negative log-likelihood of a continuation: exact for an autoregressive model, a bound from noise draws for a
+    canvas model.
 
-    The continuation stands on a canvas as long as itself, or on several of the length that the model was trained with,
-    each behind the text before. One of one token is read with the end behind it, as no canvas is shorter than two; and
-    of a model that reads in blocks, so is one that fills none.
+    The continuation is one canvas of its own length, or several of the trained length, each after the text before it. A
+    canvas has at least two positions, so a continuation of one token is read with the end token; in block models, so is
+    one shorter than a block.
 
     Args:
         model: any.
-        context: at least one token; of more than the model holds, what is nearest counts.
+        context: at least one token; truncated on the left to fit the model.
         continuation: tokens.
-        samples: draws of noise for each canvas: with four times as many the error is half of it.
-        seed: decides the draws.
+        samples: noise draws per canvas; four times as many halve the error.
+        seed: for the draws.
     """
     most = model.decoder.config.max_position_embeddings
     text = [*context, *continuation]
@@ -94,14 +95,14 @@ def continuation_nats(
 def token_logprobs(
     model: TextModel, context: Sequence[int], continuation: Sequence[int], *, num_top: int
 ) -> TokenLogprobs:
-    """What a model thinks of each token of a continuation that it holds: an autoregressive one, behind all before it;
-    one of canvases, at the first step of the canvases of `continuation_nats`, which are noise from end to end.
+    """Log-probability of each token of a continuation that fits the model: for an autoregressive model given everything
+    before it; for a canvas model in the first step of the canvases of `continuation_nats`, which are pure noise.
 
     Args:
         model: any.
         context: at least one token.
         continuation: tokens.
-        num_top: how many of the likeliest to tell.
+        num_top: number of likeliest tokens to return.
     """
     document, end_id = Document(context, continuation), model.tokenizer.eos_ids[0]
     if model.spec.autoregressive:
@@ -132,14 +133,14 @@ def _first_read(model: TextModel, batch: PackedBatch) -> torch.Tensor:
 
 
 def _canvases(model: TextModel, document: Document, samples: int) -> tuple[PackingConfig, int]:
-    """Rows in which a response stands on canvases, some copies of them at once; and the tokens that count."""
+    """Rows with a response on canvases, several copies at a time, and the tokens that count."""
     spec, layout = model.spec, PrefixLayout(model.spec)
     before, own = len(document.prompt), len(document.response)
     whole = layout.num_whole(before)
     length = spec.canvas_length if layout.fixed_canvas else max(2, own)
     size = -(-(before - whole + own) // length) * length
     together = min(samples, -(-_POSITIONS // size))
-    # Text that reads its canvas stands before each copy of it; other text stands there once.
+    # With a full prefix, the text is copied before each canvas; otherwise it occurs once.
     rows, copies = (together, 1) if layout.full else (1, together)
     packing = PackingConfig(
         rows=rows,

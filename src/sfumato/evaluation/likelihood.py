@@ -1,4 +1,4 @@
-"""Bounds on the likelihood of held-out canvases, each with the name of its estimator."""
+"""Likelihood bounds on held-out canvases, each with its estimator's name."""
 
 # B rows, T positions of a row, N supervised positions, V vocabulary
 
@@ -14,7 +14,7 @@ from sfumato.data.packing import IGNORED, PackedBatch, PackingConfig, Source, de
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError
-from sfumato.models.attention import masked
+from sfumato.models.attention import select_masked_attention
 from sfumato.models.model import Model
 from sfumato.spec import DEFAULT, GenerationSpec
 
@@ -23,14 +23,14 @@ T_MIN = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class Likelihood:
-    """A number of nats per token, and how it was estimated."""
+    """Nats per token, and how they were estimated."""
 
     nats_per_token: float
     """Mean over tokens."""
     num_tokens: int
-    """Tokens in that mean."""
+    """Number of tokens."""
     estimator: str
-    """What the number is: an exact likelihood or a bound, and over which noise levels."""
+    """The estimator: exact likelihood or bound, and its noise levels."""
 
 
 @torch.inference_mode()
@@ -45,10 +45,11 @@ def canvas_nelbo(
     num_batches: int = 4,
     seed: int = 0,
 ) -> Likelihood:
-    """Monte-Carlo estimate of the bound on -log p(canvas | what stands before it), fill included.
+    """Monte-Carlo estimate of the bound on -log p(canvas | text before it), padding included.
 
-    The model was trained by cross-entropy, so under uniform noise its prediction is first turned into the
-    leave-one-out one that the bound is stated for. Self-conditioning is not used: the bound has no notion of it.
+    The model was trained with cross-entropy, so under uniform noise its prediction is first converted to the
+    leave-one-out prediction that the bound is stated for. Self-conditioning is not used, because the bound does not
+    cover it.
 
     Raises:
         ConfigError: if the packing has no canvases.
@@ -74,18 +75,18 @@ def canvas_nelbo(
     return Likelihood(
         nats_per_token=(1.0 - T_MIN) * total / count,
         num_tokens=count,
-        estimator=f"{name} NELBO (upper bound), one stratified t a canvas in [{T_MIN:g}, 1]",
+        estimator=f"{name} NELBO (upper bound), one stratified t per canvas in [{T_MIN:g}, 1]",
     )
 
 
 def read_canvases(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
-    """The hidden states [B, T, D] that decide the tokens of canvases, of which these are a draft."""
+    """The hidden states [B, T, D] that decide the canvas tokens, given a draft of them."""
     device = model.device
     read_BT, positions_BT, reads = batch.inputs(tokens_BT)
     hidden_BTD = model(
         read_BT.to(device),
         positions_BT.to(device),
-        masked(reads.mask(device)),
+        select_masked_attention(reads.mask(device)),
         canvas_RQ=(batch.canvases_BT > 0).to(device),
         given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
     )
@@ -113,14 +114,14 @@ def response_nll(
 
 
 def read_clean(model: Model, batch: PackedBatch) -> tuple[Tensor, Tensor]:
-    """Of the clean halves, the hidden states [N, D] that predict a token each, and these tokens [N]."""
+    """Hidden states [N, D] of the clean halves that predict a token, and these tokens [N]."""
     clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
     device = model.device
     tokens_BT, positions_BT, reads = batch.inputs(batch.tokens_BT)
     hidden_BTD = model(
         tokens_BT.to(device),
         positions_BT.to(device),
-        masked(reads.mask(device)),
+        select_masked_attention(reads.mask(device)),
         canvas_RQ=(batch.canvases_BT > 0).to(device),
     )
     return hidden_BTD[clean_BT.to(device)], batch.targets_BT[clean_BT].to(device)

@@ -1,4 +1,4 @@
-"""What is known of a report's items: one line of JSON each, kept as soon as it is there."""
+"""Results of a report's items, one JSON line each, saved as soon as it is known."""
 
 from __future__ import annotations
 
@@ -17,47 +17,46 @@ from sfumato.storage import write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One item: answered by one system, refused by it, or an attempt that failed."""
+    """One item: answered, refused, or failed."""
 
     system: str
     task: str
     index: int
-    """Of the item within the task."""
+    """Index of the item within the task."""
     prompt: str
     seed: int
     answer: str | None = None
-    """None if there was none; then `error` says why, and the item is in no score."""
+    """None if there was no answer; then `error` says why, and the item enters no score."""
     right: bool | None = None
     error: str | None = None
     refused: bool = False
-    """Whether the system will never answer it, as where the prompt is longer than it can read."""
+    """Whether the system can never answer it, for example because the prompt is too long."""
     finish_reason: str = ""
     usage: dict[str, float] = field(default_factory=dict)
     first_s: float | None = None
     total_s: float = 0.0
     attempts: int = 1
     first_right: bool | None = None
-    """Whether the answer was right when it had first been accepted; None where it was not revised since, or that is not
-    known."""
+    """Whether the answer was right when first accepted; None if it was not revised, or unknown."""
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What it is the record of."""
+        """Identity of the item."""
         return self.system, self.task, self.index
 
 
 class Records:
-    """The records of a report, in results.jsonl; suite.json beside it says of what.
+    """The records of a report in results.jsonl, with their meaning in suite.json.
 
-    A line that was cut by the end of a process is dropped, and its item is asked again; so are those that failed.
+    An incomplete line from a killed process is dropped and its item is asked again; so are failed items.
 
     Args:
-        directory: of the report; made if need be.
-        meaning: version and seed, and by name what systems and tasks are. There may be more of those than before.
+        directory: of the report; created if missing.
+        meaning: version and seed, and the definitions of systems and tasks by name. New names may be added.
 
     Raises:
-        ConfigError: if the directory has results of another version or seed, or of something else by the same name, or
-            a line that is no record.
+        ConfigError: if the directory has results of another version or seed, or of another definition of a name, or an
+            invalid line.
     """
 
     def __init__(self, directory: Path, meaning: dict[str, Any]) -> None:
@@ -67,7 +66,7 @@ class Records:
         if known.exists():
             before = json.loads(known.read_text("utf-8"))
             for difference in changes(before, meaning):
-                # What was not there before, or is not asked now, contradicts nothing.
+                # Names only in one of them do not conflict.
                 if "was None" not in difference and "is None" not in difference:
                     raise ConfigError(
                         f"{directory} has other results: {difference}; give another directory, or remove it"
@@ -88,7 +87,7 @@ class Records:
                 record = Record(**json.loads(line))
             except (ValueError, TypeError):
                 raise ConfigError(
-                    f"{self._path}, line {number}, is no record; remove it to ask its item again"
+                    f"{self._path}, line {number}, is not a record; remove it to ask its item again"
                 ) from None
             self._done[record.key] = record
         if len(whole) < len(content):
@@ -96,16 +95,16 @@ class Records:
                 file.truncate(len(whole))
 
     def __iter__(self) -> Iterator[Record]:
-        """All that are known, the latest of each item."""
+        """All known records, the latest of each item."""
         return iter(self._done.values())
 
     def __contains__(self, key: tuple[str, str, int]) -> bool:
-        """Whether an item need not be asked again."""
+        """Whether an item needs no further attempt."""
         found = self._done.get(key)
         return found is not None and (found.error is None or found.refused)
 
     def add(self, record: Record) -> None:
-        """Keep a record; when this returns, it is on disk."""
+        """Save a record; when this returns, it is on disk."""
         self._done[record.key] = record
         self._file.write(json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         self._file.flush()

@@ -1,4 +1,4 @@
-"""Ask all systems of a suite all of its items; what was asked already is not asked again."""
+"""Asks all systems of a suite all of its items, skipping those already answered."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _MAX_FAILURES = 5
 
 
 class Estimate(NamedTuple):
-    """What asking is going to take."""
+    """Estimate of what is left to do."""
 
     seconds: float
-    """Of answering, without loading."""
+    """Time to answer, without loading."""
     tokens: int
-    """Of prompts and answers."""
+    """Tokens of prompts and answers."""
 
 
 class Report:
-    """The run of a suite.
+    """A run of a suite.
 
     Args:
-        suite: what is asked.
-        directory: where results are kept, and were perhaps before.
+        suite: the suite.
+        directory: of results, new or existing.
 
     Raises:
-        ConfigError: if the directory has results that do not belong to the suite, or a task has too few items.
+        ConfigError: if the directory has results of another suite, or a task has too few items.
     """
 
     def __init__(self, suite: Suite, directory: Path) -> None:
@@ -57,8 +57,8 @@ class Report:
                 self._tasks[name] = found
 
     def records(self) -> Records:
-        """What is known so far."""
-        # A score is one of a program's version; how patiently a system is asked, and how often, changes none.
+        """All known results."""
+        # Scores belong to a program version; a system's retries and timeouts do not affect them.
         suite = dataclasses.asdict(self.suite)
         meaning: dict[str, Any] = {"version": importlib.metadata.version("sfumato"), "seed": self.suite.seed}
         for kind in ("systems", "tasks"):
@@ -69,13 +69,13 @@ class Report:
         return Records(self.directory, meaning)
 
     def left(self, only: Sequence[str] | None = None) -> dict[str, list[tuple[str, int]]]:
-        """(task, index) of what is to be asked, by system.
+        """(task, index) of items to ask, by system.
 
         Args:
             only: systems; None for all.
 
         Raises:
-            ConfigError: if there is no such system.
+            ConfigError: if a system is unknown.
         """
         for name in only or ():
             if name not in self.suite.systems:
@@ -92,7 +92,7 @@ class Report:
             }
 
     def estimate(self, only: Sequence[str] | None = None) -> Estimate | None:
-        """What is left to be asked will take about so long, by what is known; None if of some nothing is."""
+        """Estimated effort of the remaining items; None if nothing is known for some of them."""
         cells = {(cell.system, cell.task): cell for cell in self.cells()}
         seconds = tokens = 0.0
         for system, left in self.left(only).items():
@@ -111,17 +111,17 @@ class Report:
         try_first: int | None = None,
         on_record: Callable[[Record], None] = lambda record: None,
     ) -> None:
-        """Ask what is left, a system after the other, so that one model at a time is in memory.
+        """Ask the remaining items, one system after the other, so that one model at a time is in memory.
 
-        A system that fails five items in a row is left alone; its items stay to be asked by the next call.
+        A system that fails five items in a row is skipped; the next call asks its items again.
 
         Args:
             only: systems; None for all.
-            try_first: ask no more than the first so many items of each task, to `estimate` the rest.
-            on_record: called with what is new.
+            try_first: ask only the first few items of each task, to `estimate` the rest.
+            on_record: called with each new record.
 
         Raises:
-            ConfigError: if a system cannot be asked at all.
+            ConfigError: if a system cannot be used at all.
         """
         for name, left in self.left(only).items():
             asked = [(task, index) for task, index in left if try_first is None or index < try_first]
@@ -160,17 +160,17 @@ class Report:
         return self.directory / "systems.json"
 
     def facts(self) -> dict[str, dict[str, object]]:
-        """What is known of each system, besides its answers."""
+        """Facts about each system, besides its answers."""
         found: dict[str, dict[str, object]] = json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}
         return {name: found[name] for name in self.suite.systems if name in found}
 
     def cells(self) -> list[Cell]:
-        """What is known, by task and system."""
+        """Known results by task and system."""
         with self.records() as records:
             return cells_of(list(records), list(self.suite.systems), list(self._tasks))
 
     def write_tables(self) -> None:
-        """Write report.md, report.html and a plot of what is known."""
+        """Write report.md, report.html and a plot of the known results."""
         left = sum(map(len, self.left().values()))
         write_tables(self.directory, self.suite.title, self.cells(), self.facts(), left=left)
 

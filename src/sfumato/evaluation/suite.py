@@ -1,4 +1,4 @@
-"""What a report is about: a TOML file of systems, tasks and settings.
+"""Suites of a report: a TOML file of systems, tasks and settings.
 
 n = 50
 
@@ -40,34 +40,32 @@ _LOCAL_OPTIONS = frozenset(typing.get_type_hints(GenerateOptions)) - {"seed", "t
 
 @dataclass(frozen=True, kw_only=True)
 class SystemConfig:
-    """One that answers: a model that is loaded here or, with a url, one behind an OpenAI-compatible API."""
+    """A system: a local model or, with a url, one behind an OpenAI-compatible API."""
 
     model: str
-    """What `sfumato.load` takes, or the name by which the API knows it."""
+    """Argument of `sfumato.load`, or the API's name for the model."""
     url: str = ""
-    """Of the API, such as "http://127.0.0.1:8000/v1"."""
+    """The API's address, such as "http://127.0.0.1:8000/v1"."""
     key_env: str = ""
-    """The environment variable that holds the API's key."""
+    """Environment variable with the API's key."""
     quantize: str = ""
-    """Of a model that is loaded here: see `sfumato.load`."""
+    """For a local model: see `sfumato.load`."""
     threads: int = 0
-    """Of a model that is loaded here; 0 is torch's own number."""
+    """For a local model: CPU threads; 0 is torch's default."""
     options: dict[str, object] = field(default_factory=dict)
-    """Of `TextModel.generate`, or fields of the API's chat requests."""
+    """Options of `TextModel.generate`, or fields of the API's chat requests."""
     timeout_s: float = 600.0
-    """Of the API: most seconds without a byte."""
+    """For an API: maximum seconds without a byte."""
     max_retries: int = 4
-    """Of the API: how often an item is asked again after 429, 5xx, a timeout or a stream that was cut."""
+    """For an API: maximum retries of an item after 429, 5xx, a timeout or a broken stream."""
 
     def check(self, name: str) -> None:
-        """Raise ConfigError if it cannot be asked."""
+        """Raise ConfigError if it cannot be used."""
         where = f"systems.{name}"
         if self.url:
             for given, field_name in ((self.quantize, "quantize"), (self.threads, "threads")):
                 if given:
-                    raise ConfigError(
-                        f"{where}.{field_name} is for a model that is loaded here; leave it out with a url"
-                    )
+                    raise ConfigError(f"{where}.{field_name} is for a local model; leave it out with a url")
             if self.key_env and not os.environ.get(self.key_env):
                 raise ConfigError(f"{where}.key_env is {self.key_env!r}; that environment variable is not set")
         else:
@@ -80,22 +78,22 @@ class SystemConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
-    """What is asked."""
+    """A task of the suite."""
 
     task: str = ""
-    """Its name, where the table is called otherwise: a procedural task, gym:NAME, or one of `CORPORA`."""
+    """Its name, if it differs from the table's: a procedural task, gym:NAME, or one of `CORPORA`."""
     path: str = ""
-    """A file with the items of a corpus, in place of those that a package brings."""
+    """A file with the items of a corpus, instead of the package's."""
     n: int | None = None
-    """How many items; None for the suite's n."""
+    """Number of items; None for the suite's n."""
     max_tokens: int | None = None
-    """Most tokens of an answer; None for what the task needs."""
+    """Maximum tokens of an answer; None for the task's default."""
 
     def find(self, name: str) -> Task:
-        """The task.
+        """Build the task.
 
         Raises:
-            ConfigError: if there is none of that name, or its data cannot be read.
+            ConfigError: if the name is unknown, or its data cannot be read.
         """
         wanted = self.task or name
         if wanted in CORPORA:
@@ -110,20 +108,20 @@ class TaskConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """Systems and tasks; all are asked all."""
+    """Systems and tasks; every system gets every task."""
 
     systems: dict[str, SystemConfig]
     tasks: dict[str, TaskConfig]
     title: str = "Report"
     n: int = 50
-    """Items of each task, the same for all systems."""
+    """Items per task, the same for all systems."""
     seed: int = 0
-    """Of items and of sampling: item i is asked with seed + i."""
+    """Random seed for items and sampling: item i uses seed + i."""
 
     def __post_init__(self) -> None:
         for name, given in (("systems", self.systems), ("tasks", self.tasks)):
             if not given:
-                raise ConfigError(f"the suite has no {name}; allowed: one table or more, such as [{name}.NAME]")
+                raise ConfigError(f"the suite has no {name}; allowed: at least one table, such as [{name}.NAME]")
         for where, n in (("n", self.n), *((f"tasks.{name}.n", task.n) for name, task in self.tasks.items())):
             if n is not None and n < 1:
                 raise ConfigError(f"{where} is {n}; allowed: 1 or more")
@@ -131,7 +129,7 @@ class Suite:
             system.check(name)
 
     def count(self, task: str) -> int:
-        """Items of a task."""
+        """Number of items of a task."""
         return self.tasks[task].n or self.n
 
 
@@ -139,7 +137,7 @@ def read_suite(path: Path, overrides: typing.Sequence[str] = ()) -> Suite:
     """Read a suite.
 
     Raises:
-        ConfigError: if it cannot be read, names what is not there, or lacks a key.
+        ConfigError: if it cannot be read, names something unknown, or lacks a key.
     """
     suite = load_recipe(Suite, path, overrides)
     for name, task in suite.tasks.items():

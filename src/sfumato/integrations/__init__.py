@@ -1,1 +1,1 @@
-"""Models behind the interfaces of other programs; each module needs the program's package."""
+"""Plugins for other programs; each module needs the program's package."""

@@ -1,6 +1,6 @@
-"""Models of this machine for `llm`, in its process: `llm -m sfumato/tiny "12+5="`.
+"""Plugin for `llm`, which runs models in its process: `llm -m sfumato/tiny "12+5="`.
 
-A model is loaded with its first prompt, and stays: listing them imports no torch.
+A model is loaded at its first prompt and stays loaded. Listing models does not import torch.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
     from sfumato.engine.request import Event, Request
 
-# Prompts that come at once wait for one load.
+# Concurrent prompts wait for one load.
 _LOADING = threading.Lock()
 
 
 @llm.hookimpl
 def register_models(register: Callable[..., None]) -> None:
-    """Name every model that is here and writes text."""
+    """Register every model on this machine that generates text."""
     for stored in list_models():
         if not stored.problem and _writes_text(stored):
             register(SfumatoModel(stored.name), AsyncSfumatoModel(stored.name))
 
 
 def _writes_text(stored: StoredModel) -> bool:
-    """Whether it is not one of those that repair Python."""
+    """Whether it generates text, rather than repairing Python."""
     config = None if stored.path is None else stored.path / "config.json"
     return config is None or not config.is_file() or json.loads(config.read_bytes()).get("lexemes") is None
 
 
 class _Options(llm.Options):
-    seed: int = Field(default=0, description="Decides all randomness.")
-    steps: int | None = Field(default=None, description="Most denoising steps a canvas may take.")
-    temperature: float | None = Field(default=None, description="0 takes the likeliest token.")
-    max_tokens: int | None = Field(default=None, description="Most tokens of the answer.")
+    seed: int = Field(default=0, description="Random seed.")
+    steps: int | None = Field(default=None, description="Maximum denoising steps per canvas.")
+    temperature: float | None = Field(default=None, description="Sampling temperature; 0 takes the likeliest token.")
+    max_tokens: int | None = Field(default=None, description="Maximum tokens of the answer.")
 
 
 @functools.cache
@@ -53,10 +53,10 @@ def _load(name: str) -> TextModel:
 
 
 class _Sfumato:
-    """What the models for one thread and for `asyncio` share.
+    """Shared by the sync and async models.
 
     Args:
-        name: that `sfumato.load` takes.
+        name: argument of `sfumato.load`.
     """
 
     can_stream = True
@@ -66,10 +66,10 @@ class _Sfumato:
         self.model_id, self._name = f"sfumato/{name}", name
 
     def _request(self, prompt: llm.Prompt) -> tuple[TextModel, Request]:
-        """The model, and what it is asked.
+        """The model and its request.
 
         Raises:
-            RequestError, CapacityError: if it cannot be done.
+            RequestError, CapacityError: if it is not allowed or does not fit.
         """
         with _LOADING:
             model = _load(self._name)
@@ -78,12 +78,12 @@ class _Sfumato:
             for message in prompt.messages
         ]
         if model.kinds:
-            # Such a model was shown no second turn, as `sfumato chat` says.
+            # Such a model never saw a second message; `sfumato chat` does the same.
             turns = [turn for turn in turns if turn["role"] == "system"][:1] + turns[-1:]
         options: dict[str, Any] = prompt.options.model_dump(exclude_none=True)
         if prompt.schema is not None:
             options |= {"schema": prompt.schema, "order": "schema"}
-        # One message is a plain text for a model without a chat template.
+        # A single message is plain text for a model without a chat template.
         alone = len(turns) == 1 and turns[0]["role"] == "user"
         return model, model.request(turns[0]["content"] if alone else turns, **options)
 
@@ -92,7 +92,7 @@ class SfumatoModel(_Sfumato, llm.Model):
     """A model for `llm`."""
 
     class Options(_Options):
-        """What `llm -o NAME VALUE` takes."""
+        """Options for `llm -o NAME VALUE`."""
 
     def execute(
         self, prompt: llm.Prompt, stream: bool, response: llm.Response, conversation: llm.Conversation | None
@@ -108,7 +108,7 @@ class AsyncSfumatoModel(_Sfumato, llm.AsyncModel):
     """The same for `asyncio`."""
 
     class Options(_Options):
-        """What `llm -o NAME VALUE` takes."""
+        """Options for `llm -o NAME VALUE`."""
 
     async def execute(
         self, prompt: llm.Prompt, stream: bool, response: llm.AsyncResponse, conversation: llm.AsyncConversation | None
@@ -120,7 +120,7 @@ class AsyncSfumatoModel(_Sfumato, llm.AsyncModel):
 
         model, request = await asyncio.to_thread(self._request, prompt)
         answer = _Answer(response)
-        # An engine of its own: one belongs to one event loop, and `llm` has one for each call.
+        # A separate engine per call: it belongs to one event loop, and `llm` creates one per call.
         async with AsyncEngine(model) as answering:
             async for event in answering.stream(request, drafts=False):
                 for text in answer.take(event):
@@ -128,14 +128,14 @@ class AsyncSfumatoModel(_Sfumato, llm.AsyncModel):
 
 
 class _Answer:
-    """What events come to in `llm`'s terms."""
+    """Converts events to `llm`'s terms."""
 
     def __init__(self, response: llm.Response | llm.AsyncResponse) -> None:
         self._response = response
         self._num_sent = 0
 
     def take(self, event: Event) -> Iterator[str]:
-        """Text that an event adds.
+        """The text that an event adds.
 
         Raises:
             ModelError: if the answer failed.

@@ -1,6 +1,6 @@
-"""Models for lm-eval, whose tasks they answer in its process.
+"""Models for lm-eval, which runs its tasks on them in its process.
 
-lm-eval finds its models in its own package alone; run as a program, this module is lm-eval with one more:
+lm-eval discovers models only in its own package; run as a program, this module is lm-eval with one more:
 
     python -m sfumato.integrations.lm_eval_model run --model sfumato --model_args pretrained=tiny --tasks NAME
 """
@@ -20,36 +20,35 @@ from sfumato.engine.request import Request
 from sfumato.errors import RequestError
 from sfumato.evaluation.continuation import continuation_nats
 
-# What lm-eval asks of an answer, and the options that those are; a value of None stands for no option.
+# lm-eval's generation settings and our options for them; None means no option.
 _OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "do_sample": None, "until": None}
 _LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 
 
 @register_model("sfumato")
 class SfumatoLM(TemplateLM):  # type: ignore[misc]
-    """A model of Sfumato as lm-eval sees it.
+    """A Sfumato model with lm-eval's interface.
 
-    The log-likelihood of a continuation is, for an autoregressive model, exact. For a model of canvases it is a lower
-    bound by `samples` draws of noise, the negative of the bound that `sfumato eval` measures (MDLM's NELBO under mask
-    noise, GIDD's under hybrid noise, UDLM's of the leave-one-out prediction under uniform noise), in nats: the
-    continuation stands on a canvas as long as itself, or on several of the length that the model was trained with, each
-    behind the text before. Two things follow. A continuation of one token is read with the end behind it, as no canvas
-    is shorter than two; and of a model that reads in blocks, so is one that fills none. `estimator` names what was
-    used, and results say it.
+    Log-likelihoods of continuations are exact for autoregressive models. For canvas models they are lower bounds from
+    `samples` noise draws: the negative of the bound that `sfumato eval` measures (MDLM's NELBO under mask noise, GIDD's
+    under hybrid noise, UDLM's of the leave-one-out prediction under uniform noise), in nats. The continuation is one
+    canvas of its own length, or several of the trained length, each after the text before it. A canvas has at least two
+    positions, so a continuation of one token is read with the end token; in block models, so is one shorter than a
+    block. `estimator` names the method, and results report it.
 
-    `is_greedy` is whether the model's own sampler, at temperature 0, writes just the continuation.
+    `is_greedy` is whether the model's own sampler writes exactly the continuation at temperature 0.
 
     Args:
-        pretrained: what `sfumato.load` takes, as are `dtype`, `quantize` and `threads`.
-        device: "cpu"; anything else is an accelerator if there is one, as lm-eval says "cuda:0" unless it is told.
-        samples: draws of noise for each bound: with four times as many its error is half of it.
-        seed: decides all randomness.
-        greedy: work out `is_greedy`, or say False of all.
-        max_gen_toks: most tokens of an answer where the task does not say.
-        batch_size, max_batch_size: not used, as an engine batches by itself; lm-eval always gives them.
+        pretrained: argument of `sfumato.load`; so are `dtype`, `quantize` and `threads`.
+        device: "cpu"; anything else means an accelerator if there is one, because lm-eval's default is "cuda:0".
+        samples: noise draws per bound; four times as many halve its error.
+        seed: random seed.
+        greedy: compute `is_greedy`; otherwise it is always False.
+        max_gen_toks: maximum tokens of an answer if the task does not set it.
+        batch_size, max_batch_size: ignored, because the engine batches; lm-eval always passes them.
 
     Raises:
-        SfumatoError: as `sfumato.load` does.
+        SfumatoError: like `sfumato.load`.
     """
 
     def __init__(
@@ -70,18 +69,18 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         super().__init__()
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
             raise RequestError(f"samples is {samples!r}; allowed: a whole number, 1 or more")
-        place = "cpu" if device == "cpu" else "auto"
-        self.model = load(pretrained, dtype=dtype, quantize=quantize, device=place, threads=threads)
+        torch_device = "cpu" if device == "cpu" else "auto"
+        self.model = load(pretrained, dtype=dtype, quantize=quantize, device=torch_device, threads=threads)
         self.samples, self.seed, self.greedy = samples, seed, greedy
         self.max_gen_toks = max_gen_toks or self.model.max_tokens
         self.estimator: str | None = None
-        """Of the last likelihood."""
+        """Estimator of the last likelihood."""
         self._num_positions = self.model.decoder.config.max_position_embeddings
         self._is_rendered = False
 
     @property
     def tokenizer_name(self) -> str:
-        """Names caches of requests."""
+        """Identifies request caches."""
         return self.model.name.replace("/", "__")
 
     @property
@@ -91,11 +90,11 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
 
     @property
     def prefix_token_id(self) -> int:
-        """What stands before a text that nothing stands before."""
+        """The token before a text without context."""
         return self.model.context(None)[-1]
 
     def get_model_info(self) -> dict[str, Any]:
-        """What the results of a run say of the model."""
+        """What results report about the model."""
         return {
             "model_num_parameters": sum(parameter.numel() for parameter in self.model.decoder.parameters()),
             "model_dtype": str(self.model.decoder.embedding_VD.dtype),
@@ -109,16 +108,20 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         return self.model.tokenizer.render(chat_history, add_generation_prompt)
 
     def tok_encode(self, string: str, add_special_tokens: bool | None = None, **kwargs: Any) -> list[int]:
-        """The tokens of a text; of a conversation that was rendered, with its special tokens."""
+        """Tokenize a text, or a rendered conversation with its special tokens."""
         tokenizer = self.model.tokenizer
         if self._is_rendered:
             return tokenizer.encode_rendered(string)
         return tokenizer.encode(string) if add_special_tokens is False else tokenizer.encode_raw(string)
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The tokens of a text, cut where those of the context end; a token across the seam is the continuation's."""
-        whole, own = self.tok_encode(context + continuation), self.tok_encode(context)
-        same = next((i for i, pair in enumerate(zip(whole, own, strict=False)) if pair[0] != pair[1]), len(own))
+        """Tokenize a text and split it at the end of the context; a token across the boundary belongs to the
+        continuation."""
+        whole, prefix_tokens = self.tok_encode(context + continuation), self.tok_encode(context)
+        same = next(
+            (i for i, pair in enumerate(zip(whole, prefix_tokens, strict=False)) if pair[0] != pair[1]),
+            len(prefix_tokens),
+        )
         return whole[:same] or [self.prefix_token_id], whole[same:]
 
     def _loglikelihood_tokens(
@@ -134,7 +137,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         return found
 
     def loglikelihood_rolling(self, requests: list[Any], disable_tqdm: bool = False) -> list[float]:
-        """Log-likelihoods of whole texts, in nats; see the class for what they are."""
+        """Log-likelihoods of whole texts, in nats; see the class."""
         found = []
         for request in tqdm(requests, desc="likelihoods", disable=disable_tqdm):
             tokens = self.model.tokenizer.encode(request.args[0])
@@ -143,7 +146,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         return found
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        """Answers, up to the first of the texts that end them. What asks for samples several times gets several."""
+        """Answers, up to the first stop string; repeated samples if requested."""
         repeats: Counter[str] = Counter()
         asked = []
         for request in requests:
@@ -161,7 +164,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         if foreign := sorted(settings.keys() - _OPTIONS.keys() - set(_LENGTHS)):
             raise RequestError(f"generation_kwargs has {foreign[0]}; allowed: {', '.join((*_OPTIONS, *_LENGTHS))}")
         asked = next((settings[name] for name in _LENGTHS if settings.get(name) is not None), self.max_gen_toks)
-        # A task that allows more than the model holds leaves half of it to what is asked.
+        # If a task allows more than the model holds, half the context is left to the prompt.
         max_tokens = min(asked, self._num_positions // 2)
         until = settings.get("until") or []
         options: dict[str, Any] = {
@@ -178,7 +181,8 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         )
 
     def _written(self, pairs: Sequence[tuple[list[int], list[int]]]) -> list[bool]:
-        """Whether the sampler writes each continuation at temperature 0; False of what is longer than half a model."""
+        """Whether the sampler writes each continuation at temperature 0; False if it is longer than half the
+        context."""
         found = [False] * len(pairs)
         if not self.greedy:
             return found
@@ -197,7 +201,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         return found
 
     def _nats(self, context: list[int], continuation: list[int]) -> float:
-        """-log p(continuation | context), or a bound on it from above."""
+        """-log p(continuation | context), or an upper bound on it."""
         found = continuation_nats(self.model, context, continuation, samples=self.samples, seed=self.seed)
         self.estimator = found.estimator or self.estimator
         return found.nats

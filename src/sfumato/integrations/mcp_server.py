@@ -1,7 +1,6 @@
-"""A model as tools of the Model Context Protocol: generate, infill, edit, decide, mend.
+"""An MCP server with the tools generate, infill, edit, decide and mend.
 
-Nothing is written: what edits comes back as a text and a difference. What cannot be done is an error of the tool, which
-says what is allowed.
+No tool writes a file: edits return a text and a diff. Refusals are tool errors that say what is allowed.
 """
 
 from __future__ import annotations
@@ -31,46 +30,46 @@ from sfumato.storage import difference
 
 Answer = TypeVar("Answer")
 
-MaxTokens = Annotated[int | None, Field(description="Most tokens to write; the model's own limit if not given.")]
-Steps = Annotated[int | None, Field(description="Most denoising steps a canvas may take.")]
-Temperature = Annotated[float | None, Field(description="0 takes the likeliest token.")]
-Seed = Annotated[int, Field(description="Decides all randomness: the same seed gives the same answer.")]
+MaxTokens = Annotated[int | None, Field(description="Maximum tokens to write; default: the model's limit.")]
+Steps = Annotated[int | None, Field(description="Maximum denoising steps per canvas.")]
+Temperature = Annotated[float | None, Field(description="Sampling temperature; 0 takes the likeliest token.")]
+Seed = Annotated[int, Field(description="Random seed: the same seed gives the same answer.")]
 
 
 class Written(TypedDict):
-    """What a model wrote."""
+    """Generated text."""
 
     text: str
     finish_reason: str
     certainty: float
-    """Mean log-probability of what it wrote, in nats; 0 is certain."""
+    """Mean log-probability of the text, in nats; 0 is certain."""
 
 
 class Changed(TypedDict):
-    """What a text would be."""
+    """An edited text."""
 
     text: str
     diff: str
-    """Unified; empty if nothing changes."""
+    """Unified diff; empty if nothing changes."""
     reason: str
-    """Why nothing changes, if that is so."""
+    """Why nothing changes, if so."""
 
 
 class Decision(TypedDict):
-    """One of several choices."""
+    """The chosen answer."""
 
     choice: str
     confidence: float
-    """0 where all are as probable, 1 where one is certain."""
+    """0 if all are equally probable, 1 if one is certain."""
     probabilities: dict[str, float]
 
 
 def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> MCPServer[Any]:
-    """A server of the first model of a host, which it closes at its end.
+    """Create a server for a host's first model; it closes the host at its end.
 
     Args:
-        host: of the model, which is loaded from the start on.
-        load_mender: gives what repairs Python, when it is first wanted.
+        host: of the model, which is loaded at startup.
+        load_mender: loads the repair model, when first needed.
         version: of this program.
     """
 
@@ -80,7 +79,7 @@ def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> 
         try:
             yield
         finally:
-            # A model that cannot be loaded was said by the tools.
+            # Tools report a model that cannot be loaded.
             with suppress(SfumatoError):
                 await loading
             await host.close()
@@ -88,7 +87,7 @@ def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> 
     model = host.outlines[host.default]
     about = f"Tools of {host.default}, a text diffusion model that refines a whole canvas of tokens at once."
     if model.kinds:
-        about += f" It was trained on some kinds of prompts alone; by example:\n{examples(model.kinds)}"
+        about += f" It was trained only on some kinds of prompts, for example:\n{examples(model.kinds)}"
     server: MCPServer[Any] = MCPServer(
         "sfumato", title="Sfumato", instructions=about, version=version, lifespan=lifespan, log_level="WARNING"
     )
@@ -103,7 +102,7 @@ def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> 
 
 
 class _Tools:
-    # Docstrings and descriptions are what clients read.
+    # Clients read docstrings and descriptions.
 
     def __init__(self, host: Host, load_mender: Callable[[], Mender]) -> None:
         self._host, self._load_mender = host, load_mender
@@ -112,15 +111,17 @@ class _Tools:
         self,
         prompt: Annotated[str, Field(description="The message to answer.")],
         json_schema: Annotated[
-            dict[str, Any] | None, Field(description="A JSON Schema: the answer is JSON that it accepts.")
+            dict[str, Any] | None, Field(description="A JSON Schema that the answer must satisfy.")
         ] = None,
-        regex: Annotated[str | None, Field(description="A regular expression that the whole answer matches.")] = None,
+        regex: Annotated[
+            str | None, Field(description="A regular expression that the whole answer must match.")
+        ] = None,
         max_tokens: MaxTokens = None,
         steps: Steps = None,
         temperature: Temperature = None,
         seed: Seed = 0,
     ) -> Written:
-        """Answer a message; if asked, in a form that is kept whatever the model says."""
+        """Answer a message, optionally in a guaranteed format."""
         options: dict[str, Any] = {"max_tokens": max_tokens, "steps": steps, "temperature": temperature, "seed": seed}
         if json_schema is not None:
             options |= {"schema": json_schema, "order": "schema"}
@@ -129,12 +130,12 @@ class _Tools:
     async def infill(
         self,
         prefix: Annotated[str, Field(description="The text before the gap.")],
-        suffix: Annotated[str, Field(description="The text behind it, up to the end of the text.")] = "",
-        max_tokens: Annotated[int, Field(description="Most tokens to write.")] = 32,
+        suffix: Annotated[str, Field(description="The text after the gap, to the end of the text.")] = "",
+        max_tokens: Annotated[int, Field(description="Maximum tokens to write.")] = 32,
         steps: Steps = None,
         seed: Seed = 0,
     ) -> Written:
-        """Write what stands between two texts, as long as it needs to be."""
+        """Fill the gap between two texts, with as many tokens as needed."""
         result = await self._call(
             lambda model: model.infill(prefix, suffix, max_tokens=max_tokens, steps=steps, seed=seed)
         )
@@ -145,18 +146,16 @@ class _Tools:
         text: Annotated[str, Field(description="The whole text.")],
         lines: Annotated[
             list[tuple[int, int]] | None,
-            Field(description="[first, last] of the lines to write anew, from 1; without, what the model doubts."),
+            Field(description="[first, last] lines to rewrite, from 1; default: what the model doubts."),
         ] = None,
-        instruction: Annotated[
-            str | None, Field(description="What to do, for a model that takes instructions.")
-        ] = None,
+        instruction: Annotated[str | None, Field(description="What to do, for models that take instructions.")] = None,
         min_certainty: Annotated[
-            float | None, Field(description="In nats: make no edit that the model is less sure of; -10000 makes any.")
+            float | None, Field(description="Minimum certainty of an edit in nats; -10000 allows any.")
         ] = None,
         steps: Steps = None,
         seed: Seed = 0,
     ) -> Changed:
-        """Write lines of a text anew, or what the model doubts in it; all else stays. Writes no file."""
+        """Rewrite lines of a text, or what the model doubts in it; everything else stays. Writes no file."""
 
         def work(model: TextModel) -> Result:
             spans = None if lines is None else _spans(text, lines)
@@ -169,12 +168,12 @@ class _Tools:
 
     async def decide(
         self,
-        text: Annotated[str, Field(description="What the question is about.")],
+        text: Annotated[str, Field(description="The context of the question.")],
         question: str,
-        choices: Annotated[list[str], Field(description="The answers that are allowed: 2 or more, each once.")],
+        choices: Annotated[list[str], Field(description="The allowed answers: 2 or more, without duplicates.")],
         seed: Seed = 0,
     ) -> Decision:
-        """Choose one of several answers to a question about a text, and say how probable the model finds each."""
+        """Choose one of several answers to a question about a text, with the probability of each."""
 
         def work(model: TextModel) -> Result:
             turns: list[dict[str, Any]] = [{"role": "user", "content": text}]
@@ -187,14 +186,14 @@ class _Tools:
         shares = {name: round(share, 4) for name, share in zip(choices, answer.probabilities, strict=True)}
         return {"choice": answer.best, "confidence": round(answer.confidence, 4), "probabilities": shares}
 
-    async def mend(self, source: Annotated[str, Field(description="Python source, all of a file.")]) -> Changed:
-        """Repair Python that does not parse, with the fewest edits that make it parse. Writes no file."""
+    async def mend(self, source: Annotated[str, Field(description="Python source, as a whole file.")]) -> Changed:
+        """Repair Python that does not parse, with as few edits as possible. Writes no file."""
         with _as_tool_errors():
             mended = await asyncio.to_thread(lambda: self._load_mender().mend(source))
         return _changed(source, mended.text, mended.reason)
 
     async def _call(self, work: Callable[[TextModel], Result]) -> Result:
-        """What the model makes of something; a call that is cancelled ends with the next step."""
+        """Run a function of the model; a cancelled call ends with the current step."""
         with _as_tool_errors(), await self._host.use(self._host.default) as hosted:
             result: Result = await hosted.call(work)
         if result.failed:
@@ -204,7 +203,7 @@ class _Tools:
 
 @contextmanager
 def _as_tool_errors() -> Iterator[None]:
-    """Turns errors of ours into errors of a tool, whose message its client reads."""
+    """Turns our errors into tool errors, whose message the client reads."""
     try:
         yield
     except SfumatoError as error:
@@ -222,17 +221,17 @@ def _changed(before: str, after: str, reason: str) -> Changed:
 
 
 def _spans(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The characters of some lines, without the end of the last of each.
+    """The character range of some lines, without the last line end.
 
     Raises:
-        RequestError: if they are no lines of the text, or empty.
+        RequestError: if they are not lines of the text, or empty.
     """
-    own = re.findall(r"[^\n]*\n|[^\n]+", text)
-    starts = [0, *itertools.accumulate(map(len, own))]
+    all_lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    starts = [0, *itertools.accumulate(map(len, all_lines))]
     spans = []
     for first, last in lines:
-        if not 1 <= first <= last <= len(own):
-            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(own)}")
+        if not 1 <= first <= last <= len(all_lines):
+            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(all_lines)}")
         written = text[starts[first - 1] : starts[last]].rstrip("\r\n")
         if not written:
             raise RequestError(f"lines has {[first, last]}, which is empty; infill writes into an empty line")

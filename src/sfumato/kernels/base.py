@@ -5,9 +5,9 @@ are. `kernels.cpu` does the same in compiled loops over float32 tensors of a CPU
 everything else to torch.
 """
 
-# R rows, Q query positions, S key positions, N rows of a product or packed positions, H heads, G key-value heads,
-# E head dimension, I inputs, O outputs, X matrices, V vocabulary, D model, M one or two digits of each row,
-# K chosen tokens
+# R rows, Q query positions, S key positions, N rows of a product or packed positions, H heads, G key-value heads
+# or groups of inputs, E head dimension, I inputs, O outputs, X matrices, V vocabulary, D model, M one or two digits of
+# each row, K chosen tokens
 
 from __future__ import annotations
 
@@ -285,15 +285,17 @@ class Rounding(NamedTuple):
     """float32; what they are multiplied by before."""
     digits: int = 1
     """1 or 2 of each."""
+    num_groups: int = 1
+    """Of a row's neighbours, that have a scale each."""
 
 
 class QuantizedActivation(NamedTuple):
-    """Inputs of a product as integers: what they are but for a factor of each row."""
+    """Inputs of a product as integers: what they are but for a factor of each row, or of each group of one."""
 
     levels_MI: Tensor
     """int8, from -127 to 127: the first digits of all rows, then the second ones, if they have two."""
-    scale_N: Tensor
-    """float32; that factor, of the first digits, more than 0, NaN where a row has one."""
+    scale_NG: Tensor
+    """float32; that factor, of the first digits, more than 0, NaN where a group has one."""
 
 
 class Backend:
@@ -321,13 +323,13 @@ class Backend:
 
     def quantize(self, x_NI: Tensor, rounding: Rounding) -> QuantizedActivation:
         """Rows times factors, as integers."""
-        x_NI = x_NI * rounding.factor_I
-        scale_N1 = (x_NI.abs().amax(-1, keepdim=True) / DIGIT).clamp_min_(_TINY).float()
-        levels_NI = x_NI / scale_N1
+        x_NGS = torch.unflatten(x_NI * rounding.factor_I, -1, (rounding.num_groups, -1))
+        scale_NG1 = (x_NGS.abs().amax(-1, keepdim=True) / DIGIT).clamp_min_(_TINY).float()
+        levels_NI = (x_NGS / scale_NG1).flatten(1)
         levels_MI = levels_NI.round()
         if rounding.digits == 2:
             levels_MI = torch.cat((levels_MI, ((levels_NI - levels_MI) * SECOND_DIGIT).round_()))
-        return QuantizedActivation(levels_MI.to(torch.int8), scale_N1.squeeze(-1))
+        return QuantizedActivation(levels_MI.to(torch.int8), scale_NG1.squeeze(-1))
 
     def norm_quantize(self, x: Tensor, weight_I: Tensor, eps: float, rounding: Rounding) -> QuantizedActivation:
         """`rms_norm`, and `quantize` of its rows."""

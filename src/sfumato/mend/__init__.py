@@ -1,1 +1,1 @@
-"""Repairs of Python in place: what a model doubts, tried in the order of its belief, kept if it can be verified."""
+"""Repairs Python in place: edits proposed by a model, tried best first, kept if verified."""

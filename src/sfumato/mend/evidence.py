@@ -1,4 +1,4 @@
-"""Where a bug may be: lines that failing tests execute, and those that their tracebacks name."""
+"""Locates a bug: lines executed by failing tests, and lines in their tracebacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sfumato.mend.search import Region, Target
 from sfumato.text.lexemes import Lexeme, is_level, lex, line_numbers
 
 RAISED_IN, PASSED_BY = 3.0, 2.0
-"""Nats for the function that raised, and for the others of the traceback."""
+"""Nats added for the function that raised, and for others in the traceback."""
 MAX_REGIONS = 64
 _TRACER = Path(__file__).with_name("tracing")
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)|^([^\s:"]+\.py):(\d+):', re.MULTILINE)
@@ -25,17 +25,17 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a failing run says of a project; paths are relative to its root."""
+    """Evidence from a failing run; paths are relative to the project's root."""
 
     outcome: Outcome
     executed: Mapping[Path, frozenset[int]]
-    """Lines, from 1; empty if the run did not come to its end."""
+    """Executed lines by path, from 1; empty if the run did not finish."""
     frames: Sequence[tuple[Path, int]]
-    """Lines of tracebacks in the project, in the order of the output."""
+    """Traceback lines within the project, in order of output."""
 
 
 def gather(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, bytes]) -> Evidence:
-    """Run the tests on a project with some files changed, and note which lines they execute."""
+    """Run the tests on a project with some files changed, and record executed lines."""
     folder = sandbox.scratch("lines")
     variables = {"SFUMATO_TRACE_ROOT": str(sandbox.root), "SFUMATO_TRACE_FOLDER": str(folder)}
     outcome = sandbox.run(command, changes, variables=variables, first_on_path=[_TRACER])
@@ -54,13 +54,13 @@ def gather(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, byte
 def find_targets(
     sources: Mapping[Path, str], evidence: Evidence | None = None, *, function: str | None = None, length: int = 255
 ) -> list[Target]:
-    """What may be edited: functions that were executed, those of the traceback first.
+    """What may be edited: executed functions, those of the traceback first.
 
     Args:
-        sources: text by path; what does not parse is left out.
-        evidence: see its class. Without one, or if it names no line, every function may be edited.
-        function: the name of one, with its class if need be; others are left out.
-        length: lexemes that a model reads at once.
+        sources: text by path; files that do not parse are left out.
+        evidence: without any, or if it names no line, every function may be edited.
+        function: name of the only function to edit, with its class if needed.
+        length: maximum lexemes that a model reads at once.
     """
     found: list[tuple[str, Region]] = []
     lines_of: dict[str, frozenset[int] | None] = {}
@@ -96,12 +96,12 @@ def find_targets(
 
 
 def is_test(path: Path) -> bool:
-    """Whether a file holds tests, by its name."""
+    """Whether a file holds tests, judging by its name."""
     return path.name.startswith("test_") or path.stem.endswith("_test") or path.name == "conftest.py"
 
 
 def _units(tree: ast.Module, source: str, function: str | None) -> Iterator[tuple[int, int]]:
-    """First and last lines of functions that lie in no other, and of what lies in none."""
+    """First and last lines of top-level functions, and of the code between them."""
     functions: list[tuple[int, int]] = []
 
     def visit(node: ast.AST, prefix: str) -> None:
@@ -128,7 +128,7 @@ def _units(tree: ast.Module, source: str, function: str | None) -> Iterator[tupl
 
 
 def _whole_statements(tree: ast.Module, executed: frozenset[int]) -> frozenset[int]:
-    """Lines of all statements of which some line was executed; of a function that ran, its head too."""
+    """Lines of all statements with an executed line; for a function that ran, also its head."""
     found = set(executed)
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt):
@@ -143,7 +143,7 @@ def _whole_statements(tree: ast.Module, executed: frozenset[int]) -> frozenset[i
 
 
 def _windows(lexemes: Sequence[Lexeme], start: int, end: int, length: int) -> Iterator[tuple[int, int]]:
-    """A range of lexemes in whole lines, in parts of at most so many."""
+    """Split a range of lexemes into parts of whole lines with a maximum length."""
     while end - start > length:
         heads = [at for at in range(start + 1, start + length + 1) if is_level(lexemes[at].text)]
         cut = heads[-1] if heads else start + length

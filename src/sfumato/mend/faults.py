@@ -1,5 +1,5 @@
-"""What no repair of a program that parses brings in: names that nothing binds, statements without effect, calls of what
-cannot be called, operations that say nothing. Such an edit is passed over without a run of the tests.
+"""Detects faults that no repair introduces: undefined names, statements without effect, calls of non-callables,
+pointless operations. Edits that add one are skipped without running the tests.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _PLAIN = (
 )  # fmt: skip
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (int, float, str, bool, bytes, list, tuple, dict, set)}
 _TYPES |= {name.title(): _TYPES[name] for name in ("list", "tuple", "dict", "set")}
-# Of two equal operands these say nothing.
+# Pointless with two equal operands.
 _DISTINCT = (
     ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot,
 )  # fmt: skip
-# Operators with the second operand that changes nothing, or leaves nothing.
+# Operators with a second operand that changes nothing, or leaves nothing.
 _IDLE = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1, ast.FloorDiv: 1, ast.Mod: 1, ast.Pow: 1}
-# How many arguments builtin functions take.
+# Allowed argument counts of builtin functions.
 _ARITY = {
     **dict.fromkeys(("abs", "all", "any", "bin", "callable", "chr", "hash", "hex", "id", "len", "ord", "repr"), (1, 1)),
     **dict.fromkeys(("enumerate", "iter", "next", "reversed", "round", "sorted", "sum"), (1, 2)),
@@ -43,29 +43,29 @@ _ITERATING = frozenset({"all", "any", "dict", "enumerate", "iter", "len", "list"
 
 @dataclass(frozen=True)
 class Traits:
-    """What is held against another version of a program."""
+    """Properties by which a program is compared with an edited version."""
 
     faults: Counter[str]
-    """How often each is there."""
+    """Count of each fault."""
     definitions: frozenset[str]
     """Functions and classes."""
     callees: frozenset[str]
-    """What is called."""
+    """Called names."""
     values: frozenset[str]
     """Names and attributes that are returned, assigned or operated on."""
 
     def is_worse_than(self, before: Traits) -> bool:
-        """Whether an edit brought in a fault, took a definition away, or left a call out of what is only called."""
+        """Whether an edit added a fault, removed a definition, or dropped a call of something that is only called."""
         uncalled = (self.values - before.values) & before.callees
         return bool(self.faults - before.faults or before.definitions - self.definitions or uncalled)
 
 
 def read_traits(source: str, tree: ast.Module, bindings: Bindings) -> Traits:
-    """The traits of a program.
+    """Compute a program's traits.
 
     Args:
         source: of the program.
-        tree: what it parses to.
+        tree: its syntax tree.
         bindings: of the tree.
     """
     faults = Counter(_faults(tree, bindings))
@@ -101,7 +101,7 @@ def _values(node: ast.AST) -> list[ast.expr]:
 
 
 def _unbound(table: symtable.SymbolTable, known: frozenset[str]) -> Iterator[str]:
-    """Names that a scope, or one within it, looks up outside of all functions, where nothing binds them."""
+    """Undefined names that a scope looks up outside all functions."""
     for symbol in table.get_symbols():
         is_outer = symbol.is_global() or table.get_type() == "module"
         if symbol.is_referenced() and is_outer and symbol.get_name() not in known:
@@ -111,20 +111,20 @@ def _unbound(table: symtable.SymbolTable, known: frozenset[str]) -> Iterator[str
 
 
 class Bindings(ast.NodeVisitor):
-    """What the names of a program stand for, whatever their scope."""
+    """What a program's names stand for, in any scope."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.bound: set[str] = set()
         self.maybe_callable: set[str] = set()
         self.types: dict[str, type] = {}
-        """Of names that only stand for parameters annotated so."""
+        """Annotations of names that are only parameters with that annotation."""
         self.binds_anything = False
-        """Whether names are imported that the program does not list."""
+        """Whether there are star imports."""
         self._declared_global: set[str] = set()
         self.visit(tree)
 
     def bound_globally(self, table: symtable.SymbolTable) -> frozenset[str]:
-        """What can be looked up from any scope of the program."""
+        """Names available in any scope of the program."""
         bound = {symbol.get_name() for symbol in table.get_symbols() if symbol.get_name() in self.bound}
         return frozenset(bound | self._declared_global | _BUILTINS)
 
@@ -183,7 +183,7 @@ class Bindings(ast.NodeVisitor):
 
 
 def _faults(tree: ast.Module, bindings: Bindings) -> Iterator[str]:
-    # Modules and classes document their fields as well.
+    # Modules and classes document their fields this way too.
     documented = [node for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTIONS))]
     docstrings = {
         id(line) for node in documented for line in (node.body[:1] if isinstance(node, _FUNCTIONS) else node.body)
@@ -253,8 +253,8 @@ def _call_faults(node: ast.Call, bindings: Bindings) -> Iterator[str]:
             yield f"call {callee.id}"
         return
     starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-    fewest, most = _ARITY.get(callee.id, (0, len(node.args)))
-    if not starred and not fewest <= len(node.args) <= most and not node.keywords:
+    fewest, maximum = _ARITY.get(callee.id, (0, len(node.args)))
+    if not starred and not fewest <= len(node.args) <= maximum and not node.keywords:
         yield f"arguments {ast.dump(node)}"
     if not node.args:
         return
@@ -266,7 +266,7 @@ def _call_faults(node: ast.Call, bindings: Bindings) -> Iterator[str]:
 
 
 class _WithoutAnnotations(ast.NodeTransformer):
-    """Leaves out annotations of parameters and results that Python evaluates and nothing reads."""
+    """Removes annotations of parameters and results that are evaluated but never read."""
 
     def __init__(self, known: frozenset[str]) -> None:
         self._known = known
@@ -285,12 +285,12 @@ class _WithoutAnnotations(ast.NodeTransformer):
     visit_FunctionDef = visit_AsyncFunctionDef = _leave_out
 
     def _kept(self, annotation: ast.expr | None) -> ast.expr | None:
-        """An annotation with a name that nothing binds fails where it stands."""
+        """An annotation with an undefined name fails where it is."""
         names = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)} if annotation else set()
         return annotation if names - self._known else None
 
 
-def without_annotations(tree: ast.Module, bindings: Bindings) -> ast.Module:
-    """The same program without annotations that change nothing; the tree is changed."""
+def strip_annotations(tree: ast.Module, bindings: Bindings) -> ast.Module:
+    """The same program without annotations that change nothing; modifies the tree."""
     stripped: ast.Module = _WithoutAnnotations(frozenset(bindings.bound | _BUILTINS)).visit(tree)
     return stripped

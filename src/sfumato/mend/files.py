@@ -1,4 +1,4 @@
-"""Python source on disk, whatever its encoding and line ends."""
+"""Reads and writes Python source in any encoding and with any line ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sfumato.mend.sandbox import IGNORED
 
 SUFFIXES = (".py", ".pyi", ".pyw")
 LONGEST_LINE = 2000
-"""Characters; what has longer ones was written by a program."""
-# What CPython says of the statements of Python 2.
+"""Maximum line length in characters; longer lines are taken for generated code."""
+# CPython's messages about Python 2 statements.
 _PYTHON_2 = (
     "Missing parentheses in call to",
     "multiple exception types must be parenthesized",
@@ -27,20 +27,20 @@ _PYTHON_2 = (
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of Python source."""
+    """A Python source file."""
 
     path: Path
     content: bytes
     encoding: str
-    """As its first lines declare it; UTF-8 if they do not."""
+    """Declared encoding; UTF-8 by default."""
     text: str
-    """With its own line ends."""
+    """Its text, with the original line ends."""
 
     def encode(self, text: str) -> bytes:
-        """The content of the file with another text.
+        """The file's content with another text.
 
         Raises:
-            RequestError: if its encoding does not have the text's characters.
+            RequestError: if its encoding cannot represent the text.
         """
         try:
             return text.encode(self.encoding)
@@ -52,7 +52,7 @@ def read_source(path: Path) -> SourceFile:
     """Read a file.
 
     Raises:
-        RequestError: if it cannot be read, or is no Python source.
+        RequestError: if it cannot be read, or is not Python source.
     """
     if path.suffix == ".ipynb":
         raise RequestError(f"{path} is a notebook; allowed: Python source ({', '.join(SUFFIXES)})")
@@ -62,23 +62,23 @@ def read_source(path: Path) -> SourceFile:
         raise RequestError(f"cannot read {path}: {error.strerror}") from None
     if path.suffix not in SUFFIXES and not (content.startswith(b"#!") and b"python" in content.split(b"\n", 1)[0]):
         raise RequestError(
-            f"{path} is no Python source; allowed: {', '.join(SUFFIXES)}, or a script with #! ... python"
+            f"{path} is not Python source; allowed: {', '.join(SUFFIXES)}, or a script with #! ... python"
         )
     if b"\0" in content:
-        raise RequestError(f"{path} is binary, as it holds a zero byte; allowed: Python source")
+        raise RequestError(f"{path} is binary: it holds a zero byte; allowed: Python source")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        raise RequestError(f"{path} is not in the encoding that it declares, or in UTF-8: {error}") from None
+        raise RequestError(f"{path} is neither in the encoding it declares nor in UTF-8: {error}") from None
     return SourceFile(path, content, encoding, text)
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """The files named, and those below the folders named; environments, caches and hidden folders left out.
+    """The named files and those in the named directories, without environments, caches and hidden directories.
 
     Raises:
-        RequestError: if there is no such file or folder.
+        RequestError: if a file or directory does not exist.
     """
     found: list[Path] = []
     for path in paths:
@@ -96,8 +96,8 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
 def why_not(text: str) -> str:
     """Why a text that does not parse is left alone; empty if it is not."""
     if any(len(line) > LONGEST_LINE for line in text.splitlines()):
-        return f"has lines of more than {LONGEST_LINE:,} characters, so a program wrote it"
+        return f"has lines of more than {LONGEST_LINE:,} characters, so it was probably generated"
     error = parse(text)
     if isinstance(error, SyntaxError) and (error.msg or "").startswith(_PYTHON_2):
-        return f"reads like Python 2 (line {error.lineno}: {error.msg})"
+        return f"looks like Python 2 (line {error.lineno}: {error.msg})"
     return ""

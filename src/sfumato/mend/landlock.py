@@ -1,6 +1,6 @@
-"""Linux's Landlock: a process gives up its right to write anywhere but in a few places, for itself and all it starts.
+"""Linux Landlock: a process restricts itself and its children to writing in a few places.
 
-Source: the kernel's userspace-api/landlock documentation; numbers are those of its headers.
+Source: the kernel's userspace-api/landlock documentation; numbers are from its headers.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
 _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
-# Writing, removing and making of all kinds; then, with later versions, what each of them added.
+# Write, remove and create operations of all kinds, then those added by later versions.
 _RIGHTS = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
 _ADDED = {2: 1 << 13, 3: _TRUNCATE}
 _SCOPED_FROM, _SCOPES = 6, 0b11
-"""Signals and abstract sockets reach only what is restricted too."""
+"""Signals and abstract sockets are confined to restricted processes."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -29,13 +29,13 @@ class _Below(ctypes.Structure):
 
 
 def write_only_below(*paths: Path) -> bool:
-    """Give up writing elsewhere, in this process and its children, for good.
+    """Permanently give up writing elsewhere, for this process and its children.
 
     Args:
-        paths: folders in which everything is still allowed, or files that may be written.
+        paths: directories with full access, or files that may be written.
 
     Returns:
-        Whether the kernel can do that.
+        Whether the kernel supports it.
     """
     libc = ctypes.CDLL(None)
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
@@ -47,9 +47,9 @@ def write_only_below(*paths: Path) -> bool:
     if descriptor < 0:
         return False
     for path in paths:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
         allowed = rights if path.is_dir() else rights & (_WRITE_FILE | _TRUNCATE)
-        libc.syscall(_ADD_RULE, descriptor, _PATH_BENEATH, ctypes.byref(_Below(allowed, place)), 0)
-        os.close(place)
+        libc.syscall(_ADD_RULE, descriptor, _PATH_BENEATH, ctypes.byref(_Below(allowed, target)), 0)
+        os.close(target)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     return int(libc.syscall(_RESTRICT_SELF, descriptor, 0)) == 0

@@ -1,4 +1,4 @@
-"""A language server: shows where Python gives up, and offers the model's repair as a quick fix."""
+"""A language server that reports Python syntax errors and offers the model's repair as a quick fix."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sfumato.mend.parsing import parse
 
 SOURCE = "sfumato"
 MAX_CHARACTERS = 200_000
-"""Longer texts have diagnostics, but no quick fix: one takes seconds."""
+"""Maximum text length for quick fixes, which take seconds; longer texts get diagnostics only."""
 
 
 def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
-    """A server that is not started yet.
+    """A server, not yet started.
 
     Args:
-        load: gives the mender; called when the first repair is asked for.
-        version: that it tells its clients.
+        load: returns the mender; called for the first repair.
+        version: reported to clients.
     """
     server = LanguageServer("sfumato", version)
     mender = functools.cache(load)
@@ -89,7 +89,7 @@ def _diagnostic(error: SyntaxError, document: TextDocument) -> types.Diagnostic:
 
 
 def _edit(document: TextDocument, before: str, after: str) -> types.TextEdit:
-    """The shortest piece of a text that another text replaces."""
+    """The shortest edit that turns one text into another."""
     start = _shared(before, after)
     tail = _shared(before[start:][::-1], after[start:][::-1])
     end = len(before) - tail
@@ -97,6 +97,6 @@ def _edit(document: TextDocument, before: str, after: str) -> types.TextEdit:
     return types.TextEdit(range=types.Range(*positions), new_text=after[start : len(after) - tail])
 
 
-def _shared(one: str, other: str) -> int:
-    """Characters that two texts begin with alike."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _shared(first: str, other: str) -> int:
+    """Length of the common prefix of two texts."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False)))

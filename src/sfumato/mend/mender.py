@@ -1,4 +1,4 @@
-"""Repairs of Python that somebody verifies: the parser, a function of the caller's, or a project's tests."""
+"""Repairs Python with verification by the parser, a function, or a project's tests."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from sfumato.mend.syntax import mend_syntax
 from sfumato.models.decoder import Decoder
 
 _SLOTS = 4
-"""Positions that a model needs besides a region: for its end, and for what is inserted."""
-_NO_LEXEMES = "this model does not read lexemes of Python; allowed: mend, or one that was trained as it was"
+"""Positions needed besides a region: its end, and inserted lexemes."""
+_NO_LEXEMES = "this model does not read Python lexemes; allowed: mend, or one trained like it"
 
 
 @dataclass(frozen=True)
 class Mended:
-    """What came of a text."""
+    """The outcome for one text."""
 
     text: str
-    """As it was, unless an edit of it was verified."""
+    """The edited text, or the original if no edit was verified."""
     verified_by: Literal["parser", "caller", "tests"] | None = None
-    """None if the text is as it was."""
+    """Number of edits; None if the text is unchanged."""
     num_edits: int = 0
     num_runs: int = 0
-    """Texts that were tried out."""
+    """Number of texts that were tried."""
     score: float = 0.0
-    """Log-odds of the edits against the text as it was, in nats; 0 for repairs of syntax."""
+    """Log-odds of the edits against the original text, in nats; 0 for syntax repairs."""
     reason: str = ""
-    """Why the text is as it was."""
+    """Why the text is unchanged."""
 
 
 class Mender:
-    """Repairs texts with a model of lexemes.
+    """Repairs texts with a lexeme model.
 
     Args:
-        model: with `lexemes` and a length head.
-        length: lexemes that it was trained to read at once.
+        model: a model with `lexemes` and a length head.
+        length: lexemes it was trained to read at once.
 
     Raises:
-        CheckpointError: if the model reads something else.
+        CheckpointError: if it is another kind of model.
     """
 
     def __init__(self, model: Decoder, length: int) -> None:
@@ -67,13 +67,13 @@ class Mender:
         function: str | None = None,
         config: SearchConfig | None = None,
     ) -> Mended:
-        """Repair one text: make it parse, and then edit it until it is verified.
+        """Repair one text: make it parse, then edit it until it is verified.
 
         Args:
-            source: Python, or nearly so.
-            verify: whether a text that parses is right; None leaves what parses as it is.
-            function: the name of the only function to edit.
-            config: how far the search goes.
+            source: Python code, or nearly.
+            verify: whether a text that parses is correct; None leaves text that parses unchanged.
+            function: name of the only function to edit.
+            config: limits of the search.
         """
         text, edits = source, 0
         if error_line(source) is not None:
@@ -88,7 +88,7 @@ class Mender:
             if verify(text):
                 return Mended(text, "caller", edits, 1)
         if verify is None:
-            return Mended(source, reason="it parses, and nothing else can tell what is wrong with it")
+            return Mended(source, reason="it parses, and there is nothing else to check it with")
         targets = find_targets({Path(): text}, function=function, length=self._length)
         search = Search(self.proposer, lambda _, candidate: verify(candidate), config or SearchConfig())
         repair = search.run(targets)
@@ -110,69 +110,69 @@ class Mender:
         """Repair a project whose tests fail, in a copy of it.
 
         Args:
-            project: its root, in which the command is run.
-            files: those that may be edited.
-            command: that runs the tests, and exits with 0 where they pass.
-            function: the name of the only function to edit.
-            config: how far the search goes.
-            limits: of one run of the tests.
+            project: its root, where the command runs.
+            files: files that may be edited.
+            command: runs the tests, and exits with 0 if they pass.
+            function: name of the only function to edit.
+            config: limits of the search.
+            limits: of one test run.
             on_run: called with the number of runs so far.
 
         Returns:
-            What came of each file that was looked at; the edits of all together make the tests pass, or there are none.
-            Empty if the tests pass as it is.
+            The outcome for each file considered; the edits of all of them together make the tests pass, or there are
+            none. Empty if the tests already pass.
 
         Raises:
-            RequestError: if the tests pass now and then, or if they cannot be run.
+            RequestError: if the tests are flaky, or cannot be run.
         """
         limits, root = limits or Limits(), project.resolve()
-        own = {
+        editable = {
             file.path.resolve().relative_to(root): file for file in files if file.path.resolve().is_relative_to(root)
         }
-        if not own:
-            raise RequestError(f"nothing to edit lies in {project}, where the tests run; allowed: files below it")
-        parsed = {path: self.mend(file.text) for path, file in own.items() if error_line(file.text) is not None}
-        texts = {path: parsed[path].text if path in parsed else file.text for path, file in own.items()}
-        repaired = {path: own[path].encode(texts[path]) for path, mended in parsed.items() if mended.verified_by}
+        if not editable:
+            raise RequestError(f"none of the files is in {project}, where the tests run; allowed: files below it")
+        parsed = {path: self.mend(file.text) for path, file in editable.items() if error_line(file.text) is not None}
+        texts = {path: parsed[path].text if path in parsed else file.text for path, file in editable.items()}
+        repaired = {path: editable[path].encode(texts[path]) for path, mended in parsed.items() if mended.verified_by}
         with Sandbox(project, limits) as sandbox:
             evidence = gather(sandbox, command, repaired)
             outcome = evidence.outcome
             if outcome.passed:
-                return [(own[path], parsed[path]) for path in repaired]
+                return [(editable[path], parsed[path]) for path in repaired]
             if outcome.status in (126, 127) or (outcome.status in (4, 5) and "pytest" in " ".join(command)):
                 raise RequestError(f"the tests cannot be run (exit {outcome.status}): {_last_line(outcome.output)}")
             if sandbox.run(command, repaired).passed:
                 raise RequestError(
-                    "the tests fail in one run and pass in the next; nothing that they say can be trusted"
+                    "the tests are flaky: they fail in one run and pass in the next, so they cannot verify a repair"
                 )
-            # A text that makes the tests hang is wrong, which need not take as long as the user's patience.
+            # An edit that makes the tests hang is wrong, and need not use up the whole time limit.
             allowed_s = min(limits.seconds, 10.0 + 5.0 * outcome.seconds)
             sandbox.limits = dataclasses.replace(limits, seconds=allowed_s)
             targets = find_targets(texts, evidence, function=function, length=self._length)
 
             def passes(target: Target, text: str) -> bool:
                 path = Path(target.name)
-                changes = repaired | {path: own[path].encode(text)}
-                # Twice, as tests can pass by chance.
+                changes = repaired | {path: editable[path].encode(text)}
+                # Twice, because flaky tests may pass by chance.
                 return sandbox.run(command, changes).passed and sandbox.run(command, changes).passed
 
             search = Search(self.proposer, passes, config or SearchConfig(), on_run=on_run)
             repair = search.run(targets)
-        results = {path: (own[path], mended) for path, mended in parsed.items()}
+        results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
             reason = _gave_up(targets, search, function)
             return [
                 (file, Mended(file.text, num_runs=search.num_runs, reason=reason))
-                for file in (own[Path(target.name)] for target in targets)
-            ] or [(file, Mended(file.text, reason=reason)) for file in own.values()]
+                for file in (editable[Path(target.name)] for target in targets)
+            ] or [(file, Mended(file.text, reason=reason)) for file in editable.values()]
         path = Path(repair.name)
         edits = repair.num_edits + (parsed[path].num_edits if path in parsed else 0)
-        results[path] = (own[path], Mended(repair.source, "tests", edits, repair.num_runs, repair.score))
+        results[path] = (editable[path], Mended(repair.source, "tests", edits, repair.num_runs, repair.score))
         return list(results.values())
 
 
 def load_mender(name: str | Path) -> Mender:
-    """A mender by the name or the directory of its model.
+    """Load a mender by its model's name or directory.
 
     Raises:
         CheckpointError: if there is no such model, or it does not read lexemes.
@@ -185,7 +185,7 @@ def load_mender(name: str | Path) -> Mender:
 
 def _gave_up(targets: Sequence[Target], search: Search, function: str | None) -> str:
     if not targets:
-        return f"there is no function {function}" if function else "no line of it is executed by the failing tests"
+        return f"there is no function {function}" if function else "the failing tests execute no line of it"
     runs = "1 run" if search.num_runs == 1 else f"{search.num_runs} runs"
     return f"no edit was verified in {runs}; a larger budget tries more"
 

@@ -1,4 +1,4 @@
-"""What Python says of a text: whether it parses, where it does not, and what it means."""
+"""Parses Python text: its tree, its first error, and its meaning."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 import warnings
 from dataclasses import dataclass
 
-from sfumato.mend.faults import Bindings, Traits, read_traits, without_annotations
+from sfumato.mend.faults import Bindings, Traits, read_traits, strip_annotations
 
 
 def parse(source: str) -> ast.Module | SyntaxError:
-    """The syntax tree of a text, or the error at which Python gives up."""
+    """The syntax tree of a text, or its syntax error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -22,32 +22,32 @@ def parse(source: str) -> ast.Module | SyntaxError:
 
 
 def error_line(source: str) -> int | None:
-    """Line, from 1, at which Python gives up; None if the text parses."""
+    """Line of the first syntax error, from 1; None if the text parses."""
     error = parse(source)
     return (error.lineno or 1) if isinstance(error, SyntaxError) else None
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a text is to Python."""
+    """The meaning of a text for Python."""
 
     text: str
-    """The same for texts that do the same: layout, comments and annotations of parameters are left out."""
+    """Equal for texts that do the same: ignores layout, comments and parameter annotations."""
     traits: Traits | None = None
-    """What speaks against it; None if nothing can."""
+    """Its traits; None if they cannot be computed."""
 
     def is_worse_than(self, before: Meaning | None) -> bool:
-        """Whether an edit that led here from another text is no repair, whatever it was to repair."""
+        """Whether an edit from another text to this one cannot be a repair."""
         if self.traits is None or before is None or before.traits is None:
             return False
         return self.traits.is_worse_than(before.traits)
 
 
 def read_meaning(source: str) -> Meaning | None:
-    """What a text means; None if it does not parse."""
+    """The meaning of a text; None if it does not parse."""
     tree = parse(source)
     if isinstance(tree, SyntaxError):
         return None
     bindings = Bindings(tree)
     traits = read_traits(source, tree, bindings)
-    return Meaning(ast.dump(without_annotations(tree, bindings)), traits)
+    return Meaning(ast.dump(strip_annotations(tree, bindings)), traits)

@@ -1,10 +1,10 @@
-"""Edits that a model proposes for some lexemes, with its belief in each.
+"""Edits proposed by a model for a range of lexemes, with their log-odds.
 
-One pass over a text says at every position which lexeme belongs there, and how many are missing before it. What is
-missing is a gap, which is filled by further passes, over texts with slots, when its turn comes.
+One pass predicts, at every position, which lexeme belongs there and how many are missing before it. Missing lexemes
+form a gap, filled by further passes over texts with slots when its turn comes.
 """
 
-# R rows, Q positions, V lexemes of the lexicon, B buckets of lengths, S slots
+# R rows, Q positions, V lexicon, B length buckets, S slots
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ _NEVER = frozenset({PAD, MASK, END, MISALIGNED})
 
 
 class Gap(NamedTuple):
-    """Lexemes that are missing."""
+    """Number of missing lexemes."""
 
     position: int
-    """Index of the lexeme that they stand before."""
+    """Index of the lexeme after them."""
     size: int
 
 
 class Proposal(NamedTuple):
-    """An edit and how much the model believes in it."""
+    """An edit and its log-odds."""
 
     score: float
-    """Log-odds, in nats, of the text with the edit against the text as it is; of a gap, whatever fills it."""
+    """Log-odds, in nats, of the edited text against the original; for a gap, whatever fills it."""
     edit: Patch | Gap
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProposalConfig:
-    """How far proposals are followed."""
+    """Limits on proposals."""
 
     substitutions: int = 400
-    """Likeliest other lexemes, over all positions."""
+    """Maximum replacements, over all positions."""
     longest_deletion: int = 5
-    """Lexemes that go together."""
+    """Maximum adjacent lexemes deleted together."""
     further_deletion: float = 1.0
-    """Nats that each but the first of them costs."""
+    """Nats subtracted for each after the first."""
     gaps: int = 24
-    """Likeliest places at which something is missing."""
+    """Maximum insertion points."""
     longest_insertion: int = 3
-    """Lexemes that come together."""
+    """Maximum lexemes inserted together."""
     fillings: int = 6
-    """Likeliest fillings of each gap."""
+    """Fillings per gap."""
     lowest: float = -14.0
-    """Nats below which a deletion or a gap is no proposal."""
+    """Minimum log-odds of deletions and gaps, in nats."""
 
 
 class Proposer:
-    """Reads texts with a model of lexemes.
+    """Reads texts with a lexeme model.
 
     Args:
-        model: with `lexemes` and a length head.
+        model: a model with `lexemes` and a length head.
         config: see its class.
     """
 
@@ -79,8 +79,8 @@ class Proposer:
         """Read a text.
 
         Args:
-            lexemes: up to as many as the model reads, line heads counted from level 0.
-            extra: names, numbers and strings that may come in, besides those of the text.
+            lexemes: up to the model's maximum, with line heads counted from level 0.
+            extra: names, numbers and strings that edits may use besides those of the text.
         """
         lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes), *extra])
         features = lexicon.features(self._tables.num_spellings, self._tables.num_words)
@@ -88,13 +88,13 @@ class Proposer:
 
 
 class Reading:
-    """What a model makes of a text.
+    """A model's predictions for a text.
 
     Args:
         model: bound to the lexicon.
-        lexicon: of the text, and of what may come in.
-        text: lexemes, the last of them `END`.
-        config: how far proposals are followed.
+        lexicon: of the text and of possible insertions.
+        text: lexemes, ending with `END`.
+        config: limits on proposals.
     """
 
     def __init__(self, model: Decoder, lexicon: Lexicon, text: Sequence[str], config: ProposalConfig) -> None:
@@ -104,7 +104,7 @@ class Reading:
 
     @cached_property
     def proposals(self) -> list[Proposal]:
-        """Edits of the text, the likeliest first."""
+        """Edits of the text, likeliest first."""
         with torch.inference_mode():
             log_probs_RQV, lengths_RQB = self._read(self._tokens_Q[None])
             odds_QV = log_probs_RQV[0]
@@ -120,7 +120,7 @@ class Reading:
 
     @torch.inference_mode()
     def fill(self, gap: Gap) -> list[Proposal]:
-        """Patches that fill a gap, slot by slot, the surest first; their scores are to be added to that of the gap."""
+        """Patches that fill a gap, most certain slot first; add their scores to the gap's."""
         position, size = gap
         slots_S = torch.full((size,), self._mask)
         row_Q = torch.cat((self._tokens_Q[:position], slots_S, self._tokens_Q[position:]))
@@ -153,7 +153,7 @@ class Reading:
         return torch.tensor([text in _NEVER for text in self._lexicon.lexemes])
 
     def _read(self, tokens_RQ: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of what belongs at each position, and of how many lexemes do."""
+        """Log-probabilities of the lexeme at each position, and of the number of missing lexemes."""
         positions_RQ = torch.arange(tokens_RQ.shape[1]).expand(tokens_RQ.shape)
         canvas_RQ = torch.ones_like(tokens_RQ, dtype=torch.bool)
         hidden_RQD = self._model(tokens_RQ, positions_RQ, AttentionSpec(), canvas_RQ=canvas_RQ)
@@ -170,7 +170,7 @@ class Reading:
         return found
 
     def _deletions(self, odds: Sequence[float]) -> list[Proposal]:
-        """Runs of lexemes go together as likely as the least likely of them, and less so the longer they are."""
+        """A run of lexemes is deleted with the log-odds of its least likely one, minus a penalty for its length."""
         found = []
         for start in range(len(odds) - 1):
             worst = torch.inf
@@ -194,6 +194,6 @@ class Reading:
 
 
 def _numbers_near(texts: Sequence[str]) -> list[str]:
-    """Numbers that differ by one from those of a text."""
+    """Numbers that differ by one from those in the text."""
     values = {int(text) for text in texts if kind_of(text) == "number" and text.isdecimal() and len(text) < 10}
     return sorted({str(near) for value in values for near in (value - 1, value + 1) if near >= 0})

@@ -1,4 +1,4 @@
-"""`pytest --mend`: after failures, an edit of the project that makes the failed tests pass, in a copy of it."""
+"""`pytest --mend`: after failures, search in a copy for an edit that makes the failed tests pass."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ _OUTCOMES = ("failed", "error")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
+    """Add the options."""
     group = parser.getgroup("sfumato")
     group.addoption(
-        "--mend", action="store_true", help="after failures, look for an edit that makes them pass; nothing is written"
+        "--mend",
+        action="store_true",
+        help="after failures, search for an edit that makes the tests pass; writes nothing",
     )
-    group.addoption("--mend-budget", type=int, default=50, metavar="RUNS", help="most runs of the failed tests")
+    group.addoption("--mend-budget", type=int, default=50, metavar="RUNS", help="maximum runs of the failed tests")
     group.addoption("--mend-model", default="mend", metavar="NAME", help="name or directory of the model")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Look for a repair, and show it."""
+    """Search for a repair and print it."""
     failed = [report.nodeid for outcome in _OUTCOMES for report in terminalreporter.stats.get(outcome, [])]
     if not failed or not config.getoption("mend") or hasattr(config, "workerinput"):
         return
@@ -41,7 +43,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
-    """What to print: the difference, or why there is none."""
+    """The text to print: the diff, or why there is none."""
     from sfumato.mend.mender import load_mender
     from sfumato.mend.search import SearchConfig
     from sfumato.storage import difference
@@ -54,12 +56,12 @@ def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
     for file, mended in results:
         if mended.verified_by is not None:
             lines += [*difference(file.path.relative_to(config.rootpath), file.text, mended.text), ""]
-            lines.append(f"makes the failed tests pass, found in {mended.num_runs} runs of them; nothing is written")
+            lines.append(f"makes the failed tests pass, found in {mended.num_runs} test runs; nothing was written")
     return lines or [results[0][1].reason]
 
 
 def _loaded_sources(root: Path) -> list[SourceFile]:
-    """Modules below a folder that the tests have imported, tests aside."""
+    """Modules imported by the tests from a directory, except tests."""
     from sfumato.mend.evidence import is_test
     from sfumato.mend.files import SUFFIXES, read_source
 

@@ -1,4 +1,4 @@
-"""Run a project's tests on edits of it: in a copy, without a network, within limits, and never in the user's tree."""
+"""Runs a project's tests on edited copies: without network, within limits, never in the user's tree."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ MAX_PROJECT_BYTES = 500_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one run may use."""
+    """Limits of one run."""
 
     seconds: float = 60.0
     """Wall-clock time."""
     memory_bytes: int = 4 << 30
-    """Address space of each process."""
+    """Address space per process."""
     processes: int = 256
-    """Processes and threads, beyond those that are there."""
+    """Processes and threads, beyond those already running."""
     file_bytes: int = 256 << 20
-    """Size of any file that is written."""
+    """Maximum size of a written file."""
     output_bytes: int = 1 << 20
-    """What is kept of the output, from its end."""
+    """Kept size of the output, from its end."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """Result of a run."""
 
     status: int | None
-    """Exit status; None if it ran out of time."""
+    """Exit status; None on timeout."""
     output: str
     """End of what it wrote to stdout and stderr."""
     seconds: float
@@ -71,14 +71,14 @@ class Outcome:
 
 
 class Sandbox:
-    """A copy of a project in which commands are run.
+    """A copy of a project in which commands run.
 
     Args:
         project: its root; copied without version control, environments and caches.
-        limits: see its class.
+        limits: of each run.
 
     Raises:
-        RequestError: if the project is too large to be copied.
+        RequestError: if the project is too large to copy.
     """
 
     def __init__(self, project: Path, limits: Limits | None = None) -> None:
@@ -110,32 +110,32 @@ class Sandbox:
         variables: Mapping[str, str] | None = None,
         first_on_path: Sequence[Path] = (),
     ) -> Outcome:
-        """Run a command in the copy with some files changed; whatever it leaves behind is undone.
+        """Run a command in the copy with some files changed, then restore the copy.
 
         Args:
             command: program and arguments.
-            changes: contents by path below the project's root.
-            variables: of its environment, besides the usual ones.
-            first_on_path: folders that Python imports from before all others; then come the copy and its `src`, as what
-                is installed in place would come from the project itself.
+            changes: contents by path relative to the root.
+            variables: additional environment variables.
+            first_on_path: directories first on Python's path, before the copy and its `src`, because packages installed
+                in place would otherwise be imported from the project itself.
         """
         self._restore()
         for path, content in (changes or {}).items():
             (self.root / path).write_bytes(content)
-        own = [folder for folder in (self.root / "src", self.root) if folder.is_dir()]
+        package_dirs = [folder for folder in (self.root / "src", self.root) if folder.is_dir()]
         project = str(self._project.resolve())
         given = [
             str(self.root) + entry.removeprefix(project) if entry.startswith(project) else entry
             for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
             if entry
         ]
-        search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, own), *given]))
+        search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, package_dirs), *given]))
         return run_limited(
             command, self.root, self._home, self.limits, {"PYTHONPATH": search_path, **(variables or {})}
         )
 
     def scratch(self, name: str) -> Path:
-        """A new folder outside the copy that commands may write to."""
+        """Create a directory outside the copy that commands may write to."""
         folder = self._home / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -159,7 +159,7 @@ class Sandbox:
                     shutil.copy2(source, target, follow_symlinks=False)
 
     def close(self) -> None:
-        """Remove the copy."""
+        """Delete the copy."""
         shutil.rmtree(self._home, ignore_errors=True)
 
     def __enter__(self) -> Sandbox:
@@ -174,14 +174,14 @@ class Sandbox:
 def run_limited(
     command: Sequence[str], root: Path, writable: Path, limits: Limits, variables: Mapping[str, str] | None = None
 ) -> Outcome:
-    """Run a command without a network and within limits.
+    """Run a command without network and within limits.
 
     Args:
         command: program and arguments.
         root: working directory.
-        writable: the one folder that may be written to, where bubblewrap is there; root lies in it.
-        limits: see its class.
-        variables: of its environment, besides the usual ones.
+        writable: the one directory that may be written to, with bubblewrap; contains root.
+        limits: of the run.
+        variables: additional environment variables.
     """
     scratch = writable / "tmp"
     scratch.mkdir(exist_ok=True)
@@ -197,12 +197,12 @@ def run_limited(
         "OMP_NUM_THREADS": "1",
         **(variables or {}),
     }
-    # Bubblewrap would say so in the output of the command.
+    # Bubblewrap would report it in the command's output.
     if (
         shutil.which(command[0] if os.sep not in command[0] else root / command[0], path=environment.get("PATH"))
         is None
     ):
-        raise RequestError(f"cannot run {command[0]}: there is no such program")
+        raise RequestError(f"cannot run {command[0]}: program not found")
     inside = _bubblewrap(writable)
     wrapped = [*(inside or (_AS_CHILD if sys.platform == "linux" else ())), *command]
     started = time.monotonic()
@@ -223,7 +223,7 @@ def run_limited(
         try:
             status = _watch(process, limits)
         finally:
-            # What the command started goes with it.
+            # Also ends what the command started.
             _kill_group(process)
             process.wait()
         end = output.seek(0, os.SEEK_END)
@@ -242,7 +242,7 @@ def _bubblewrap_works(program: str) -> bool:
 
 
 def _bubblewrap(writable: Path) -> list[str]:
-    """How a command is run by bubblewrap; [] where it is not there, or not allowed."""
+    """The bubblewrap command line; [] if it is missing or not permitted."""
     program = shutil.which("bwrap")
     if program is None or not _bubblewrap_works(program):
         return []
@@ -250,8 +250,8 @@ def _bubblewrap(writable: Path) -> list[str]:
     return [program, *_READ_ONLY, "--tmpfs", "/tmp", "--bind", str(writable), str(writable), *apart]
 
 
-# The inner shell has process number 1 among those that follow, and all end with it; it runs before all others, so that
-# it can, and the command in its turn again.
+# The inner shell is process 1 of its namespace, so all processes end with it. It runs at high priority, to be able to,
+# and the command at normal priority.
 _AS_CHILD = (
     "sh",
     "-c",
@@ -263,7 +263,7 @@ _POLL_S = 0.005
 
 
 def _watch(process: subprocess.Popen[bytes], limits: Limits) -> int | None:
-    """The exit status of a process; None if it ran out of time, or started more processes than it may."""
+    """A process's exit status; None on timeout or with too many processes."""
     end, before = time.monotonic() + limits.seconds, _num_processes()
     with _at_once():
         while time.monotonic() < end and _num_processes() <= before + limits.processes:
@@ -271,15 +271,15 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits) -> int | None:
                 return process.wait(_POLL_S)
             except subprocess.TimeoutExpired:
                 continue
-        # What multiplies is ended before anybody else has a turn.
+        # A fork bomb must be ended before any other process gets a turn.
         _kill_group(process)
     return None
 
 
 @contextlib.contextmanager
 def _at_once() -> Iterator[None]:
-    """Let this thread run whenever it wants to, if it may: among thousands of processes its turn would come too late.
-    Who may not is held to a number of processes by the kernel."""
+    """Give this thread real-time priority if permitted: among thousands of processes its turn would come too late.
+    Without it, the kernel limits the number of processes."""
     if sys.platform != "linux":
         yield
         return
@@ -300,7 +300,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-# Since then the processes of a user are counted in each user namespace by themselves.
+# Since this version, a user's processes are counted per user namespace.
 _COUNTED_APART = (5, 14)
 
 
@@ -309,7 +309,7 @@ def _release() -> tuple[int, ...]:
 
 
 def _num_processes() -> int:
-    """Of the whole machine: what has left its group or its parent counts too. 0 where the platform does not say."""
+    """Number of processes on the whole machine, because processes may leave their group or parent; 0 if unknown."""
     try:
         return sum(name.isdigit() for name in os.listdir("/proc"))
     except OSError:
@@ -317,8 +317,8 @@ def _num_processes() -> int:
 
 
 def _confine(limits: Limits, writable: Path | None) -> None:
-    """In the child, before it runs: its limits and, without bubblewrap, no network, process numbers of its own, and one
-    folder to write to, as far as the kernel can."""
+    """In the child, before it runs: set its limits and, without bubblewrap, remove network access, isolate process
+    numbers and restrict writing to one directory, as far as the kernel can."""
     if writable is not None and sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if libc.unshare(_CLONE_NEWNET | _CLONE_NEWPID) != 0:
@@ -339,7 +339,7 @@ def _confine(limits: Limits, writable: Path | None) -> None:
 
 
 def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
-    """Mode, size and time of everything below a folder."""
+    """Mode, size and time of everything below a directory."""
     found = {}
     for folder, folders, names in os.walk(root):
         for name in (*folders, *names):

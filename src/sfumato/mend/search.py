@@ -1,4 +1,4 @@
-"""Best-first search for a text that can be verified: the likeliest edits first, and edits of edited texts."""
+"""Best-first search for an edited text that can be verified."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from sfumato.text.lexemes import Lexeme, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
-"""Nats that each edit but the first costs in a text that parsed: most bugs are one edit."""
+"""Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
 
 
 class Reads(Protocol):
-    """What is made of a text: `sfumato.mend.proposals.Reading`."""
+    """A model's predictions for a text: `sfumato.mend.proposals.Reading`."""
 
     @property
     def proposals(self) -> Sequence[Proposal]:
-        """Edits of the text, the likeliest first."""
+        """Edits of the text, likeliest first."""
         ...
 
     def fill(self, gap: Gap) -> Sequence[Proposal]:
-        """Patches that fill a gap; their scores are to be added to that of the gap."""
+        """Patches that fill a gap; add their scores to the gap's."""
         ...
 
 
 class Proposes(Protocol):
-    """What reads texts: `sfumato.mend.proposals.Proposer`."""
+    """Reads texts: `sfumato.mend.proposals.Proposer`."""
 
     def read(self, lexemes: Sequence[str]) -> Reads:
         """Read a text."""
@@ -44,7 +44,7 @@ class Proposes(Protocol):
 
 
 class Region(NamedTuple):
-    """Lexemes that a model reads together."""
+    """A range of lexemes that a model reads together."""
 
     start: int
     end: int
@@ -58,46 +58,46 @@ class Target:
 
     source: str
     regions: Sequence[Region]
-    """Each of at most as many lexemes as the model reads at once."""
+    """Each within the model's maximum length."""
     name: str = ""
-    """Tells the targets of one search apart."""
+    """Identifies the target within a search."""
     lines: frozenset[int] | None = None
     """Lines, from 1, whose lexemes may be edited; None allows all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """How far a search goes."""
+    """Limits of a search."""
 
     max_runs: int = 50
-    """Texts that are handed to `verify`."""
+    """Maximum texts passed to `verify`."""
     max_s: float = float("inf")
-    """Seconds after which no further one is."""
+    """Seconds after which no further text is."""
     max_edits: int = 3
-    """Edits that are made to one text."""
+    """Maximum edits of one text."""
     max_reads: int = 1000
-    """Passes through the model."""
+    """Maximum passes through the model."""
     children: int = 200
-    """Edits of a region that are kept in mind."""
+    """Edits kept per region."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A text that was verified."""
+    """A verified text."""
 
     source: str
     score: float
-    """Log-odds of its edits, in nats, less what further edits cost."""
+    """Log-odds of its edits, in nats, minus the cost of further edits."""
     num_edits: int
     num_runs: int
-    """Texts that were handed to `verify`, this one included."""
+    """Texts passed to `verify`, including this one."""
     name: str = ""
-    """Of the target."""
+    """Key of the target."""
 
 
 @dataclass
 class _Text:
-    """A text on the way; it is made when its turn comes, as most never are."""
+    """A queued text, built only when its turn comes."""
 
     target: Target
     depth: int
@@ -121,22 +121,22 @@ class _Node(NamedTuple):
     text: _Text
     region: Region
     parses: bool | None = None
-    """Whether the text has a meaning, once that is known, so that its own edits are next."""
+    """Whether the text has a meaning; if known, its own edits come next."""
     gap: tuple[Reads, Gap] | None = None
-    """What is to be filled in it first."""
+    """A gap to fill first."""
 
 
 @dataclass
 class Search:
-    """A search under way.
+    """A running search.
 
     Args:
         proposer: reads regions.
-        verify: whether a target's text is right; called with texts that have a meaning, with none that means the same
-            as another, and with none that has faults that its target does not have.
-        config: see its class.
-        meaning: what texts have to have to be verified; None if a text has none yet.
-        on_run: called with the number of texts that were verified so far.
+        verify: whether a target's text is correct; called with texts that have a meaning, differ in meaning from all
+            earlier ones, and have no new faults.
+        config: limits.
+        meaning: the meaning a text must have to be verified; None if it has none yet.
+        on_run: called with the number of verified texts so far.
     """
 
     proposer: Proposes
@@ -149,7 +149,7 @@ class Search:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def run(self, targets: Sequence[Target]) -> Repair | None:
-        """Search from some texts for an edit of one of them; None if the budget ends before anything is verified."""
+        """Search for a verified edit of some texts; None if the budget runs out first."""
         config, ends_at = self.config, time.monotonic() + self.config.max_s
         seen: set[tuple[str, str]] = set()
         before: dict[str, Meaning | None] = {}
@@ -187,8 +187,8 @@ class Search:
         return None
 
     def _expand(self, queue: list[_Node], node: _Node) -> None:
-        """Queue the edits of a text. One that has no meaning needs an edit, whatever the model believes: there an edit
-        costs what its probability says, so that one beside the error is not taken along for its own sake."""
+        """Queue the edits of a text. A text without a meaning needs an edit, whatever the model thinks of it; there, an
+        edit costs its log-probability, so that edits beside the error are not added for their own sake."""
         if self.num_reads >= self.config.max_reads:
             return
         text, lexemes = node.text, node.text.lexemes
@@ -211,7 +211,7 @@ class Search:
                 break
 
     def _fill(self, queue: list[_Node], node: _Node, reading: Reads, gap: Gap) -> None:
-        """Queue what may stand in a gap, which is no likelier than that something is missing there."""
+        """Queue fillings of a gap, none likelier than the gap itself."""
         if self.num_reads >= self.config.max_reads:
             return
         self.num_reads += 1
@@ -229,7 +229,7 @@ class Search:
 
 
 def _on_lines(text: _Text) -> list[bool] | None:
-    """Which lexemes stand on the lines of their target; None if all may be edited."""
+    """Lexemes on the target's lines; None if all may be edited."""
     if text.target.lines is None:
         return None
     return [line in text.target.lines for line in line_numbers(text.source, text.lexemes)]

@@ -1,4 +1,4 @@
-"""Make what does not parse parse, with as few edits as the model believes in."""
+"""Repairs syntax errors with as few edits as possible."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sfumato.mend.search import Proposes, Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import Lexeme, is_level, lex
 
 MAX_ERRORS = 20
-"""Places of a file that are mended, one after the other."""
+"""Maximum errors repaired in a file, one after the other."""
 
 
 def window(source: str, lexemes: Sequence[Lexeme], line: int, length: int) -> Region:
-    """Whole lines around a line, more of them before it than behind, as many as the model reads at once."""
+    """Whole lines around a line, more before than after it, up to the model's maximum length."""
     offsets = [0]
     for text in source.splitlines(keepends=True):
         offsets.append(offsets[-1] + len(text))
@@ -27,7 +27,7 @@ def window(source: str, lexemes: Sequence[Lexeme], line: int, length: int) -> Re
         room = length - (ends[last] - heads[first])
         behind = ends[last + 1] - ends[last] if last + 1 < len(heads) else length
         before = heads[first] - heads[first - 1] if first else length
-        # Two lines before it for each line behind it: what is missing is mostly missing earlier.
+        # Two lines before for each line after: the missing part is usually earlier.
         if before <= room and (number - first < 2 * (last - number) + 2 or behind > room):
             first -= 1
         elif behind <= room:
@@ -39,13 +39,13 @@ def window(source: str, lexemes: Sequence[Lexeme], line: int, length: int) -> Re
 def mend_syntax(
     proposer: Proposes, source: str, *, length: int = 192, config: SearchConfig | None = None
 ) -> tuple[str, int] | None:
-    """A text that parses, and how many edits it took; None if none is found.
+    """A text that parses, with the number of edits; None if none is found.
 
     Args:
         proposer: reads windows of the text.
         source: text that does not parse.
         length: lexemes of a window.
-        config: of the search at each place.
+        config: limits of the search for each error.
     """
     config = config or SearchConfig(max_runs=1, max_reads=400, max_edits=4, max_s=20.0)
     edits = 0
@@ -58,7 +58,7 @@ def mend_syntax(
         beyond = source.count("\n", 0, lexemes[region.end - 1].end) + 1 if region.end else 1
 
         def reaches(text: str, last: int = beyond) -> Meaning | None:
-            """The text itself if its first error, if it has one, lies behind the window."""
+            """The text itself if its first error, if any, is after the window."""
             found = error_line(text)
             return Meaning(text) if found is None or found > last + 1 else None
 

@@ -1,20 +1,19 @@
-"""Attention as an argument: what each query may read, and where its keys and values are.
+"""Attention metadata as an argument: what each query may read, and where its keys and values are.
 
-A forward is given an `Attention`, and its layers hand it their queries, keys and values. `AttentionSpec` lets the
-positions of a forward read each other under a mask: training, likelihoods, the plain loop; `BlockSparse` does the same
-on a GPU, and leaves out what is masked. `PackedAttention` serves
-many texts at once without padding: positions of all of them stand behind each other in one row, and each reads its own
-text from a pool of slots, where the prefix was written before. `BehindText` takes steps again, with gradients.
+A forward is given an `Attention`, and its layers pass it their queries, keys and values. `AttentionSpec` lets the
+positions of a forward attend to each other under a mask (training, likelihoods, the plain loop); `BlockSparse` does the
+same on a GPU and skips masked blocks. `PackedAttention` serves many texts without padding: their positions are packed
+in one row, and each attends to its own text in a pool of slots, where the prefix was written before. `SharedPrefix`
+replays steps with gradients.
 
-One rule covers every use of the pool. A forward writes the keys and values of its positions into the slots of their
-places in the text, and reads its text from there; what counts as committed is the caller's book-keeping. So a
-causal segment that the caller then counts is a prefill or a commit, and one that he does not count is a denoising step,
-whose keys the next step overwrites. Within a layer everything is written before anything is read: the canvas behind a
-prompt may share a forward with the prompt.
+One rule covers every use of the pool. A forward writes the keys and values of its positions into their slots, and reads
+its text from there; the caller decides what counts as committed. A causal segment that then counts is a prefill or a
+commit; one that does not is a denoising step, whose keys the next step overwrites. Within a layer everything is written
+before anything is read, so a canvas can share a forward with its prompt.
 """
 
 # R rows, Q query positions, S key positions, N packed positions, H heads, G key-value heads, E head dimension; A
-# positions ahead of B rows of W
+# positions before B rows of W
 
 from __future__ import annotations
 
@@ -38,25 +37,25 @@ _LOG = logging.getLogger(__name__)
 
 
 class Heads(NamedTuple):
-    """Queries, keys and values of the positions of one forward in one layer."""
+    """Queries, keys and values of one forward in one layer."""
 
     queries_RQHE: Tensor
-    """H is a multiple of G; the heads of a group are neighbours."""
+    """H is a multiple of G; the heads of a group are adjacent."""
     keys_RQGE: Tensor
     values_RQGE: Tensor
 
 
 class Attention(Protocol):
-    """How the queries of one forward read."""
+    """How the queries of one forward attend."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """Scaled dot-product attention with grouped key-value heads.
 
         Args:
-            layer: whose heads these are.
-            heads: of the positions of this forward.
-            window: how far back a layer reads; None is everything.
-            scale: on the scores; None is 1 / sqrt(E).
+            layer: index of the layer.
+            heads: of this forward's positions.
+            window: sliding window of the layer; None reads everything.
+            scale: of the scores; None is 1 / sqrt(E).
 
         Returns:
             out_RQHE: same dtype as the queries.
@@ -66,14 +65,14 @@ class Attention(Protocol):
 
 @dataclass(frozen=True)
 class AttentionSpec:
-    """The positions of a forward read each other."""
+    """The positions of a forward attend to each other."""
 
     mask: Tensor | None = None
-    """bool [R or 1, 1, Q, Q], True where a query may read a key; None leaves it to `causal`."""
+    """bool [R or 1, 1, Q, Q], True where a query may attend to a key; None leaves it to `causal`."""
     causal: bool = False
-    """With no mask: each query reads keys up to its own position. Otherwise every key is read."""
+    """Without a mask: whether each query reads only keys up to its own position. Otherwise it reads all."""
     windows: Mapping[int, AttentionSpec] = field(default_factory=dict)
-    """The same for layers that read a sliding window, by its size; a window that is not named cuts nothing off."""
+    """Masks for sliding-window layers, by window size; missing windows cut nothing off."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
         """See `Attention`."""
@@ -84,17 +83,17 @@ class AttentionSpec:
 
 @dataclass(frozen=True)
 class BlockSparse:
-    """The same under a mask by FlexAttention, which leaves out blocks of keys that no query of a block reads: under the
-    mask of packed rows of clean halves and canvases, most of them."""
+    """The same with FlexAttention, which skips key blocks that no query of a block reads: under the mask of packed
+    clean halves and canvases, most of them."""
 
     blocks: BlockMask
-    """Of the mask [R, 1, Q, Q]."""
+    """Block mask of [R, 1, Q, Q]."""
     flex: Callable[..., Tensor]
     """`flex_attention`, compiled or not."""
 
     @classmethod
     def of(cls, mask_R1QQ: Tensor, flex: Callable[..., Tensor]) -> BlockSparse:
-        """Attention under a dense mask."""
+        """Equivalent attention with a dense mask."""
         from torch.nn.attention.flex_attention import create_block_mask
 
         def reads(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -105,32 +104,32 @@ class BlockSparse:
         return cls(blocks, flex)
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`. No windows: they would be ignored."""
+        """See `Attention`. Windows are not supported."""
         assert window is None
-        # Of one type, which autocast sees to elsewhere: norms and rotations may give another.
+        # Convert to one type, as autocast does elsewhere: norms and rotations may give another.
         given = [each.to(heads.values_RQGE.dtype).transpose(1, 2) for each in heads]
         grouped = heads.queries_RQHE.shape[2] != heads.keys_RQGE.shape[2]
         out_RHQE = self.flex(*given, block_mask=self.blocks, scale=scale, enable_gqa=grouped)
         return out_RHQE.transpose(1, 2)
 
 
-def masked(mask_R1QQ: Tensor) -> Attention:
-    """How the positions of rows read each other under a mask, with gradients: by blocks where there is a compiled
-    FlexAttention, which on CPUs has no backward, and otherwise by an explicit mask."""
+def select_masked_attention(mask_R1QQ: Tensor) -> Attention:
+    """Masked attention with gradients: FlexAttention if it compiles (on CPUs it has no backward), otherwise a dense
+    mask."""
     flex = _flex(mask_R1QQ.device) if mask_R1QQ.is_cuda else None
     return AttentionSpec(mask=mask_R1QQ) if flex is None else BlockSparse.of(mask_R1QQ, flex)
 
 
 @functools.cache
 def _flex(device: torch.device) -> Callable[..., Tensor] | None:
-    """FlexAttention, compiled, if a small case of it comes out as it should, forward and backward."""
+    """Compiled FlexAttention, if it passes a small test, forward and backward."""
     from torch.nn.attention.flex_attention import flex_attention
 
     flex = torch.compile(flex_attention)
     try:
         if _agrees(flex, device):
             return flex
-        reason = "it computes something else"
+        reason = "wrong results"
     except Exception as error:  # Compilers fail in many ways.
         reason = f"{type(error).__name__}: {error}"
     _LOG.warning("FlexAttention is not used: %s", reason)
@@ -138,7 +137,7 @@ def _flex(device: torch.device) -> Callable[..., Tensor] | None:
 
 
 def _agrees(flex: Callable[..., Tensor], device: torch.device) -> bool:
-    """Whether attention by blocks, and its gradients, are those of an explicit mask, in bfloat16."""
+    """Whether FlexAttention and its gradients match a dense mask in bfloat16."""
     generator = torch.Generator().manual_seed(0)
     mask_R1QQ = torch.rand(2, 1, 256, 256, generator=generator) < 0.5
     mask_R1QQ[1, :, :128, 128:] = False
@@ -156,44 +155,44 @@ def _agrees(flex: Callable[..., Tensor], device: torch.device) -> bool:
 
 
 @dataclass(frozen=True)
-class BehindText:
-    """One text and rows behind it, packed one after the other [1, A + B * W]; a row reads the text, and itself whole.
+class SharedPrefix:
+    """One text and several rows after it, packed as [1, A + B * W]; a row attends to the text and to all of itself.
 
-    What is read many times, as by the steps of its canvases, is computed once, and gradients pass through it.
+    Text shared by several canvas steps is computed once, and gradients pass through it.
     """
 
-    num_ahead: int
-    """Positions A of the text; 0 leaves rows that read themselves alone."""
+    num_prefix: int
+    """Positions A of the text; 0 for rows without text."""
     num_rows: int
-    """Rows B, of one length W."""
-    ahead: AttentionSpec
-    """How the text reads itself."""
+    """Number B of rows, each of length W."""
+    prefix: AttentionSpec
+    """How the text attends to itself."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`; R is 1. No windows: they would be ignored."""
+        """See `Attention`; R is 1. Windows are not supported."""
         assert window is None
-        text = Heads(*(each[:, : self.num_ahead] for each in heads))
-        rows = Heads(*(torch.unflatten(each[0, self.num_ahead :], 0, (self.num_rows, -1)) for each in heads))
-        if not self.num_ahead:
+        text = Heads(*(each[:, : self.num_prefix] for each in heads))
+        rows = Heads(*(torch.unflatten(each[0, self.num_prefix :], 0, (self.num_rows, -1)) for each in heads))
+        if not self.num_prefix:
             return attend(*rows, None, False, scale).flatten(0, 1).unsqueeze(0)
         keys, values = (
             torch.cat((before.expand(self.num_rows, -1, -1, -1), each), dim=1)
             for before, each in zip(text[1:], rows[1:], strict=True)
         )
         out_RQHE = attend(rows.queries_RQHE, keys, values, None, False, scale)
-        out_ahead = self.ahead.attend(layer, text, scale=scale)
-        return torch.cat((out_ahead, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
+        out_prefix = self.prefix.attend(layer, text, scale=scale)
+        return torch.cat((out_prefix, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
 
 
 class PackedAttention:
-    """Positions of many texts in one row [1, N], each reading its own text from a pool.
+    """Positions of many texts packed in one row [1, N], each attending to its own text in a pool.
 
     Args:
-        pool: where keys and values are.
-        segments: what stands in the packed row, in order; no two share a slot at the positions they write. In torch,
-            those of one shape that are neighbours are read together.
-        num_positions: N; what is left behind the segments is padding.
-        windows: sizes of the sliding windows that some layers read.
+        pool: of keys and values.
+        segments: the packed row, in order; no two write the same slot. In torch, adjacent segments of one shape are
+            computed together.
+        num_positions: N; positions after the segments are padding.
+        windows: sizes of the layers' sliding windows.
         backend: of the model.
     """
 
@@ -211,28 +210,28 @@ class PackedAttention:
         num_padding = num_positions - sum(segment.count for segment in segments)
         assert num_padding >= 0
         padding = np.zeros(num_padding, dtype=np.int64)
-        places = [
+        ranges = [
             np.arange(segment.start, segment.end) if segment.place_Q is None else segment.place_Q
             for segment in segments
         ]
-        slots = [segment.slot_S[place] for segment, place in zip(segments, places, strict=True)]
-        both_2N = torch.from_numpy(np.stack([np.concatenate([*places, padding]), np.concatenate([*slots, padding])]))
+        slots = [segment.slot_S[span] for segment, span in zip(segments, ranges, strict=True)]
+        both_2N = torch.from_numpy(np.stack([np.concatenate([*ranges, padding]), np.concatenate([*slots, padding])]))
         places_N, self._slot_N = both_2N.to(pool.device, non_blocking=True)
         self.positions_1N = places_N.unsqueeze(0)
-        """int64; the place in its text of each position."""
+        """int64; each position's index in its text."""
 
     @property
     def form(self) -> tuple[int, ...] | None:
-        """Equal for those of one pool that differ in their `tensors` alone; None where there is more to it."""
+        """A key equal for layouts of one pool that differ only in their `tensors`; None if they differ otherwise."""
         return self._reader.form
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """Which texts are read, and where they are."""
+        """The index tensors."""
         return self.positions_1N, self._slot_N, *self._reader.tensors
 
     def over(self, tensors: Sequence[Tensor]) -> PackedAttention:
-        """The same over other tensors."""
+        """The same with other tensors."""
         other = copy.copy(self)
         other.positions_1N, other._slot_N, *more = tensors
         other._reader = self._reader.over(more)

@@ -1,8 +1,8 @@
 """One Llama- or Qwen-shaped transformer, used three ways.
 
-As a causal prefill it writes keys and values; as a canvas it reads them and itself in both directions; as a plain
-autoregressive model it is a canvas of one. The difference is entirely in the `Attention` and in `canvas`, so there is
-one forward. It knows nothing of noise levels, samplers or tokens' meanings.
+As a causal prefill it writes keys and values; as a canvas it reads them and attends to itself in both directions; as an
+autoregressive model it is a canvas of one position. The difference is entirely in `Attention` and `canvas`, so there is
+one forward. It knows nothing of noise levels, samplers or token meanings.
 """
 
 # R rows, Q positions, D model, H heads, G key-value heads, E head dimension, V vocabulary
@@ -39,7 +39,7 @@ _FROM_ZERO = ("canvas_embed", "given_embed", "self_conditioning.mlp.down_proj")
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderConfig(ModelConfig):
-    """Sizes and switches of a decoder, under the names Hugging Face configs use."""
+    """Sizes and options of a decoder, named as in Hugging Face configs."""
 
     num_hidden_layers: int
     """Transformer blocks."""
@@ -53,11 +53,11 @@ class DecoderConfig(ModelConfig):
     partial_rotary_factor: float = 1.0
     """Leading share of a head's dimensions that is rotated."""
     rope_scaling: RopeScaling | None = None
-    """How the frequencies are stretched."""
+    """Scaling of the rotary frequencies."""
     attention_bias: bool = False
     """Biases on the query, key and value projections (Qwen2)."""
     output_bias: bool = False
-    """A bias on the attention's output projection."""
+    """Bias on the attention's output projection."""
     mlp_bias: bool = False
     """Biases in the MLP."""
     qk_norm: bool = False
@@ -65,19 +65,18 @@ class DecoderConfig(ModelConfig):
     tie_word_embeddings: bool = True
     """Share the embedding with the output head."""
     canvas_embedding: bool = False
-    """A learned vector added at canvas positions, so that shared weights know which mode they are in."""
+    """A learned vector added at canvas positions, which tells shared weights their mode."""
     given_embedding: bool = False
-    """A learned vector added where the token of a canvas was given and is no noise; the last token before a canvas is
-    not marked."""
+    """A learned vector added where a canvas token is given; not at the last token before a canvas."""
     self_conditioning: bool = False
-    """A gated MLP that reads the soft embedding of the model's own last prediction."""
+    """A gated MLP that reads the soft embedding of the model's previous prediction."""
     length_buckets: tuple[int, ...] = ()
-    """Lengths up to which a head sorts an answer before it is written, ascending; what is longer than all makes one
-    bucket more. Empty: no such head."""
+    """Length buckets, ascending upper ends, into which a head sorts an answer before it is written; longer answers make
+    one more bucket. Empty: no length head."""
     moe: MoEConfig | None = None
-    """A mixture of experts in place of the MLP."""
+    """A mixture of experts instead of the MLP."""
     lexemes: LexemeConfig | None = None
-    """Embeddings computed from spellings, in place of a table; vocab_size is then the least size of a lexicon."""
+    """Embeddings computed from spellings instead of a table; vocab_size is then the minimum lexicon size."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +123,7 @@ class SelfAttention(nn.Module):
         return out_RQD
 
     def attend(self, projected: Sequence[Tensor], rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
-        """What is between the projections."""
+        """Everything between the projections."""
         queries, keys, values = (torch.unflatten(part, -1, (-1, self.head_dim)) for part in projected)
         if self.qk_norm:
             queries = self.backend.norm_rotate(queries, self.q_norm.weight, self.q_norm.eps, *rotary)
@@ -155,7 +154,7 @@ class DecoderLayer(nn.Module):
 
 
 class LayerStack(nn.ModuleList):
-    """Layers, one after the other."""
+    """A sequence of layers."""
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         for layer in self:
@@ -164,7 +163,7 @@ class LayerStack(nn.ModuleList):
 
 
 class Backbone(nn.Module):
-    """Everything between embeddings and the hidden states that the head reads."""
+    """Everything from embeddings to the final hidden states."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -228,7 +227,7 @@ class Decoder(Model):
             length_buckets=config.length_buckets,
         )
         self.model = Backbone(config)
-        # What is read and written with a lexicon, once the model is bound to one.
+        # Embedding and head for a lexicon, once the model is bound to one.
         self._bound: tuple[Tensor, Tensor] | None = None
         self.lm_head: nn.Linear | None = None
         if not config.tie_word_embeddings and config.lexemes is None:
@@ -243,9 +242,7 @@ class Decoder(Model):
             return self._bound[0]
         embedding = self.model.embed_tokens
         if isinstance(embedding, LexemeEmbedding):
-            raise RequestError(
-                "this model reads lexemes, and has embeddings for those of a lexicon alone; bind it to one"
-            )
+            raise RequestError("this model reads lexemes and needs a lexicon; bind it to one")
         return cast(Tensor, embedding.weight)
 
     @property
@@ -253,9 +250,9 @@ class Decoder(Model):
         return self.model.norm.weight.device
 
     def initialize(self, seed: int) -> None:
-        """Draw fresh weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
+        """Initialize weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
 
-        Biases become zero. What starts at zero (marks of positions, the output of self-conditioning) stays there.
+        Biases become zero. Parts that start at zero (position marks, the output of self-conditioning) stay zero.
         """
         generator = torch.Generator().manual_seed(seed)
         depth_scale = (2 * self.config.num_hidden_layers) ** -0.5
@@ -271,7 +268,7 @@ class Decoder(Model):
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) * std)
 
     def bind(self, features_VF: Tensor) -> Decoder:
-        """The model over one lexicon, for models with `lexemes`: with embeddings that gradients go through.
+        """The model bound to a lexicon, for models with `lexemes`; gradients reach its embeddings.
 
         Args:
             features_VF: int64, `Lexicon.features` of its lexemes.

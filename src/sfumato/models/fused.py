@@ -1,10 +1,10 @@
-"""Decoder layers for computing alone: what stands between two products goes once over each row.
+"""Inference-only decoder layers that fuse everything between two products into one loop per row.
 
-They compute what `DecoderLayer` does, with the same parts under the same names. A backend may record them, as the steps
-of a canvas differ in their inputs alone.
+They compute what `DecoderLayer` does, with the same parts under the same names. A backend may record them, because the
+steps of a canvas differ only in their inputs.
 """
 
-# R rows, Q positions, N positions of all rows together, D model
+# R rows, Q positions, N positions of all rows, D model
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sfumato.models.layers import MLP
 from sfumato.models.model import Model
 from sfumato.models.products import FusedProduct, pack_linears, unpack_linears
 
-# Positions up to which passes are recorded: asking for more is nothing beside computing it.
+# Maximum positions of recorded passes: for larger ones the call overhead is negligible.
 _MAX_REPLAYED = 1024
 
 
@@ -42,11 +42,11 @@ class FusedLayer(DecoderLayer):
         assert isinstance(mlp, MLP)
         self.activation = mlp.activation
         found = [linear.product for linear in (attention.q_proj, attention.o_proj, mlp.gate_proj, mlp.down_proj)]
-        # Not as modules: linears hold them.
+        # Not submodules: the linears hold them.
         self.products = tuple(one for one in found if isinstance(one, FusedProduct))
 
     def plain(self) -> DecoderLayer:
-        """An ordinary layer of the same parts."""
+        """The equivalent ordinary layer."""
         layer = DecoderLayer.__new__(DecoderLayer)
         nn.Module.__init__(layer)
         for name, part in self.named_children():
@@ -55,7 +55,7 @@ class FusedLayer(DecoderLayer):
 
     @staticmethod
     def fits(layer: DecoderLayer) -> bool:
-        """Whether a layer is of this kind."""
+        """Whether a layer can be fused."""
         attention, mlp = layer.self_attn, layer.mlp
         if not isinstance(mlp, MLP):
             return False
@@ -89,7 +89,7 @@ class FusedLayers(LayerStack):
         self._num_fused = next((i for i, one in enumerate(self) if not isinstance(one, FusedLayer)), len(self))
 
     def plain(self) -> LayerStack:
-        """Ordinary layers of the same parts."""
+        """The equivalent ordinary layers."""
         return LayerStack(layer.plain() if isinstance(layer, FusedLayer) else layer for layer in self)
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
@@ -118,7 +118,7 @@ class FusedLayers(LayerStack):
 
 
 def fuse(model: Model) -> None:
-    """Make a model of floats on a CPU ready for computing alone."""
+    """Fuse a float model on a CPU for inference."""
     dtype = model.embedding_VD.dtype
     if model.device.type != "cpu" or dtype is not torch.float32:
         return
@@ -130,7 +130,7 @@ def fuse(model: Model) -> None:
 
 
 def unfuse(model: Model) -> None:
-    """Make it one to be trained or saved again."""
+    """Undo `fuse`, for training or saving."""
     if isinstance(model, Decoder) and isinstance(model.model.layers, FusedLayers):
         model.model.layers = model.model.layers.plain()
     unpack_linears(model)

@@ -1,14 +1,14 @@
-"""The text path of DiffusionGemma: one set of weights that is both encoder and decoder.
+"""The text part of DiffusionGemma: one set of weights that is both encoder and decoder.
 
 The encoder reads the prefix causally and writes its keys and values, at prefill and at commit; the decoder reads them
-from a canvas. They differ in two things, both told apart by `canvas_RQ`, position by position: each layer's last
-scalar, and the self-conditioning block, through which canvas positions go and others do not.
+from a canvas. They differ in two things, selected per position by `canvas_RQ`: each layer's last scalar, and the
+self-conditioning block, which applies only to canvas positions.
 
 Source: transformers 5.23, models/diffusion_gemma, which the tests compare with; Gemma 4 for the layers.
 """
 
-# R rows, Q positions, N positions of all rows together, D model, H heads, G key-value heads, E head dimension,
-# K experts of a position, X experts, V vocabulary
+# R rows, Q positions, N positions of all rows, D model, H heads, G key-value heads, E head dimension, K experts per
+# position, X experts, V vocabulary
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ ENCODER, DECODER = 0, 1
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionShape:
-    """What layers of one kind attend with."""
+    """Attention of one kind of layer."""
 
     num_key_value_heads: int
     """Key-value heads G; divides num_attention_heads."""
     head_dim: int
     """Width E of one head; even."""
     window: int | None = None
-    """Positions that are read, the own one included; None reads the whole prefix."""
+    """Sliding window, including the own position; None reads the whole prefix."""
     shared_values: bool = False
-    """Values are what the keys are before their norm and rotation; there is no projection for them."""
+    """Values are the keys before their norm and rotation; there is no value projection."""
     rope_theta: float = 10000.0
     """Base of the rotary frequencies."""
     partial_rotary_factor: float = 1.0
-    """Leading share of the rotary pairs that is rotated, in frequencies of the whole head."""
+    """Leading share of the rotary pairs that is rotated, with the frequencies of the whole head."""
 
     def __post_init__(self) -> None:
         check_range(self, "num_key_value_heads head_dim rope_theta", 0, above=True)
@@ -58,21 +58,21 @@ class AttentionShape:
 
 @dataclass(frozen=True, kw_only=True)
 class GemmaConfig(ModelConfig):
-    """Sizes of a DiffusionGemma, under the names Hugging Face configs use where they have one."""
+    """Sizes of a DiffusionGemma, named as in Hugging Face configs where possible."""
 
     layer_types: tuple[str, ...]
     """The kind of each layer, a key of `attention`."""
     attention: dict[str, AttentionShape]
-    """Kinds of layers."""
+    """Attention by kind of layer."""
     num_experts: int
     """Experts X beside each dense MLP."""
     top_k_experts: int
-    """Experts K of a position."""
+    """Experts K per position."""
     moe_intermediate_size: int
     """Inner width of one expert."""
     max_position_embeddings: int = 131072
     final_logit_softcapping: float = 30.0
-    """Bound c on the size of a logit x, kept by c tanh(x / c)."""
+    """Soft cap c of a logit x: c tanh(x / c)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,27 +99,27 @@ class GemmaConfig(ModelConfig):
 
 
 def proportional_frequencies(head_dim: int, theta: float, fraction: float) -> Tensor:
-    """Frequencies of all pairs of a head, float32: those of the leading share are as if all were rotated, others zero.
+    """Float32 frequencies of all pairs of a head: as if all were rotated for the leading share, zero for the others.
 
-    `rotary_frequencies` with a fraction spreads the same range of frequencies over fewer pairs instead.
+    Unlike this, `rotary_frequencies` with a fraction spreads the same range over fewer pairs.
     """
-    # In the reference's order of operations: positions multiply a last bit by up to their number.
+    # In the reference's order of operations: positions multiply a last-bit error by up to their number.
     frequencies = 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32, device="cpu") / head_dim)
     frequencies[int(fraction * head_dim // 2) :] = 0.0
     return frequencies
 
 
 def normalize(x: Tensor, eps: float) -> Tensor:
-    """Root mean square normalisation of the last dimension without a learned scale; float32 inside, as with one."""
+    """RMS normalisation of the last dimension without a learned scale; float32 inside."""
     return functional.rms_norm(x, x.shape[-1:], None, eps)
 
 
 class SelfAttention(nn.Module):
-    """Grouped-query attention with normalised queries, keys and values; the norms stand in for a scale on the scores.
+    """Grouped-query attention with normalised queries, keys and values; the norms replace the score scale.
 
     Args:
         config: sizes.
-        layer: index of the layer; says its kind and its place in the cache.
+        layer: index of the layer, which determines its kind and its place in the cache.
     """
 
     def __init__(self, config: GemmaConfig, layer: int) -> None:
@@ -150,10 +150,10 @@ class SelfAttention(nn.Module):
 
 
 class Router(nn.Module):
-    """Choose each position's experts from the residual stream as it is, and weigh them.
+    """Choose and weigh each position's experts from the raw residual stream.
 
-    The weights are the chosen probabilities, divided by their sum, times a learned scale of each expert. The softmax
-    is in float32, for it decides.
+    Weights are the chosen probabilities, normalised, times a learned scale per expert. The softmax is in float32,
+    because it decides.
     """
 
     def __init__(self, config: GemmaConfig) -> None:
@@ -178,7 +178,7 @@ class Router(nn.Module):
 
 
 class GemmaLayer(nn.Module):
-    """Attention, then a dense MLP beside a mixture of experts; every part is normalised before and after."""
+    """Attention, then a dense MLP beside a mixture of experts; each is normalised before and after."""
 
     layer_scalar: Tensor
 
@@ -196,7 +196,7 @@ class GemmaLayer(nn.Module):
         self.experts = Experts(config.num_experts, size, config.moe_intermediate_size, activation=ACTIVATION)
         self.post_feedforward_layernorm_2 = RMSNorm(size, eps)
         self.post_feedforward_layernorm = RMSNorm(size, eps)
-        # By role: what leaves the layer is multiplied by the first in the encoder and by the second in the decoder.
+        # Output scale by role: the first in the encoder, the second in the decoder.
         self.register_buffer("layer_scalar", torch.ones(2))
 
     def forward(self, x_RQD: Tensor, role_RQ1: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
@@ -212,7 +212,7 @@ class GemmaLayer(nn.Module):
 
 
 class SelfConditioning(MLP):
-    """Turns the soft embedding of the last prediction into a correction of the canvas; of zero it makes zero."""
+    """Turns the soft embedding of the last prediction into a correction of the canvas; zero stays zero."""
 
     def __init__(self, config: GemmaConfig) -> None:
         super().__init__(config.hidden_size, config.intermediate_size, activation=ACTIVATION)
@@ -223,7 +223,7 @@ class SelfConditioning(MLP):
 
 
 class Backbone(nn.Module):
-    """Everything between embeddings and the hidden states that the head reads."""
+    """Everything from embeddings to the final hidden states."""
 
     def __init__(self, config: GemmaConfig) -> None:
         super().__init__()

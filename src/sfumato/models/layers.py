@@ -1,6 +1,6 @@
-"""The parts a decoder is made of. None of them knows about noise, canvases or caches."""
+"""Building blocks of decoders. None of them knows about noise, canvases or caches."""
 
-# R rows, Q query positions, D model, H heads, E head dimension; of lexemes: V of them, F features, E their size
+# R rows, Q query positions, D model, H heads, E head dimension; for lexemes: V lexemes, F features, E table width
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class MLP(nn.Module):
 
 
 class SelfConditioning(nn.Module):
-    """Turn the soft embedding of the model's own last prediction into a correction of its input.
+    """Turns the soft embedding of the model's previous prediction into a correction of its input.
 
-    The output projection starts at zero, so a model that gains this block computes what it did before. A zero
-    soft embedding (the first step of a canvas) always gives a zero correction.
+    The output projection starts at zero, so adding this block does not change a model. A zero soft embedding (the first
+    step of a canvas) always gives a zero correction.
 
     Source: Chen et al. 2022, arXiv 2208.04202; gated form as in DiffusionGemma.
     """
@@ -69,18 +69,18 @@ class SelfConditioning(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class RopeScaling:
-    """How rotary frequencies are stretched for texts longer than those of pretraining."""
+    """Scaling of rotary frequencies for texts longer than in pretraining."""
 
     rope_type: Literal["linear", "llama3"]
     """linear divides all frequencies by `factor`; llama3 only the low ones."""
     factor: float
-    """By how much."""
+    """Scaling factor."""
     low_freq_factor: float = 1.0
-    """llama3: wavelengths longer than original_max_position_embeddings / this are stretched whole."""
+    """llama3: wavelengths longer than original_max_position_embeddings / this are scaled fully."""
     high_freq_factor: float = 4.0
-    """llama3: wavelengths shorter than original_max_position_embeddings / this stay."""
+    """llama3: wavelengths shorter than original_max_position_embeddings / this are not scaled."""
     original_max_position_embeddings: int = 8192
-    """llama3: positions of pretraining."""
+    """llama3: positions in pretraining."""
 
     def __post_init__(self) -> None:
         if self.rope_type not in ("linear", "llama3"):
@@ -92,7 +92,7 @@ class RopeScaling:
             )
 
     def apply(self, frequencies: Tensor) -> Tensor:
-        """The stretched frequencies.
+        """The scaled frequencies.
 
         Source: linear: Chen et al. 2023, arXiv 2306.15595; llama3: Llama 3.1's release.
         """
@@ -109,7 +109,7 @@ def rotary_frequencies(
 ) -> Tensor:
     """Frequencies of the rotated pairs, float32: theta^(-2i/n) for the n = fraction * head_dim leading dimensions."""
     size = int(head_dim * fraction)
-    # As a quotient, which rounds as transformers does.
+    # A quotient, to round as transformers does.
     frequencies = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32, device="cpu") / size)
     return frequencies if scaling is None else scaling.apply(frequencies)
 
@@ -143,12 +143,12 @@ class RotaryEmbedding(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class LexemeConfig:
-    """Tables that lexemes are hashed into."""
+    """Hash tables for lexeme embeddings."""
 
     num_spellings: int = 16384
     """Rows for whole lexemes."""
     num_words: int = 16384
-    """Rows for the words in them, and for their kinds; row 0 stands for none."""
+    """Rows for words and kinds; row 0 stands for none."""
     size: int = 128
     """Width E of a row."""
 
@@ -157,8 +157,8 @@ class LexemeConfig:
 
 
 class LexemeEmbedding(nn.Module):
-    """A lexeme is its spelling and the mean of its words; one matrix takes that to what the model reads, another one to
-    what it writes."""
+    """A lexeme is the sum of its spelling's vector and its words' mean; one matrix projects it to the input embedding,
+    another to the output head."""
 
     def __init__(self, config: LexemeConfig, hidden_size: int) -> None:
         super().__init__()
@@ -169,14 +169,14 @@ class LexemeEmbedding(nn.Module):
         self.out_proj = nn.Linear(config.size, hidden_size, bias=False)
 
     def forward(self, features_VF: Tensor) -> tuple[Tensor, Tensor]:
-        """Embeddings of a lexicon's lexemes.
+        """Embeddings for a lexicon.
 
         Args:
             features_VF: int64, `sfumato.text.lexemes.Lexicon.features`.
 
         Returns:
-            embedding_VD: what the model reads of each.
-            head_VD: what a hidden state is multiplied by for the logit of each.
+            embedding_VD: input embeddings.
+            head_VD: output embeddings, multiplied with hidden states to give logits.
         """
         words_VF = features_VF[:, 1:]
         mean_VE = functional.embedding_bag(

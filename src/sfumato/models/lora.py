@@ -1,7 +1,7 @@
-"""Low-rank corrections of linears: what is learned of a matrix is a product of two narrow ones.
+"""LoRA: low-rank corrections of linear layers.
 
-The matrix itself stays as it is, so that it needs no gradient, no optimizer state and no average, and what was learned
-of it is small enough to ship apart. Merged, the model is an ordinary one again.
+The matrix itself is frozen, so it needs no gradient, optimizer state or average, and the learned part is small enough
+to ship separately. Merged, the model is an ordinary one again.
 
 Source: LoRA, Hu et al. 2021, arXiv 2106.09685, section 4.1.
 """
@@ -20,13 +20,13 @@ from sfumato.models.decoder import Decoder
 
 
 class LoRALinear(nn.Linear):
-    """A linear of fixed weights with a correction of low rank that is trained.
+    """A frozen linear with a trained low-rank correction.
 
     Args:
-        linear: its weight and bias are taken over, and trained no more.
+        linear: its weight and bias are reused and frozen.
         rank: K.
         alpha: the correction is multiplied by alpha / K.
-        generator: draws the first matrix; the second starts at zero, where nothing is corrected.
+        generator: initializes the first matrix; the second starts at zero, so nothing is corrected at first.
     """
 
     def __init__(self, linear: nn.Linear, rank: int, alpha: float, generator: torch.Generator) -> None:
@@ -45,27 +45,27 @@ class LoRALinear(nn.Linear):
 
 
 def add_lora(model: Decoder, rank: int, alpha: float, *, seed: int) -> None:
-    """Correct every linear inside a model's layers; its other parameters stay as they are, and as trained as they are.
+    """Add a correction to every linear inside a model's layers; other parameters are unchanged, frozen or not.
 
     Args:
-        model: changed where it is.
+        model: modified in place.
         rank, alpha: see `LoRALinear`.
-        seed: of what is drawn.
+        seed: for initialization.
     """
     generator = torch.Generator().manual_seed(seed)
     for layer in model.model.layers:
         for path, module in list(layer.named_modules()):
             if isinstance(module, nn.Linear):
-                parent, _, own = path.rpartition(".")
-                setattr(layer.get_submodule(parent), own, LoRALinear(module, rank, alpha, generator))
+                parent, _, child = path.rpartition(".")
+                setattr(layer.get_submodule(parent), child, LoRALinear(module, rank, alpha, generator))
 
 
 def merged(model: Decoder, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights by name as those of a model without corrections: each is added to its matrix.
+    """Weights by name with each correction added to its matrix, as for a model without corrections.
 
     Args:
-        model: says which linears are corrected; without any, the weights are given as they are.
-        weights: of the model, all of them or none.
+        model: shows which linears are corrected; without any, the weights are returned unchanged.
+        weights: all weights of the model, or none.
     """
     found = dict(weights)
     for path, module in model.named_modules():

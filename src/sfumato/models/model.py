@@ -1,4 +1,4 @@
-"""What every family of models gives: one forward, logits, soft embeddings, a pool for keys and values."""
+"""The interface of every model: one forward, logits, soft embeddings, and a pool for keys and values."""
 
 # R rows, Q positions, D model, V vocabulary
 
@@ -22,20 +22,20 @@ from sfumato.models.quantization.tables import IntegerTable
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """What every family's config has, under the names Hugging Face configs use; numbers are above 0."""
+    """Fields of every config, named as in Hugging Face configs; numbers are above 0."""
 
     vocab_size: int
     """Rows of the embedding."""
     max_position_embeddings: int
-    """Longest prefix plus canvas, in positions."""
+    """Maximum positions of prefix and canvas together."""
     hidden_size: int
     """Width D of the residual stream."""
     intermediate_size: int
     """Inner width of the gated MLP, and of the one in self-conditioning."""
     num_attention_heads: int
-    """Query heads H of a layer."""
+    """Query heads H per layer."""
     rms_norm_eps: float = 1e-6
-    """Added to the mean square before the root."""
+    """Epsilon of the norms."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -49,14 +49,14 @@ class ModelConfig:
 
 
 class Model(nn.Module, abc.ABC):
-    """A transformer that runs as causal prefill, as canvas behind a prefix, and autoregressively.
+    """A transformer that runs as causal prefill, as a canvas after a prefix, and autoregressively.
 
-    The difference is entirely in the `Attention` and in `canvas_RQ`. It knows nothing of noise levels, samplers
-    or tokens' meanings.
+    The difference is entirely in `Attention` and `canvas_RQ`. It knows nothing of noise levels, samplers or token
+    meanings.
     """
 
     model: nn.Module
-    """Everything between embeddings and the hidden states that the head reads; a family's own."""
+    """Everything from embeddings to the final hidden states; specific to the family."""
 
     def __init__(
         self,
@@ -76,19 +76,19 @@ class Model(nn.Module, abc.ABC):
         self.self_conditions = self_conditions
         """Whether it reads soft embeddings."""
         self.marks_given = marks_given
-        """Whether it is told which tokens of a canvas are given."""
+        """Whether it marks given canvas tokens."""
         self.length_buckets = length_buckets
-        """Lengths up to which it sorts an answer before it is written; () if it does not."""
+        """Upper ends of its length buckets; () without a length head."""
         self.windows = windows
-        """Sizes of the sliding windows that some layers read."""
+        """Sizes of its layers' sliding windows."""
         self.logit_cap = logit_cap
-        """c where logits are c tanh(logit / c); None where they are left."""
+        """Soft cap c, for logits c tanh(logit / c); None without one."""
         self.embedding_table: IntegerTable | None = None
-        """The embedding matrix in integers, where soft embeddings are made with it."""
+        """The integer embedding matrix, if soft embeddings use one."""
         self.head_table: IntegerTable | None = None
-        """The head in integers, where logits are made with it."""
+        """The integer head, if logits use one."""
         self.backend: Backend = TORCH
-        """What its parts ask for all but matrix products."""
+        """The backend of its parts."""
 
     @property
     @abc.abstractmethod
@@ -97,7 +97,7 @@ class Model(nn.Module, abc.ABC):
 
     @property
     def embedding_scale(self) -> Tensor | None:
-        """What token embeddings are multiplied by where they enter; None for 1."""
+        """Factor on token embeddings; None for 1."""
         return None
 
     @property
@@ -110,7 +110,7 @@ class Model(nn.Module, abc.ABC):
 
     @property
     def num_parameters(self) -> int:
-        """Weights, the shared embedding counted once."""
+        """Number of parameters, with a shared embedding counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def forward(
@@ -130,8 +130,8 @@ class Model(nn.Module, abc.ABC):
             positions_RQ: int64, rotary positions.
             attention: what each query may read, and where its keys and values are.
             canvas_RQ: bool, True at canvas positions; None if there are none.
-            soft_RQD: soft embedding of the last prediction, zero where there is none.
-            given_RQ: bool, True where the token of a canvas is given and no noise; for models that `marks_given`.
+            soft_RQD: soft embedding of the last prediction, zero if there is none.
+            given_RQ: bool, True where a canvas token is given; for models that `marks_given`.
 
         Returns:
             hidden_RQD.
@@ -143,7 +143,7 @@ class Model(nn.Module, abc.ABC):
 
     @property
     def head_VD(self) -> Tensor:
-        """The matrix that makes logits."""
+        """The output head."""
         return self.embedding_VD
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
@@ -155,10 +155,10 @@ class Model(nn.Module, abc.ABC):
         return logits_RQV.float() if self.logit_cap is None else self.backend.cap(logits_RQV, self.logit_cap)
 
     def length_logits(self, hidden_ND: Tensor) -> Tensor:
-        """Logits [N, B + 1] of how long an answer will be, one for each of `length_buckets` and one for longer.
+        """Logits [N, B + 1] of an answer's length, one per bucket in `length_buckets` and one for longer.
 
         Args:
-            hidden_ND: of the last position that is written ahead of the answer's first canvas.
+            hidden_ND: at the last position before the answer's first canvas.
         """
         raise NotImplementedError("this model has no length head")
 
@@ -166,7 +166,7 @@ class Model(nn.Module, abc.ABC):
         """Mean embedding [R, Q, D] under token probabilities, scaled as token embeddings are.
 
         Args:
-            probs_RQV: probabilities, or what `Backend.read` gave as weights.
+            probs_RQV: probabilities, or weights from `Backend.read`.
         """
         embedding_VD = self.embedding_VD
         if self.embedding_table is None:
@@ -177,10 +177,10 @@ class Model(nn.Module, abc.ABC):
         return mean_RQD if self.embedding_scale is None else mean_RQD * self.embedding_scale
 
     def token_embedding(self, tokens: Tensor) -> Tensor:
-        """What `soft_embedding` gives of tokens that are certain, of any shape."""
+        """`soft_embedding` of known tokens, of any shape."""
         embedding = functional.embedding(tokens, self.embedding_VD)
         return embedding if self.embedding_scale is None else embedding * self.embedding_scale
 
     def new_pool(self, num_slots: int) -> KVPool:
-        """Slots for keys and values of this model."""
+        """Allocate slots for keys and values of this model."""
         return KVPool(self.cache_heads, num_slots, dtype=self.embedding_VD.dtype, device=self.device)

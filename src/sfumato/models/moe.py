@@ -1,10 +1,10 @@
-"""Mixtures of experts: a router chooses a few of many gated MLPs for each position.
+"""Mixtures of experts: a router chooses a few of many gated MLPs per position.
 
-Positions are sorted by expert, so that each expert has neighbouring rows to multiply, and no position waits for a
-capacity. One call multiplies them all: nothing asks the device how many each has.
+Positions are sorted by expert, so that each expert multiplies adjacent rows, and no capacity limits apply. One call
+multiplies all of them without asking the device how many each has.
 """
 
-# N positions, K experts of a position, X experts, D model, I inner width of an expert
+# N positions, K experts per position, X experts, D model, I inner width of an expert
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ from sfumato.models.quantization.products import grouped_product
 
 @dataclass(frozen=True, kw_only=True)
 class MoEConfig:
-    """A mixture of experts in place of the MLP of most layers."""
+    """A mixture of experts instead of the MLP in most layers."""
 
     num_experts: int
-    """Experts X of a layer."""
+    """Experts X per layer."""
     num_experts_per_tok: int
-    """Experts K of a position."""
+    """Experts K per position."""
     moe_intermediate_size: int
     """Inner width of one expert."""
     num_shared_experts: int = 0
-    """Experts' worth of MLP that every position goes through besides."""
+    """Shared MLP for every position, in multiples of an expert's width."""
     first_k_dense_replace: int = 0
-    """Leading layers that keep a plain MLP."""
+    """Leading layers with a plain MLP."""
     score_function: Literal["softmax", "sigmoid"] = "softmax"
-    """What turns the router's logits into scores: softmax (Qwen3) or sigmoid, with a bias that only chooses
-    (LLaDA2)."""
+    """Router scores: softmax (Qwen3), or sigmoid with a bias used only for choosing (LLaDA2)."""
     n_group: int = 1
     """Groups the experts are divided into."""
     topk_group: int = 1
-    """Groups that may be chosen from; a group counts by the sum of its two best scores."""
+    """Groups that may be chosen from; a group is scored by its two best experts."""
     norm_topk_prob: bool = True
     """Divide the chosen scores by their sum."""
     routed_scaling_factor: float = 1.0
@@ -95,7 +94,7 @@ class Router(nn.Module):
             chosen_by_NX = grouped.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
         experts_NK = chosen_by_NX.topk(config.num_experts_per_tok, dim=-1).indices
         weights_NK = scores_NX.gather(-1, experts_NK)
-        # One expert alone: LLaDA2 leaves its score, Qwen3-MoE makes it 1.
+        # With a single expert, LLaDA2 keeps its score and Qwen3-MoE makes it 1.
         if config.norm_topk_prob and (config.score_function == "softmax" or config.num_experts_per_tok > 1):
             weights_NK = weights_NK / (weights_NK.sum(-1, keepdim=True) + 1e-20)
         return experts_NK, weights_NK * config.routed_scaling_factor
@@ -114,7 +113,7 @@ class Experts(nn.Module):
         self.backend: Backend = TORCH
 
     def forward(self, x_ND: Tensor, experts_NK: Tensor, weights_NK: Tensor) -> Tensor:
-        """The weighted sum of each position's experts.
+        """Weighted sum of each position's experts.
 
         Args:
             x_ND: positions.
@@ -128,7 +127,7 @@ class Experts(nn.Module):
         gate, up = grouped_product(x_ND, self.gate_up_proj, end_X, row_M, self.backend).chunk(2, dim=-1)
         inner_MI = self.backend.gate(gate, up, self.activation)
         outputs_MD = grouped_product(inner_MI, self.down_proj, end_X, backend=self.backend)
-        # In the order of a position's own experts, so that its sum does not depend on who else is in the batch.
+        # In the order of a position's own experts, so that its sum does not depend on the batch.
         place_M = torch.empty_like(order).index_copy_(0, order, torch.arange(len(order), device=order.device))
         weights_NK = weights_NK.to(outputs_MD.dtype)
         places_NK = place_M.view_as(experts_NK)

@@ -1,4 +1,4 @@
-"""Products that several linears share, and those of floats on a CPU."""
+"""Matrix products shared by several linears, and packed float products on a CPU."""
 
 # O outputs, I inputs, N positions
 
@@ -12,21 +12,21 @@ from torch import Tensor, nn
 
 from sfumato.kernels.base import TORCH, Backend
 
-# Linears that read one input, by the names that families give them.
+# Groups of linears with the same input, by the names that families use.
 _GROUPS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
 
 
 class SharedProduct(nn.Module, abc.ABC):
-    """Linears that read one input, multiplied as one matrix.
+    """Linears with the same input, multiplied as one matrix.
 
     Args:
         linears: the linears.
-        sizes: how many outputs each has.
+        sizes: outputs of each.
     """
 
     def __init__(self, linears: Sequence[nn.Module], sizes: Sequence[int]) -> None:
         super().__init__()
-        # Not as modules: each of them holds this one.
+        # Not submodules: each of them holds this product.
         self.linears = tuple(linears)
         self.sizes = list(sizes)
         self.backend: Backend = TORCH
@@ -36,36 +36,36 @@ class SharedProduct(nn.Module, abc.ABC):
         return self.split(self.multiply(x.flatten(0, -2)).to(x.dtype), x.shape)
 
     def split(self, out_NO: Tensor, shape: torch.Size) -> tuple[Tensor, ...]:
-        """The parts of each linear, in the leading dimensions of an input's shape."""
+        """Split an output by linear."""
         return torch.split(out_NO.view(*shape[:-1], out_NO.shape[-1]), self.sizes, dim=-1)
 
     @abc.abstractmethod
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
-        """The product with the whole matrix [N, O], and the bias; a residual is added."""
+        """Product with the whole matrix [N, O] plus bias; a residual is added."""
 
 
 class FusedProduct(SharedProduct):
-    """One that takes its inputs from what stands before it in a layer; float32 on a CPU."""
+    """A product fused with the operation before it; float32 on a CPU."""
 
     @property
     @abc.abstractmethod
     def tensors(self) -> tuple[Tensor, ...]:
-        """All that a product reads besides what it is given."""
+        """Everything it reads besides its arguments."""
 
     @abc.abstractmethod
     def multiply_normed(self, x_NI: Tensor, weight_I: Tensor, eps: float) -> Tensor:
-        """The same of rows that `Backend.rms_norm` goes over first."""
+        """The product of rows after `Backend.rms_norm`."""
 
     @abc.abstractmethod
     def multiply_gated(self, both_NO: Tensor, activation: str, residual_NO: Tensor) -> Tensor:
-        """The same of rows whose halves `Backend.gate` makes one of."""
+        """The product of rows after `Backend.gate` on their halves."""
 
 
 class FloatProduct(FusedProduct):
-    """Of floats, whose weights are in the order in which they are multiplied.
+    """A float product with weights packed for multiplication.
 
     Args:
-        linears: their weights are in float32 on a CPU.
+        linears: with float32 weights on a CPU.
     """
 
     def __init__(self, linears: Sequence[nn.Linear]) -> None:
@@ -95,10 +95,10 @@ class FloatProduct(FusedProduct):
 
 
 class PackedLinear(nn.Linear):
-    """A linear of fixed weights, which a product of floats has: `weight` has a shape, but no values.
+    """A frozen linear of a packed float product: `weight` has a shape, but no values.
 
     Args:
-        linear: of which it has the shape and the bias.
+        linear: provides the shape and the bias.
         product: multiplies it.
     """
 
@@ -113,16 +113,16 @@ class PackedLinear(nn.Linear):
         return out
 
     def unpacked(self) -> nn.Linear:
-        """An ordinary linear of the same weights."""
+        """The equivalent ordinary linear."""
         linear = nn.Linear(self.in_features, self.out_features, bias=False, device="meta")
-        product, place = self.product, self.product.linears.index(self)
-        weight_OI = torch.split(product.matrix.weight_OI, product.sizes)[place].clone()
+        product, index = self.product, self.product.linears.index(self)
+        weight_OI = torch.split(product.matrix.weight_OI, product.sizes)[index].clone()
         linear.weight, linear.bias = nn.Parameter(weight_OI), self.bias
         return linear
 
 
 def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
-    """What several linears make of one input: in one product, where they share one, in its order."""
+    """Outputs of several linears for one input, in one product if they share one."""
     product = getattr(linears[0], "product", None)
     if isinstance(product, SharedProduct) and product.linears == linears:
         outs: Sequence[Tensor] = product(x)
@@ -131,8 +131,8 @@ def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
 
 
 def pack_linears(model: nn.Module) -> None:
-    """Pack the linears of a model that is only computed from now on, in float32 on a CPU; those that read one input
-    together. Its own heads stay: they are read as matrices too."""
+    """Pack the linears of an inference-only model, in float32 on a CPU, with shared inputs together. Its own heads stay
+    unpacked, because they are also read as matrices."""
     for module in list(model.modules())[1:]:
         fitting = dict(_fitting(module))
         groups = [group for group in _GROUPS if all(name in fitting for name in group)]
@@ -152,7 +152,7 @@ def _fitting(module: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
 
 
 def unpack_linears(model: nn.Module) -> None:
-    """Make ordinary linears of packed ones, to be trained or saved."""
+    """Unpack linears, for training or saving."""
     for module in list(model.modules()):
         for name, linear in module.named_children():
             if isinstance(linear, PackedLinear):

@@ -1,5 +1,4 @@
-"""Samplers: what to accept, what to put back to noise, and when a canvas is finished. The denoiser is
-injected."""
+"""Sampling: which tokens to accept, which to renoise, and when a canvas is finished. The denoiser is injected."""
 
 from sfumato.constraints.automaton import Automaton
 from sfumato.sampling.canvas import CanvasBatch, RowSettings

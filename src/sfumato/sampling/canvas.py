@@ -1,11 +1,10 @@
-"""CanvasBatch: the canvases being denoised together, and everything a step must know about each.
+"""CanvasBatch: the state of all canvases being denoised together.
 
-Everything is a canvas. Generating starts from noise alone; infilling from noise between frozen ends; editing
-from a text put part of the way to noise; autoregression is a canvas of one position. They differ in what
-``from_tokens`` is given and in nothing after it.
+Everything is a canvas. Generating starts from pure noise; infilling from noise between frozen ends; editing from a
+partly noised text; autoregression is a canvas of one position. They differ only in the arguments of ``from_tokens``.
 
-A batch is a value: a step returns a new one. Rows are independent of each other, may be of different lengths,
-at different steps and under different settings, and can be taken out or put together at any step.
+A batch is a value: a step returns a new one. Rows are independent; they may differ in length, step and settings, and
+can be removed or combined at any step.
 """
 
 # R rows, L canvas (the longest row's length), D model
@@ -37,10 +36,10 @@ _FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.ty
 
 @dataclass(frozen=True, kw_only=True)
 class RowSettings:
-    """The SamplerConfig of each row, as tensors, so that rows with different settings share a step."""
+    """The SamplerConfig of each row as tensors, so that rows with different settings share a step."""
 
     configs: tuple[SamplerConfig, ...]
-    """The settings as they were given; on the host, so that asking which rules occur needs no device."""
+    """The configs as given, on the host, so that listing the samplers needs no device."""
     steps_R: Tensor
     temperature_start_R: Tensor
     temperature_end_R: Tensor
@@ -61,31 +60,31 @@ class RowSettings:
 
     @classmethod
     def from_configs(cls, configs: Sequence[SamplerConfig], device: torch.device | str | None = None) -> RowSettings:
-        """Lay the configs of R rows out as tensors on a device."""
+        """Turn the configs of R rows into tensors on a device."""
         columns = {}
         for name in _columns():
             field = name.removesuffix("_R")
             owners = configs if hasattr(SamplerConfig, field) else [config.sampler for config in configs]
-            # A float field may hold a whole number; its column must not become integer.
+            # A float field may hold an int; its column must not become integer.
             dtype = torch.float32 if field in _FLOATS else None
             values = [getattr(owner, field) for owner in owners]
             columns[name] = torch.tensor(values, dtype=dtype, device=device)
         return cls(configs=tuple(configs), **columns)
 
     def select(self, rows: Sequence[int], index_R: Tensor) -> RowSettings:
-        """The settings of some rows; index_R holds the same rows, on the device."""
+        """The settings of some rows; index_R holds the same rows on the device."""
         columns = {name: getattr(self, name)[index_R] for name in _columns()}
         return RowSettings(configs=tuple(self.configs[row] for row in rows), **columns)
 
     @classmethod
     def concatenate(cls, parts: Sequence[RowSettings]) -> RowSettings:
-        """The settings of several batches, one after the other."""
+        """Concatenate the settings of several batches."""
         columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in _columns()}
         return cls(configs=tuple(config for part in parts for config in part.configs), **columns)
 
     @cached_property
     def groups(self) -> list[tuple[Sampler, Tensor | None]]:
-        """Each sampler that occurs, with its rows as int64 indices; None where they are all rows."""
+        """Each sampler in the batch with its rows as int64 indices; None for all rows."""
         rows: dict[Sampler, list[int]] = {}
         for row, config in enumerate(self.configs):
             rows.setdefault(config.sampler, []).append(row)
@@ -95,17 +94,17 @@ class RowSettings:
 
     @cached_property
     def reads_decided(self) -> bool:
-        """True if any row's sampler wants to know what the denoiser makes of tokens that stand; decided on the host."""
+        """Whether any row's sampler needs statistics of visible tokens; decided on the host."""
         return any(config.sampler.reads_decided for config in self.configs)
 
     @cached_property
     def cuts(self) -> bool:
-        """True if any row cuts the distribution by top_k or top_p; decided on the host."""
+        """Whether any row uses top_k or top_p; decided on the host."""
         return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
 
     @cached_property
     def reuses(self) -> bool:
-        """True if any row leaves positions out; decided on the host."""
+        """Whether any row skips positions; decided on the host."""
         return any(config.reuse != "none" for config in self.configs)
 
     def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
@@ -120,28 +119,28 @@ def _columns() -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class CanvasBatch:
-    """R canvases in the middle of being denoised."""
+    """R partly denoised canvases."""
 
     settings: RowSettings
-    """How each row is denoised."""
+    """Settings of each row."""
     tokens_RL: Tensor
-    """int64; what the denoiser reads next. A finished row holds its committed tokens, here and in the draft."""
+    """int64; tokens the denoiser reads next. A finished row holds its committed tokens, here and in the draft."""
     frozen_RL: Tensor
     """bool; positions the caller fixed."""
     host_free_RL: np.ndarray[Any, np.dtype[np.bool_]]
-    """Positions that are neither frozen nor padding; on the host, so that asking for them needs no device."""
+    """Number of positions that are neither frozen nor padding, on the host."""
     host_length_R: np.ndarray[Any, np.dtype[np.int64]]
     """The lengths, on the host."""
     draft_RL: Tensor
-    """int64; the current best reading: the argmax, or a token that stays."""
+    """int64; the current draft: the argmax, or a token that stays."""
     accepted_RL: Tensor
     """bool; positions whose sampled token the last step kept."""
     ever_accepted_RL: Tensor
     """bool; positions accepted in any step."""
     settled_RL: Tensor
-    """bool; positions that a step may leave out, where ``reuse`` is "settled"."""
+    """bool; positions that a step may skip, if ``reuse`` is "settled"."""
     length_R: Tensor
-    """int64; positions of a row past its length are padding: never read into a statistic, never changed."""
+    """int64; positions past a row's length are padding: never counted, never changed."""
     seed_R: Tensor
     """int64; the request's seed."""
     canvas_R: Tensor
@@ -149,21 +148,21 @@ class CanvasBatch:
     step_R: Tensor
     """int64; steps taken."""
     block_step_R: Tensor
-    """int64; steps taken since the block in work began, or since no mask was left."""
+    """int64; steps taken since the current block began, or since no mask was left."""
     t_start_R: Tensor
     """float32 in (0, 1]; noise level of the first step."""
     stable_R: Tensor
     """int64; steps in a row that left the draft unchanged."""
     revisions_R: Tensor
-    """int64; how often the draft changed at a position that had been accepted before."""
+    """int64; number of times the draft changed at a position accepted earlier."""
     done_R: Tensor
-    """bool; a further step leaves the row as it is."""
+    """bool; the row is finished, and further steps leave it unchanged."""
     failed_R: Tensor
-    """bool; the denoiser gave a row NaN or infinite logits; it is done, and keeps what it held before that step."""
+    """bool; the row got NaN or infinite logits; it is finished, with the tokens from before that step."""
     unsettled_R: Tensor
-    """bool; it ended at its last step, before its stop rule was met (`Sampler.by_schedule`)."""
+    """bool; the row used all its steps before its stop rule was met (`Sampler.by_schedule`)."""
     soft_RLD: Tensor | None = None
-    """Soft embedding of the last prediction, zero before a row's first step; None before the first step of all."""
+    """Soft embedding of the last prediction; zero before a row's first step, None before the first step of all."""
 
     @classmethod
     def from_tokens(
@@ -179,27 +178,27 @@ class CanvasBatch:
         constraints: Sequence[Constraint | None] | None = None,
         device: torch.device | str | None = None,
     ) -> CanvasBatch:
-        """Canvases that start from given tokens: frozen ones stay, the others are put to a noise level.
+        """Create canvases from given tokens: frozen ones stay, the others are noised to a level.
 
-        What a request may ask for is checked when the request is made, not here.
+        Requests are validated when they are made, not here.
 
         Args:
             process: the noise the denoiser was trained on.
-            tokens: one canvas per row, of any lengths >= 1. What stands at free positions is lost at noise level 1.
+            tokens: one canvas per row, of any length >= 1. Tokens at free positions are ignored at noise level 1.
             seeds: one per row, 0 to 2^63 - 1.
             config: one for all rows, or one per row.
-            frozen: per row and position, True where the token must not change; None freezes nothing.
+            frozen: per row and position, whether the token is fixed; None freezes nothing.
             noise_level: t of the first step, in (0, 1], for all rows or per row: 1 generates, less edits.
             canvas: index of the canvas within its request, for all rows or per row.
-            constraints: what each row must be, None where it may be anything. Under mask noise what is kept of a seed
-                stays for good; where no string of the language has all of it, the row keeps none.
+            constraints: constraint on each row, or None. Under mask noise, kept seed tokens stay for good; if no string
+                of the language has all of them, the row keeps none.
             device: where the batch lives.
 
         Returns:
             The batch; rows without a free position are done.
 
         Raises:
-            RequestError: if an argument has not one entry per row.
+            RequestError: if an argument does not have one entry per row.
         """
         num_rows = len(tokens)
         configs = _per_row("config", config, num_rows)
@@ -273,7 +272,8 @@ class CanvasBatch:
 
     @property
     def steps_R(self) -> Tensor:
-        """int64; most steps each row may take. The noise of a single position tells nothing: one step decides it."""
+        """int64; maximum steps of each row. A canvas of one position takes one step, because its noise carries no
+        information."""
         return torch.where(self.length_R == 1, 1, self.settings.steps_R)
 
     @property
@@ -291,7 +291,7 @@ class CanvasBatch:
         return uniform(self.seed_R, self.canvas_R, self.step_R, position_L, stream)
 
     def select(self, rows: Sequence[int]) -> CanvasBatch:
-        """The batch of these rows only, in this order."""
+        """The batch with only these rows, in this order."""
         index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
         taken = {
             name: value[index_R] if isinstance(value, Tensor) else value
@@ -305,8 +305,8 @@ class CanvasBatch:
             **taken,
         )
 
-    def trimmed(self) -> CanvasBatch:
-        """The batch without the padding that no row needs."""
+    def trim(self) -> CanvasBatch:
+        """The batch without padding that no row needs."""
         longest = int(self.host_length_R.max(initial=0))
         if longest == self.tokens_RL.shape[1]:
             return self
@@ -316,7 +316,7 @@ class CanvasBatch:
         return dataclasses.replace(self, **cut)
 
     def put(self, rows: Sequence[int], selected: CanvasBatch) -> CanvasBatch:
-        """The batch with a selection of its rows, in the same order, as they are now."""
+        """The batch with these rows replaced, in the same order."""
         index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
         changed: dict[str, Any] = {}
         for name, value in selected._fields().items():
@@ -328,7 +328,7 @@ class CanvasBatch:
 
     @staticmethod
     def concatenate(batches: Sequence[CanvasBatch]) -> CanvasBatch:
-        """Put batches on one device together, padding to the longest canvas."""
+        """Concatenate batches on one device, padded to the longest canvas."""
         longest = max(batch.tokens_RL.shape[1] for batch in batches)
         soft = next((batch.soft_RLD for batch in batches if batch.soft_RLD is not None), None)
         columns: dict[str, list[Tensor]] = {}

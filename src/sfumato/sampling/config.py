@@ -1,4 +1,4 @@
-"""SamplerConfig: how a canvas is to be denoised, as a request states it; validated once, when that is made."""
+"""SamplerConfig: how a request wants its canvases denoised, validated once when it is created."""
 
 from __future__ import annotations
 
@@ -20,53 +20,52 @@ MAX_TEMPERATURE = 1000.0
 
 @dataclass(frozen=True, kw_only=True)
 class SamplerConfig:
-    """How one canvas is denoised: by which sampler, and what all samplers have in common.
+    """How one canvas is denoised: the sampler, and the settings shared by all samplers.
 
     Raises:
-        RequestError: if a field is outside what is allowed; the message names field, value and range.
+        RequestError: if a field is not allowed; names the field, value and range.
     """
 
     sampler: Sampler = Entropy()
-    """The rule of acceptance, with its own settings."""
+    """The sampler, with its own settings."""
     steps: int = 48
-    """Most steps a canvas may take, 1 to 1000; 48 is DiffusionGemma's."""
+    """Maximum steps per canvas, 1 to 1000; 48 is DiffusionGemma's."""
     temperature_start: float = 1.0
-    """Temperature of the first step, 0 to 1000. 0 (and less than 1e-4) takes the argmax; the statistics are then
-    those of temperature 1."""
+    """Temperature of the first step, 0 to 1000. 0 (and less than 1e-4) takes the argmax; the statistics are then those
+    of temperature 1."""
     temperature_end: float = 1.0
-    """Where the temperature heads, linearly, 0 to 1000: step n of N has end + (start - end)(1 - n/N), n from 0, as
-    in DiffusionGemma (0.8 to 0.4)."""
+    """Temperature that the schedule ends at, linearly, 0 to 1000: step n of N has end + (start - end)(1 - n/N), n from
+    0, as in DiffusionGemma (0.8 to 0.4)."""
     top_p: float = 1.0
-    """Sample from the smallest set of most probable tokens that holds this share, in (0, 1]; 1 is all of
+    """Sample from the smallest set of most probable tokens with this share of the probability, in (0, 1]; 1 is all of
     them."""
     top_k: int = 0
     """Sample from this many most probable tokens, before top_p; 0 is all of them."""
     greedy_tail: int = 0
-    """Number of last steps that take the argmax in place of a sample, 0 to 1000 (Duo, arXiv 2506.10892)."""
+    """Number of last steps that take the argmax instead of a sample, 0 to 1000 (Duo, arXiv 2506.10892)."""
     commit_sample: bool = False
-    """Commit what the last step drew in place of the most probable tokens; so that every token of an answer is a draw,
-    where rewards are learned from."""
+    """Commit the last step's samples instead of the most probable tokens, so that every answer token is a draw, as
+    learning from rewards needs."""
     block_length: int = 0
-    """Mask noise: decide the canvas in blocks of this many positions, from the left, each with its share of the steps
-    (LLaDA's semi-autoregressive decoding); 0 decides it as one."""
+    """Mask noise: decide the canvas in blocks of this many positions from the left, each with its share of the steps
+    (LLaDA's semi-autoregressive decoding); 0 decides it as a whole."""
     adaptive: bool = True
-    """Finish before the last step when the stop rule says so; False takes exactly `steps` steps."""
+    """Finish before the last step when the stop rule is met; False takes exactly `steps` steps."""
     stable_steps: int = 1
-    """Stop rule: steps for which the draft must not have changed, >= 0; 0 asks for confidence alone."""
+    """Stop rule: steps in a row without a draft change, >= 0; 0 requires only confidence."""
     stop_entropy: float = 0.005
-    """Stop rule: mean entropy over the free positions, in nats, must be below this; >= 0, and 0 never
-    stops."""
+    """Stop rule: the mean entropy over free positions, in nats, must be below this; >= 0, and 0 never stops."""
     reuse: Reuse = "none"
-    """What steps behind the first of a canvas leave out: keys, values and tokens stay as they were, and so does the
-    text ahead, where it reads the canvas. "settled" leaves out positions that were accepted twice in a row with the
-    same token, or under mask noise hold one (dKV-Cache, arXiv 2505.15781); "block", for mask noise, all but the block
-    that is being decided, and begins each block with a step that computes everything (Fast-dLLM's dual cache, arXiv
-    2505.22618). An approximation, unlike "none". Not for samplers that may open any position again."""
+    """What steps after a canvas's first may skip, keeping its tokens, keys and values, and those of the text if it
+    reads the canvas. "settled" skips positions accepted twice in a row with the same token, or under mask noise all
+    filled ones (dKV-Cache, arXiv 2505.15781). "block", for mask noise, skips all but the current block and starts each
+    block with a full step (Fast-dLLM's dual cache, arXiv 2505.22618). An approximation, unlike "none". Not for samplers
+    that may reopen any position."""
     refresh: int = 0
-    """reuse: compute everything in every such step, 1 to 1000, counted within a block if it goes by blocks; 0 does so
-    in the first step alone."""
+    """With reuse: interval of full steps, 1 to 1000, counted within a block under "block"; 0 makes only the first step
+    full."""
     stop_probability: float = 0.5
-    """Stop rule: a learned stop head, where there is one, must give more than this, 0 to 1."""
+    """Stop rule: a learned stop head, if there is one, must exceed this probability, 0 to 1."""
 
     def __post_init__(self) -> None:
         check_choice("reuse", self.reuse, get_args(Reuse))
@@ -82,67 +81,75 @@ class SamplerConfig:
         check_number("stop_entropy", self.stop_entropy, 0, math.inf)
         check_number("stop_probability", self.stop_probability, 0, 1)
         if self.refresh and self.reuse == "none":
-            raise RequestError(f"refresh is {self.refresh} and reuse 'none'; allowed: with reuse 'settled' or 'block'")
+            raise RequestError(
+                f"refresh is {self.refresh} but reuse is 'none'; allowed: with reuse 'settled' or 'block'"
+            )
         if isinstance(self.top_p, bool) or not isinstance(self.top_p, (int, float)) or not 0.0 < self.top_p <= 1.0:
             raise RequestError(f"top_p is {self.top_p!r}; allowed: more than 0, at most 1")
 
     @classmethod
     def of(cls, settings: Mapping[str, object], base: SamplerConfig | None = None) -> SamplerConfig:
-        """A config from settings in one flat table, as requests, recipes and generation_config.json have them.
+        """Build a config from one flat table of settings, as in requests, recipes and generation_config.json.
 
         Args:
-            settings: `name` of a sampler, and fields of it and of this class.
-            base: what is not named; another sampler than its own starts from that one's defaults.
+            settings: the sampler as `name`, and fields of it and of this class.
+            base: defaults; a different sampler starts from its own defaults.
 
         Raises:
-            RequestError: naming a setting that there is not, or that the sampler does not have.
+            RequestError: naming a setting that is unknown, or that the sampler does not have.
         """
         base = base or cls()
-        own: dict[str, Any] = dict(settings)
+        sampler_settings: dict[str, Any] = dict(settings)
         common: dict[str, Any] = {}
-        name = own.pop("name", base.sampler.name)
+        name = sampler_settings.pop("name", base.sampler.name)
         kind = type(base.sampler) if name == base.sampler.name else find_sampler(str(name))
-        for key in _COMMON & own.keys():
-            common[key] = own.pop(key)
+        for key in _COMMON & sampler_settings.keys():
+            common[key] = sampler_settings.pop(key)
         fields = [field.name for field in dataclasses.fields(kind)]
-        for key in own:
+        for key in sampler_settings:
             if key not in fields:
                 check_settings([key], kind)
                 has = f"its settings are {', '.join(fields)}" if fields else "it has no settings"
-                raise RequestError(f"sampler {kind.name!r} has no {key}; {has}, and those that all samplers have")
-        sampler = dataclasses.replace(base.sampler, **own) if kind is type(base.sampler) else kind(**own)
+                raise RequestError(f"sampler {kind.name!r} has no {key}; {has}, and those that all samplers share")
+        sampler = (
+            dataclasses.replace(base.sampler, **sampler_settings)
+            if kind is type(base.sampler)
+            else kind(**sampler_settings)
+        )
         return dataclasses.replace(base, sampler=sampler, **common)
 
     @property
     def by_block(self) -> bool:
-        """True if all but a block is left out."""
+        """Whether all but the current block is skipped."""
         return self.reuse == "block"
 
     @property
     def every(self) -> int:
-        """One step in so many computes everything."""
+        """Interval of full steps."""
         return 1 if self.reuse == "none" else self.refresh or MAX_STEPS + 1
 
     def check(self, process: Process) -> None:
-        """Refuse what the noise cannot carry.
+        """Refuse settings that the noise does not support.
 
         Raises:
-            RequestError: naming the setting, the noise it needs and what to use instead.
+            RequestError: naming the setting, the noise it needs and an alternative.
         """
         if self.reuse != "none" and self.sampler.reopens:
             raise RequestError(
-                f"reuse is {self.reuse!r} and the sampler {self.sampler.name!r} may open any position in any step; "
-                "allowed: reuse 'none', or a sampler that keeps what it has accepted, such as 'entropy'"
+                f"reuse is {self.reuse!r} but the sampler {self.sampler.name!r} may reopen any "
+                "position in any step; allowed: reuse 'none', or a sampler that keeps what it has "
+                "accepted, such as 'entropy'"
             )
         if self.by_block and process.has_uniform:
             raise RequestError(
-                "reuse is 'block', which goes by what still holds the mask; allowed: 'none' or 'settled', or a model "
-                "with mask noise only"
+                "reuse is 'block', which depends on the positions that still hold the mask; allowed: "
+                "'none' or 'settled', or a model with mask noise only"
             )
         if self.block_length and process.has_uniform:
             raise RequestError(
-                f"block_length {self.block_length} goes by which positions still hold the mask; allowed: models with "
-                "mask noise only. Under uniform noise every sampler revises: use 'entropy'"
+                f"block_length {self.block_length} depends on the positions that still hold the mask; "
+                "allowed: models with mask noise only. Under uniform noise every sampler revises: "
+                "use 'entropy'"
             )
         self.sampler.check(process)
 
@@ -151,15 +158,15 @@ _COMMON = {field.name for field in dataclasses.fields(SamplerConfig)} - {"sample
 
 
 def setting_names() -> set[str]:
-    """Names that a flat table may have."""
+    """Setting names allowed in a flat table."""
     return {"name", *_COMMON} | {field.name for kind in samplers().values() for field in dataclasses.fields(kind)}
 
 
 def check_settings(settings: Iterable[str], sampler: type[Sampler] = Entropy) -> None:
-    """Refuse names that are settings neither of a sampler nor of any that is registered.
+    """Refuse names that are not settings of the sampler or of any registered one.
 
     Raises:
-        RequestError: naming the first, and the nearest one that is.
+        RequestError: naming the first unknown one, and the nearest known name.
     """
     allowed = (setting_names() - {"name"}) | {field.name for field in dataclasses.fields(sampler)}
     for key in settings:

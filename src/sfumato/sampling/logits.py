@@ -1,12 +1,12 @@
-"""One pass over the logits: temperature, bans, draw, argmax, entropy, margin and soft embedding.
+"""Reads logits in one pass: temperature, bans, draw, argmax, entropy, margin and soft embedding.
 
-The vocabulary axis is the only large one. Positions go through in tiles that stay in the cache, and everything is read
-of a tile while it is there. Its exponentials are summed by blocks of the vocabulary; maxima, draws and margins are
-looked for among blocks first.
+Only the vocabulary axis is large. Positions are processed in tiles that fit the cache, and everything is computed while
+a tile is there. Exponentials are summed by blocks of the vocabulary; maxima, draws and margins are searched by block
+first.
 """
 
-# R rows, L canvas, V vocab, D model, N positions of all rows together, B blocks of the vocabulary, K tokens of a block,
-# C classes of tokens
+# R rows, L canvas, V vocab, D model, N positions of all rows, B blocks of the vocabulary, K tokens per block, C token
+# classes
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from torch import Tensor
 
 from sfumato.kernels.base import Backend, LogitRows
 
-# What a CPU works on at once, with as much again for exponentials.
+# Tile size on a CPU; exponentials take as much again.
 _TILE_BYTES = 2**23
 _BLOCK = 256
 
-# Logits over a lower temperature may overflow.
+# Logits divided by a lower temperature may overflow.
 COLD = 1e-4
 _FAINT = -80.0
-# Stands for minus infinity, for which 0 times it is 0.
+# Stands for minus infinity, but times 0 it is 0.
 NEVER = -1e30
 
 
@@ -49,7 +49,7 @@ class Statistics(NamedTuple):
 
 
 class TopTokens(NamedTuple):
-    """The most probable tokens of some positions of a canvas, the first the most."""
+    """The most probable tokens at some positions of a canvas, most probable first."""
 
     positions: list[int]
     tokens: list[list[int]]
@@ -57,35 +57,35 @@ class TopTokens(NamedTuple):
 
 
 _Part = tuple[Statistics, Tensor, Tensor | None]
-"""Statistics of some positions; sums of their exponentials; if they are wanted, the exponentials, as a soft embedding
-takes them."""
+"""Statistics of some positions, the sums of their exponentials and, if needed, the exponentials for a soft
+embedding."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedRow:
-    """A row whose text must belong to a language: what is written at its open positions is one string of it."""
+    """A row constrained to a language: its open positions are filled with one string."""
 
     row: int
-    """Its number in the batch."""
+    """Index in the batch."""
     place_N: Tensor
-    """int64; where its open positions stand among the positions that are read, ascending."""
+    """int64; indices of its open positions among the positions read, ascending."""
     host_place: list[int]
     """The same, on the host."""
     on_canvas_N: Tensor
-    """int64; where they stand on the canvas."""
+    """int64; canvas positions of these."""
     class_V: Tensor
-    """int64; the class of each token."""
+    """int64; class of each token."""
     bias_NC: Tensor
-    """float32, finite; what makes marginals of the scores of the tokens of a class."""
+    """float32, finite; added to the scores of a class's tokens, it gives marginals."""
     best_N: Tensor
     """int64; tokens of the best string."""
     drawn_N: Tensor
-    """int64; tokens of the one that was drawn."""
+    """int64; tokens of the sampled string."""
     confidence_N: Tensor
-    """float32; the probability of those without the language: low where it overrules the model."""
+    """float32; unconstrained probability of the sampled tokens: low where the language overrules the model."""
 
     def put(self, values_RL: Tensor, own_N: Tensor) -> Tensor:
-        """A statistic with what it is in this row."""
+        """A statistic with this row's values filled in."""
         values_RL = values_RL.clone()
         values_RL[self.row, self.on_canvas_N] = own_N.to(values_RL.dtype)
         return values_RL
@@ -93,41 +93,40 @@ class ConstrainedRow:
 
 @dataclass(frozen=True, kw_only=True)
 class LogitsReader:
-    """Turns logits into statistics: one softmax a position, in tiles, and one uniform for its draw."""
+    """Turns logits into statistics: one softmax per position, in tiles, and one uniform for its draw."""
 
     index_N: Tensor
-    """int64; which positions there are logits for, as indices into [R, L] laid flat, ascending."""
+    """int64; positions with logits, as ascending indices into flattened [R, L]."""
     open_RL: Tensor
-    """bool; positions whose token is in question. The others have theirs with certainty, logits or not."""
+    """bool; positions to decide. The others keep their tokens with certainty."""
     tokens_RL: Tensor
-    """int64; what stands on the canvas."""
+    """int64; tokens on the canvas."""
     temperature_R: Tensor
     greedy_R: Tensor
     cut: tuple[Tensor, Tensor] | None
-    """top_p_R and top_k_R; None if no row leaves tokens out."""
+    """top_p_R and top_k_R; None if no row uses them."""
     mask_id: int | None
     banned: Tensor | None
     constrained: Sequence[ConstrainedRow] = ()
-    """Rows whose text must belong to a language."""
+    """Rows constrained to a language."""
     backend: Backend | None = None
-    """Reads logits in one loop, if it can, of rows where nothing but tempering and bans comes before the softmax."""
+    """Reads logits in one fused loop, if available, for rows that need only temperature and bans before the softmax."""
 
     def read(
         self, logits_NV: Tensor, u_RL: Tensor, soft_embedding: Callable[[Tensor], Tensor] | None = None
     ) -> tuple[Statistics, Tensor | None]:
         """Read every position of index_N, drawing with u_RL.
 
-        The draw inverts the distribution function at one uniform, where the Gumbel trick would need V of
-        them. A token of probability below 2^-24 is out of reach of a float32 uniform, as it is of float32
-        Gumbel noise.
+        Draws by inverting the distribution function at one uniform; the Gumbel trick would need V of them. Tokens of
+        probability below 2^-24 are out of reach, as with float32 Gumbel noise.
 
         Args:
-            logits_NV: of any float type; left as they are.
+            logits_NV: of any float type; not modified.
             u_RL: uniforms.
             soft_embedding: a linear function of probabilities [1, N, V].
 
         Returns:
-            The statistics, and what soft_embedding made of the distributions [N, D], or None without it.
+            The statistics, and the soft embedding [N, D] if requested.
         """
         row_N, u_N = self.index_N // self.open_RL.shape[1], u_RL.flatten()[self.index_N]
         chunk = max(1, len(row_N) if self.backend is None else self.backend.rows_at_once(logits_NV.shape[1]))
@@ -144,7 +143,7 @@ class LogitsReader:
                     softs.append((summed_ND / total_N.unsqueeze(-1)).to(summed_ND.dtype))
         statistics = self._placed(readings)
         for one in self.constrained:
-            # Marginals tell how sure each position is; what is written belongs to one string.
+            # Marginals measure confidence; the tokens written belong to one string.
             drawn_N = torch.where(self._greedy_R[one.row], one.best_N, one.drawn_N)
             statistics = statistics._replace(
                 argmax_RL=one.put(statistics.argmax_RL, one.best_N),
@@ -154,7 +153,7 @@ class LogitsReader:
         return statistics, torch.cat(softs) if softs else None
 
     def top(self, logits_NV: Tensor, row: int, count: int) -> TopTokens:
-        """The most probable tokens of the open positions of a row, among those that its language allows."""
+        """The most probable allowed tokens at the open positions of a row."""
         length = self.open_RL.shape[1]
         here_N = (self.index_N // length == row) & self.open_RL.flatten()[self.index_N]
         place_N = here_N.nonzero().squeeze(-1)
@@ -172,10 +171,10 @@ class LogitsReader:
         return (self.temperature_R < COLD) | self.greedy_R
 
     def _stretches(self, logits_NV: Tensor, row_N: Tensor) -> list[tuple[int, int, bool]]:
-        """Positions from and to which all are read in one way, and whether that is one loop.
+        """Ranges of positions that are read in the same way, and whether by the fused loop.
 
-        One loop reads rows that leave no token out and are not constrained, whoever else is in the batch: so a row
-        reads the same, to the last bit, alone.
+        The fused loop reads rows without top_k, top_p or constraint. The choice depends only on the row, so a row reads
+        bit-identically alone.
         """
         if self.backend is None or not self.backend.reads(logits_NV):
             return [(0, len(row_N), False)]
@@ -192,7 +191,7 @@ class LogitsReader:
         return stretches
 
     def _loop(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
-        """Read a part of the positions as if no token were known."""
+        """Read some positions as if no token were known."""
         rows_N, banned_RV = row_N[part], None if self.banned is None else self.banned.view(-1, logits_NV.shape[1])
         ban_N = None if banned_RV is None else rows_N % len(banned_RV)
         given = (logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N], banned_RV, ban_N)
@@ -201,7 +200,7 @@ class LogitsReader:
         return Statistics(*stats[:-1]), stats.total_N, weights
 
     def _tiles(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
-        """The same in torch, some positions at a time."""
+        """The same in torch, in tiles."""
         vocab_size = logits_NV.shape[1]
         width, num_rows = -(-vocab_size // _BLOCK) * _BLOCK, part.stop - part.start
         tile = num_rows if logits_NV.is_cuda else max(1, min(num_rows, _TILE_BYTES // (4 * width)))
@@ -211,8 +210,8 @@ class LogitsReader:
         totals: list[Tensor] = []
         for start in range(part.start, part.stop, tile):
             here = slice(start, min(start + tile, part.stop))
-            size, place = here.stop - start, start - part.start if weigh else 0
-            scores, weights = scores_NV[:size], weights_NV[place : place + size]
+            size, offset = here.stop - start, start - part.start if weigh else 0
+            scores, weights = scores_NV[:size], weights_NV[offset : offset + size]
             self._temper(logits_NV[here], row_N[here], scores)
             self._add_bias(scores[:, :vocab_size], here)
             statistics, total_N = self._statistics(scores, weights, row_N[here], u_N[here])
@@ -223,12 +222,12 @@ class LogitsReader:
 
     @property
     def _scale_R(self) -> Tensor:
-        """What logits are divided by: where the temperature is 0 the statistics stay untempered, and only the draw
-        becomes the argmax."""
+        """Divisor of the logits; at temperature 0 the statistics stay untempered and only the draw becomes the
+        argmax."""
         return torch.where(self.temperature_R < COLD, 1.0, self.temperature_R)
 
     def _add_bias(self, scores_NV: Tensor, part: slice) -> None:
-        """Make marginals of the scores of constrained rows."""
+        """Turn the scores of constrained rows into marginals."""
         for one in self.constrained:
             first, last = bisect.bisect_left(one.host_place, part.start), bisect.bisect_left(one.host_place, part.stop)
             if first < last:
@@ -236,7 +235,7 @@ class LogitsReader:
                 scores_NV.index_add_(0, one.place_N[first:last] - part.start, bias_NV)
 
     def _temper(self, logits_NV: Tensor, row_N: Tensor, scores_NV: Tensor) -> None:
-        """Write what the softmax is of, with what can never be drawn at the bottom, as far as the blocks reach."""
+        """Write the softmax's inputs, with impossible tokens at the minimum, padded to whole blocks."""
         scale_N1 = self._scale_R[row_N].unsqueeze(-1)
         vocab_size = logits_NV.shape[-1]
         scores_NV[:, vocab_size:] = NEVER
@@ -251,7 +250,7 @@ class LogitsReader:
     def _statistics(
         self, scores_NV: Tensor, weights_NV: Tensor, row_N: Tensor, u_N: Tensor
     ) -> tuple[Statistics, Tensor]:
-        """Read a tile, as if no token were known; scores_NV are spent, and weights_NV receive the exponentials.
+        """Read a tile as if no token were known; overwrites scores_NV and writes the exponentials to weights_NV.
 
         Returns:
             The statistics, and the sum of the exponentials.
@@ -269,14 +268,14 @@ class LogitsReader:
         )
         scores_NV.sub_(highest_N.unsqueeze(-1))
         if self.constrained:
-            # An exponential that is no normal float takes some hundred times as long, and here most are none.
+            # Denormal exponentials are a hundred times slower, and most would be denormal here.
             faint_NV = scores_NV < _FAINT
             torch.exp(scores_NV.clamp_min_(_FAINT), out=weights_NV).masked_fill_(faint_NV, 0.0)
         else:
             torch.exp(scores_NV, out=weights_NV)
         sums_NB = weights_NBK.sum(-1)
         total_N = sums_NB.sum(-1)
-        # By blocks as well: whole rows would be summed in another order where there is one of them.
+        # Also by blocks: a single whole row would be summed in another order.
         mean_N = _blocks(scores_NV.mul_(weights_NV)).sum(-1).sum(-1) / total_N
         entropy_N = (total_N.log() - mean_N).clamp_min(0.0)
         margin_N = (1.0 - (second_N - highest_N).exp()) / total_N
@@ -292,7 +291,7 @@ class LogitsReader:
         return Statistics(argmax_N, sampled_N, confidence_N, entropy_N, margin_N), total_N
 
     def _placed(self, readings: Sequence[Statistics]) -> Statistics:
-        """The statistics of all positions, those that are not open being certain."""
+        """Statistics of all positions; those that are not open are certain."""
         certain_RL = torch.ones_like(self.open_RL, dtype=torch.float32)
         everything = Statistics(self.tokens_RL, self.tokens_RL, certain_RL, torch.zeros_like(certain_RL), certain_RL)
         if not readings:
@@ -310,8 +309,8 @@ def _blocks(values_NV: Tensor) -> Tensor:
 
 
 def nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
-    """Zero the weights of what is not among the top_k largest (0 means all), or is outside the smallest set of those
-    that holds top_p of their sum; the last ties of either stay in."""
+    """Zero the weights outside the top_k largest (0 means all) and outside the smallest set of those with top_p of
+    their sum; ties at the edge are kept."""
     sorted_NV = weights_NV.sort(-1, descending=True).values
     place_V = torch.arange(sorted_NV.shape[-1], device=sorted_NV.device)
     many_N = torch.where(top_k_N > 0, top_k_N, sorted_NV.shape[-1])
@@ -325,10 +324,10 @@ def nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:
 
 
 def _invert(weights_NBK: Tensor, sums_NB: Tensor, u_N: Tensor) -> tuple[Tensor, Tensor]:
-    """The first token at which the running sum of weights passes u times their total: by block, then within it.
+    """The first token whose cumulative weight passes u times the total: by block, then within it.
 
     Returns:
-        int64 tokens, and bool: whether the token has any weight. Rounding may carry a running sum past one that has
+        int64 tokens, and bool: whether the token has any weight. Rounding may carry a cumulative sum past one that has
         some.
     """
     num_blocks, place_N = sums_NB.shape[-1], torch.arange(len(u_N), device=u_N.device)

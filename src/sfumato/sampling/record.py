@@ -1,4 +1,4 @@
-"""What steps did to canvases: their result, and what is kept of it on the host, enough to take every step again."""
+"""Results of steps, and records of them on the host, complete enough to replay every step."""
 
 # R rows, L canvas, D model
 
@@ -16,31 +16,31 @@ from sfumato.sampling.logits import Statistics, TopTokens
 
 @dataclass(frozen=True, kw_only=True)
 class StepRecord:
-    """One step of one row, on the host and without padding."""
+    """One step of one row, on the host, without padding."""
 
     step: int
     """Index of the step, from 0."""
     tokens_L: Tensor
-    """int64; what the denoiser read."""
+    """int64; tokens the denoiser read."""
     frozen_L: Tensor
     """bool; positions the caller fixed."""
     soft_LD: Tensor | None
-    """The soft embedding that it read; None before the first prediction, and for models without self-conditioning."""
+    """Soft embedding it read; None before the first prediction, and without self-conditioning."""
     temperature: float
-    """Of the distribution that was drawn from."""
+    """Temperature of the distribution drawn from."""
     sampled_L: Tensor
-    """int64; what was drawn."""
+    """int64; drawn tokens."""
     draft_L: Tensor
-    """int64; the reading after the step."""
+    """int64; draft after the step."""
     accepted_L: Tensor
     """bool."""
     decisive_L: Tensor
-    """bool; where what was drawn had a part in what the step became: what was accepted or, of a sampler that looks at
-    its draws before it accepts some, all that was drawn. Of a last step nothing, if the draft was committed, or all."""
+    """bool; positions whose draw affected the result: the accepted ones or, for a sampler that looks at its draws
+    before accepting, all drawn ones. For a last step, none if the draft was committed, otherwise all."""
     revised_L: Tensor
     """bool."""
     confidence_L: Tensor
-    """float32; probability of the drawn token, so its logarithm is what policy gradients need."""
+    """float32; probability of the drawn token, whose logarithm policy gradients need."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,29 +48,29 @@ class CanvasRecord:
     """One canvas from its first step to its last."""
 
     text: tuple[int, ...]
-    """What stood before it: the prompt and what was committed."""
+    """Tokens before it: the prompt and what was committed."""
     steps: tuple[StepRecord, ...]
-    """In order."""
+    """In order of steps."""
 
 
 class FinishedCanvas(NamedTuple):
-    """A canvas whose last step was taken."""
+    """A canvas after its last step."""
 
     tokens: list[int]
     confidence: list[float]
-    """Of its last step, at each position."""
+    """Probability of the token at each position in the last step."""
     decided: list[int]
-    """The positions that it was to decide."""
+    """Positions it had to decide."""
     steps: int
     revisions: int
     failed: bool
-    """The logits were broken; it is not to be shown."""
+    """Whether the logits were invalid; it must not be shown."""
     unsettled: bool
     """See `CanvasBatch`."""
 
 
 class Reading(NamedTuple):
-    """What a step says of each position of a canvas, on the host."""
+    """Statistics of a step at each canvas position, on the host."""
 
     accepted: tuple[bool, ...]
     revised: tuple[bool, ...]
@@ -79,29 +79,29 @@ class Reading(NamedTuple):
 
     @classmethod
     def nothing(cls, length: int) -> Reading:
-        """Before the first step."""
+        """Statistics before the first step."""
         return cls((False,) * length, (False,) * length, (0.0,) * length, ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
-    """What one step did. Rows that were done before it are unchanged and have nothing accepted or revised."""
+    """Result of a step. Rows finished before it are unchanged, with nothing accepted or revised."""
 
     batch: CanvasBatch
-    """The batch after the step; ``done_R``, ``draft_RL`` and ``accepted_RL`` are in it."""
+    """The batch after the step, including ``done_R``, ``draft_RL`` and ``accepted_RL``."""
     statistics: Statistics
-    """What the denoiser said of the tokens that stood before the step."""
+    """The denoiser's statistics, of the tokens before the step."""
     revised_RL: Tensor
     """bool; positions accepted in an earlier step whose draft token this step changed."""
     before: CanvasBatch
-    """The batch before the step: what the denoiser read."""
+    """The batch before the step, as the denoiser read it."""
     drawn_RL: Tensor
-    """bool; positions whose token was in question."""
+    """bool; positions to decide."""
     top: dict[int, TopTokens]
-    """Of the rows that asked for them, what else those might have read."""
+    """Most probable tokens, for rows that asked for them."""
 
     def record(self, row: int) -> StepRecord:
-        """The step of one row. Waits for the device."""
+        """The record of one row's step. Waits for the device."""
         before, length = self.before, int(self.before.host_length_R[row])
         temperature_R = before.settings.temperature_at(before.step_R, before.steps_R)
         config = before.settings.configs[row]
@@ -111,7 +111,7 @@ class StepResult:
             decisive_RL = self.drawn_RL if config.commit_sample else torch.zeros_like(accepted_RL)
 
         def host(values: Tensor) -> Tensor:
-            # A view would keep the whole batch's.
+            # A view would keep the whole batch alive.
             return values[row, :length].to("cpu", copy=True)
 
         return StepRecord(
@@ -129,19 +129,19 @@ class StepResult:
         )
 
     def reading(self, row: int, inside: slice) -> Reading:
-        """What it says of some positions of a row; 0 where the logits were broken. Waits for the device."""
+        """Statistics at some positions of a row; 0 if the logits were invalid. Waits for the device."""
         statistics = self.statistics
         flags = (self.batch.accepted_RL, self.revised_RL)
         numbers = (statistics.confidence_RL.nan_to_num(), statistics.entropy_RL.nan_to_num())
         return Reading(*(tuple(values_RL[row, inside].tolist()) for values_RL in (*flags, *numbers)))
 
     def finished(self) -> dict[int, FinishedCanvas]:
-        """The canvases that are done, by row. Waits for the device."""
+        """Finished canvases by row. Waits for the device."""
         batch = self.batch
         rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
         if not rows:
             return {}
-        # Read at once: a device takes as long to be asked for a number as for all of them.
+        # Read together: one number takes a device as long as all of them.
         numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
         confidence_RL = self.statistics.confidence_RL.nan_to_num()
         tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]

@@ -28,7 +28,7 @@ _MANTISSA_BITS = 24
 
 
 class Stream(IntEnum):
-    """What a uniform is drawn for; draws of one position and step on different streams are independent."""
+    """Purpose of a draw; draws of one position and step on different streams are independent."""
 
     START_KEEP = 0
     """Whether a token of a seed text survives on the first canvas."""
@@ -37,21 +37,21 @@ class Stream(IntEnum):
     SAMPLE = 2
     """The token sampled from the denoiser's prediction."""
     RENOISE = 3
-    """The noise that a position goes back to."""
+    """The noise that a renoised position gets."""
     MOVE = 4
-    """Which way an ancestral step takes."""
+    """The choice of an ancestral step."""
     CORRECT_SAMPLE = 5
     """The token that a corrector samples."""
     CORRECT_KEEP = 6
-    """Whether that token or noise is taken."""
+    """The choice between that token and noise."""
     CORRECT_NOISE = 7
     """The noise of a corrector."""
     ORDER = 8
     """The order in which positions are decided at random."""
     PATH = 9
-    """Which way a string of a language takes."""
+    """The path of a sampled string of a language."""
     CLASS = 10
-    """Which class of tokens it has there."""
+    """The token class on that path."""
 
 
 def uniform(

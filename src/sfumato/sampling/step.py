@@ -1,7 +1,7 @@
-"""One step: a forward of an injected denoiser, and one decision per row.
+"""One sampling step: a forward of an injected denoiser, then one decision per row.
 
-The engine calls it, and so does ``denoise``, the plain loop. Nothing here knows a model, a tokenizer or a cache, and
-nothing waits for the device: it branches on shapes and settings, never on the value of a tensor.
+Used by the engine and by the plain loop of the tests. Nothing here knows a model, a tokenizer or a cache, and nothing
+waits for the device: code branches on shapes and settings, never on a tensor's value.
 """
 
 # R rows, L canvas, V vocab, D model
@@ -27,12 +27,12 @@ from sfumato.sampling.stopping import StopHead
 
 
 class Active(NamedTuple):
-    """What a step computes anew, where it leaves something out."""
+    """The positions to compute in a step that skips some."""
 
     canvas_RL: Tensor
-    """bool; positions of the canvases."""
+    """bool; canvas positions."""
     whole_R: Tensor
-    """bool; rows of which everything is computed, the text ahead included where it reads the canvas."""
+    """bool; rows computed in full, including the text if it reads the canvas."""
 
 
 class Denoiser(Protocol):
@@ -41,19 +41,17 @@ class Denoiser(Protocol):
     def __call__(
         self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, active: Active | None
     ) -> Tensor:
-        """Predict the clean canvas where it is in question.
+        """Predict the clean canvas at the positions to decide.
 
         Args:
-            tokens_RL: int64; what stands on each canvas.
-            soft_RLD: soft embedding of the row's last prediction; zero stands for none yet, as does None.
+            tokens_RL: int64; canvas tokens.
+            soft_RLD: soft embedding of each row's last prediction; zero or None if there is none yet.
             valid_RL: bool; False for padding, which no valid position may read.
-            index_N: int64; the positions whose logits are asked for, as indices into [R, L] laid flat, ascending.
-            active: what has to be computed anew: where the rest is read, what was computed of it last will do. None is
-                everything.
+            index_N: int64; positions whose logits are needed, as ascending indices into flattened [R, L].
+            active: positions to recompute; the others keep their last keys and values. None is everything.
 
         Returns:
-            logits_NV: float32 (any float works, and is widened tile by tile). A row's logits must depend on nothing
-            but that row.
+            logits_NV: float32 (any float works and is widened by tile). A row's logits must depend only on that row.
         """
         ...
 
@@ -63,7 +61,7 @@ class Denoiser(Protocol):
         ...
 
     def embedding(self, tokens_RL: Tensor) -> Tensor:
-        """The soft embedding [R, L, D] of tokens that are certain; for models with self-conditioning only."""
+        """The soft embedding [R, L, D] of known tokens; for models with self-conditioning only."""
         ...
 
 
@@ -81,42 +79,40 @@ def step(
     logit_bias: Mapping[int, Mapping[int, float]] | None = None,
     num_top: Mapping[int, int] | None = None,
 ) -> StepResult:
-    """Take one step of every row: one forward, then accept, renoise and test for the end.
+    """Take one step of every row: one forward, then accept, renoise and test the stop rule.
 
-    A finishing row commits the draft: the argmax, or the token that stays where noise is mask only. The
-    samplers that follow the reverse process (`Sampler.reverse`) commit, at their last step, the sample itself,
-    which is x_s at s = 0; and so does a canvas of one position under any sampler, which is autoregression, and
-    one whose config has commit_sample. For the former a position counts as accepted when its new token is the
-    drawn x_0.
+    A finishing row commits its draft: the argmax, or the token that stays where noise is mask only. Samplers that
+    follow the reverse process (`Sampler.reverse`) commit the sample of their last step, which is x_s at s = 0; so do a
+    canvas of one position (autoregression) and a config with commit_sample. For reverse samplers, a position counts as
+    accepted when its new token is the drawn x_0.
 
-    A row whose logits are NaN or infinite at a position in question is marked failed and done; the others go
-    on.
+    A row whose logits are NaN or infinite at a position to decide is marked failed and done; the others continue.
 
     Args:
         batch: canvases, which may be at different steps and under different settings.
-        denoiser: gives the logits.
+        denoiser: computes the logits.
         process: the noise the denoiser was trained on.
-        self_conditioning: carry the soft embedding of the tempered prediction to the next step.
+        self_conditioning: pass the soft embedding of the tempered prediction to the next step.
         banned: bool [V] or [R, V]; tokens never to be sampled or drafted. Frozen tokens are exempt.
-        constraints: what the text of each row must be, None where it may be anything. Then what the row is committed
-            with is a string of its language, whatever the sampler; tokens that an edit could change stay.
+        constraints: constraint on each row's text, or None. The committed text then belongs to the language, whatever
+            the sampler; tokens that an edit could change stay.
         stop_head: a learned stop rule.
-        backend: reads the logits, where it can; torch does elsewhere.
-        logit_bias: of some rows, what is added to the logits of some tokens.
-        num_top: of some rows, how many of the most probable tokens are wanted at each open position.
+        backend: reads the logits if it can; otherwise torch does.
+        logit_bias: for some rows, values added to the logits of some tokens.
+        num_top: for some rows, how many of the most probable tokens to return at each open position.
 
     Returns:
-        The batch after the step, with what was decided.
+        The batch after the step, and what was decided.
     """
     tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
     active = _active(batch, process)
     awake_RL = None if active is None else active.canvas_RL
-    # An edit may touch what stands as well as what is missing, so it has to know what the denoiser makes of both.
+    # An edit may change visible tokens too, so it needs statistics of both.
     open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
     if batch.settings.reads_decided:
         edited_R = batch.settings.reads_decided_R.clone()
         if constraints is not None:
-            # One edit alone could leave the language.
+            # A single edit could leave the language.
             edited_R &= torch.tensor([one is None for one in constraints], device=edited_R.device)
         open_RL = torch.where(edited_R.unsqueeze(-1), free_RL, open_RL)
     if awake_RL is not None:
@@ -147,7 +143,7 @@ def step(
     soft_embedding = denoiser.soft_embedding if self_conditioning else None
     statistics, soft_ND = reader.read(logits_NV, batch.uniforms(Stream.SAMPLE), soft_embedding)
     if awake_RL is not None:
-        # What is left out reads as it did.
+        # Skipped positions keep their values.
         statistics = statistics._replace(argmax_RL=torch.where(awake_RL, statistics.argmax_RL, batch.draft_RL))
     step_logits = StepLogits(
         logits_NV=logits_NV,
@@ -159,7 +155,7 @@ def step(
     if awake_RL is not None:
         accepted_RL = torch.where(awake_RL, accepted_RL, batch.accepted_RL)
     if constrained and not process.has_uniform:
-        # What is accepted belongs to the string that was drawn, and so does what is filled in beside it.
+        # Accepted tokens must belong to the drawn string, and so must what is filled in beside them.
         constrained_R = torch.zeros_like(batch.done_R)
         constrained_R[[one.row for one in constrained]] = True
         argmax_RL = torch.where(constrained_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
@@ -239,19 +235,20 @@ def _constrain_rows(
 
 
 def _waits_for_nothing(device: torch.device) -> bool:
-    """Whether the values of a tensor are at hand, so that shapes may depend on them."""
+    """Whether a tensor's values are available on the host, so that shapes may depend on them."""
     return device.type == "cpu"
 
 
 def _positions_to_read(batch: CanvasBatch, open_RL: Tensor) -> Tensor:
-    """index_N, the positions to read: the open ones, or where that would wait for the device, all that ever were."""
+    """index_N, the positions to read: the open ones, or all that ever were if counting them would wait for the
+    device."""
     if _waits_for_nothing(open_RL.device):
         return open_RL.flatten().nonzero().squeeze(-1)
     return torch.from_numpy(batch.host_free_RL.ravel().nonzero()[0]).to(open_RL.device, non_blocking=True)
 
 
 def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
-    """Index of the block that each row is deciding; one past the last block if no mask is left."""
+    """Index of each row's current block; one past the last if no mask is left."""
     if process.has_uniform:
         return torch.zeros_like(batch.step_R)
     length = tokens_RL.shape[1]
@@ -262,7 +259,7 @@ def _block(batch: CanvasBatch, process: Process, tokens_RL: Tensor) -> Tensor:
 
 
 def _inside(batch: CanvasBatch, process: Process) -> tuple[Tensor, Tensor]:
-    """bool_RL, the block that each row is deciding, and int64_R, how many blocks it has."""
+    """bool_RL, each row's current block, and int64_R, its number of blocks."""
     length = batch.tokens_RL.shape[1]
     lengths_R = torch.where(batch.settings.block_length_R > 0, batch.settings.block_length_R, length)
     blocks_RL = torch.arange(length, device=lengths_R.device) // lengths_R.unsqueeze(-1)
@@ -271,7 +268,7 @@ def _inside(batch: CanvasBatch, process: Process) -> tuple[Tensor, Tensor]:
 
 
 def _active(batch: CanvasBatch, process: Process) -> Active | None:
-    """What this step computes; None if it is all of every row."""
+    """The positions this step computes; None for all positions of every row."""
     settings = batch.settings
     if not settings.reuses:
         return None
@@ -298,7 +295,7 @@ def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL:
 def _turn(
     batch: CanvasBatch, process: Process, statistics: Statistics, logits: StepLogits, awake_RL: Tensor | None
 ) -> Turn:
-    """Where each row stands: the candidates of the block it is deciding, and that block's share of the steps."""
+    """The candidates of each row's current block, and the block's share of the steps."""
     free_RL = batch.free_RL
     candidates_RL = block_RL = free_RL if awake_RL is None else free_RL & awake_RL
     step_R, steps_R = batch.step_R, batch.steps_R
@@ -325,7 +322,7 @@ def _turn(
 
 
 def _decide(batch: CanvasBatch, turn: Turn) -> tuple[Decision, Tensor]:
-    """What each row's sampler decides, and which rows it holds for finished."""
+    """Each row's sampler decision, and which rows its sampler considers finished."""
     groups = batch.settings.groups
     finished_R = torch.zeros_like(batch.done_R)
     decision = Decision(torch.zeros_like(turn.free_RL), turn.tokens_RL)
@@ -347,7 +344,7 @@ def _review(
     finished_R: Tensor,
     stop_head: StopHead | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Read the draft: stop_R, met_R, whether it may end there, stable_R, and draft_RL, what a stopping row commits."""
+    """Evaluate the draft: stop_R, met_R (may it end here), stable_R, and draft_RL, what a stopping row commits."""
     settings, free_RL = batch.settings, batch.free_RL
     last_R = batch.step_R + 1 >= batch.steps_R
     draft_RL = statistics.argmax_RL
@@ -366,7 +363,7 @@ def _review(
 def stop(
     settings: RowSettings, stable_R: Tensor, statistics: Statistics, free_RL: Tensor, head: StopHead | None
 ) -> Tensor:
-    """Tell which rows need no further step: the draft is stable and confident, or a learned head says so.
+    """The stop rule: the draft is stable and confident, or a learned head says so.
 
     Args:
         settings: per-row settings; rows that are not adaptive never stop here.

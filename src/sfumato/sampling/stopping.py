@@ -1,5 +1,4 @@
-"""When a canvas is finished: a stable and confident draft, or a small network that says it would not change any
-more."""
+"""The learned stop: a small network that predicts whether a draft would still change."""
 
 # R rows, L canvas, F features
 
@@ -19,11 +18,11 @@ from sfumato.sampling.logits import Statistics
 from sfumato.storage import write_atomically
 
 StopHead = Callable[[Statistics, Tensor, Tensor], Tensor]
-"""A learned stop rule: (statistics, free_RL, stable_R) -> prob_R, the probability that the draft, unchanged for so many
-steps, is already what more steps would give. It must not let a position outside free_RL count. Source: Learn2PD, a
-small MLP on the confidences."""
+"""A stop rule: (statistics, free_RL, stable_R) -> prob_R, the probability that more steps would not change the draft,
+given how long it has been stable. Positions outside free_RL must not count. Source: Learn2PD, a small MLP on the
+confidences."""
 STOP_HEAD = "stop_head.safetensors"
-"""Its file in a checkpoint's directory."""
+"""File name within a checkpoint directory."""
 _WORST, _LEAST, _LONGEST_STABLE = 6, 1e-6, 3
 _BELOW = (0.3, 0.6, 0.9, 0.99)
 NUM_FEATURES = _WORST + 1 + len(_BELOW) + 2
@@ -31,7 +30,7 @@ _WIDTH = 24
 
 
 def stop_features(confidence_RL: Tensor, free_RL: Tensor, stable_R: Tensor) -> Tensor:
-    """What the network sees of a step.
+    """The network's input features.
 
     Args:
         confidence_RL: float32; probability of the token drawn at each position.
@@ -39,8 +38,8 @@ def stop_features(confidence_RL: Tensor, free_RL: Tensor, stable_R: Tensor) -> T
         stable_R: int64; steps in a row that left the draft unchanged.
 
     Returns:
-        features_RF: float32; surprise at the least likely tokens, its mean, shares of positions below some confidences,
-        the steps without a change, the number of positions.
+        features_RF: float32; surprise at the least likely tokens, its mean, shares of positions below several
+        confidences, stable steps, and the number of positions.
     """
     count_R = free_RL.sum(-1).clamp_min(1)
     surprise_RL = -confidence_RL.float().clamp_min(_LEAST).log() * free_RL
@@ -51,7 +50,7 @@ def stop_features(confidence_RL: Tensor, free_RL: Tensor, stable_R: Tensor) -> T
 
 
 class LearnedStop(nn.Module):
-    """Probability that more steps would leave the draft as it is: a `sampling.StopHead`.
+    """Probability that more steps would leave the draft unchanged: a `sampling.StopHead`.
 
     Source: Learn2PD, a multilayer perceptron of some 2,000 parameters on the confidences.
     """
@@ -63,7 +62,7 @@ class LearnedStop(nn.Module):
         self.outside = nn.Linear(_WIDTH, 1)
 
     def logits(self, features_RF: Tensor) -> Tensor:
-        """logit_R of features."""
+        """Logits from features."""
         hidden = functional.gelu(self.inside(features_RF))
         logits_R: Tensor = self.outside(functional.gelu(self.between(hidden)))[..., 0]
         return logits_R
@@ -74,16 +73,16 @@ class LearnedStop(nn.Module):
         return self.logits(features_RF).sigmoid()
 
     def write(self, directory: Path) -> None:
-        """Put it beside a checkpoint, by rename."""
+        """Save it in a checkpoint directory, atomically."""
         stored = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
         write_atomically(directory / STOP_HEAD, save(stored))
 
     @classmethod
     def read(cls, directory: Path) -> LearnedStop | None:
-        """That of a checkpoint's directory, if it has one.
+        """Load it from a checkpoint directory, if there is one.
 
         Raises:
-            CheckpointError: if the file is damaged, or something else.
+            CheckpointError: if the file is damaged, or another kind of file.
         """
         path = directory / STOP_HEAD
         if not path.is_file():
@@ -93,5 +92,5 @@ class LearnedStop(nn.Module):
             with safe_open(path, framework="pt") as file:
                 head.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
         except (SafetensorError, OSError, RuntimeError) as error:
-            raise CheckpointError(f"{path} is no stop head: {error}") from None
+            raise CheckpointError(f"{path} is not a stop head: {error}") from None
         return head.eval().requires_grad_(False)

@@ -1,10 +1,9 @@
-"""The inner loops of `constraint`, compiled: over positions, and at each over the arcs that strings may take there.
+"""Compiled inner loops of `constraint`, over positions and over the arcs that strings may take.
 
-They are written out as loops, since the work at one position is a few dozen additions. Compiled at the first call, they
-are kept on disk for later programs.
+Written as loops, because the work per position is a few dozen additions. Compiled at the first call and cached on disk.
 """
 
-# L positions, S states, C classes of tokens, A arcs, K sets of classes, M members of all sets, P arcs of all positions
+# L positions, S states, C token classes, A arcs, K sets of classes, M members of all sets, P arcs of all positions
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from numba import njit
 from sfumato.kernels.cpu.loops.compiling import exp
 
 Array = np.ndarray[Any, Any]
-# Stands for 0 where it is divided by.
+# Replaces 0 as a divisor.
 _TINY = 1e-250
 
 
@@ -35,50 +34,50 @@ def find(
 
     Args:
         from_A, to_A, set_A, member_KC: see `Automaton`.
-        num_states: of it.
+        num_states: of the automaton.
         state: before the first position.
-        allowed_S: bool; the states behind the last.
-        fixed_L: int64; the class of the token of each position, -1 where it is open.
+        allowed_S: bool; allowed states after the last position.
+        fixed_L: int64; class of the token at each position, -1 if open.
 
     Returns:
-        first_L: int64 [L + 1]; where the arcs of each position begin.
-        size_L: int64 [L + 1]; how many states are possible before each position, and behind the last.
-        from_P, to_P: int64; where arcs begin and end, as numbers among those states; ascending by where they begin.
-        set_P: int64; their sets.
+        first_L: int64 [L + 1]; start of each position's arcs.
+        size_L: int64 [L + 1]; number of possible states before each position, and after the last.
+        from_P, to_P: int64; source and target of each arc, numbered among those states, ascending by source.
+        set_P: int64; class set of each arc.
     """
     length = len(fixed_L)
     possible = np.zeros((length + 1, num_states), dtype=np.bool_)
     possible[0, state] = True
-    for place in range(length):
+    for position in range(length):
         for arc in range(len(from_A)):
-            if possible[place, from_A[arc]] and (fixed_L[place] < 0 or member_KC[set_A[arc], fixed_L[place]]):
-                possible[place + 1, to_A[arc]] = True
+            if possible[position, from_A[arc]] and (fixed_L[position] < 0 or member_KC[set_A[arc], fixed_L[position]]):
+                possible[position + 1, to_A[arc]] = True
     for one in range(num_states):
         possible[length, one] &= allowed_S[one]
     count = 0
-    for place in range(length - 1, -1, -1):
+    for position in range(length - 1, -1, -1):
         leads = np.zeros(num_states, dtype=np.bool_)
         for arc in range(len(from_A)):
-            goes = possible[place, from_A[arc]] and possible[place + 1, to_A[arc]]
-            if goes and (fixed_L[place] < 0 or member_KC[set_A[arc], fixed_L[place]]):
+            goes = possible[position, from_A[arc]] and possible[position + 1, to_A[arc]]
+            if goes and (fixed_L[position] < 0 or member_KC[set_A[arc], fixed_L[position]]):
                 leads[from_A[arc]] = True
                 count += 1
-        possible[place] &= leads
+        possible[position] &= leads
     first_L, size_L = np.zeros(length + 1, dtype=np.int64), np.zeros(length + 1, dtype=np.int64)
     number = np.zeros((length + 1, num_states), dtype=np.int64)
-    for place in range(length + 1):
+    for position in range(length + 1):
         for one in range(num_states):
-            if possible[place, one]:
-                number[place, one] = size_L[place]
-                size_L[place] += 1
+            if possible[position, one]:
+                number[position, one] = size_L[position]
+                size_L[position] += 1
     from_P, to_P, set_P = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
     arc_P = 0
-    for place in range(length):
-        first_L[place] = arc_P
+    for position in range(length):
+        first_L[position] = arc_P
         for arc in range(len(from_A)):
-            goes = possible[place, from_A[arc]] and possible[place + 1, to_A[arc]]
-            if goes and (fixed_L[place] < 0 or member_KC[set_A[arc], fixed_L[place]]):
-                from_P[arc_P], to_P[arc_P] = number[place, from_A[arc]], number[place + 1, to_A[arc]]
+            goes = possible[position, from_A[arc]] and possible[position + 1, to_A[arc]]
+            if goes and (fixed_L[position] < 0 or member_KC[set_A[arc], fixed_L[position]]):
+                from_P[arc_P], to_P[arc_P] = number[position, from_A[arc]], number[position + 1, to_A[arc]]
                 set_P[arc_P] = set_A[arc]
                 arc_P += 1
     first_L[length] = arc_P
@@ -98,156 +97,155 @@ def solve(
     best_LC: Array,
     sums_LC: Array,
     u_2L: Array,
-    least: float,
+    floor: float,
     weighs_behind: bool,
 ) -> tuple[Array, Array, Array]:
-    """The best string, a drawn one, and the marginals of all; see `constraint.solve`.
+    """The best string, a sampled one, and the marginals over all; see `constraint.solve`.
 
-    Each position is taken given the state that the ones before it led to: of what the model says there, the share that
-    can still go on to an end, weighed by how well that goes if `weighs_behind`.
+    Each position is chosen given the state after the earlier ones: the model's probabilities restricted to tokens that
+    can still reach an end, weighted by how well that continues if `weighs_behind`.
 
     Args:
-        first_L, size_L, from_P, to_P, set_P: as `find` gives them.
-        first_K, member_M: the classes of each set, one set after the other.
+        first_L, size_L, from_P, to_P, set_P: from `find`.
+        first_K, member_M: the classes of each set, concatenated.
         fixed_L, best_LC, sums_LC, u_2L: as for `constraint.solve`.
-        least: log-weight of what is less probable than that, next to the best that is possible at a position.
+        floor: lower bound on log-weights, relative to the best possible at a position.
 
     Returns:
         best_L, drawn_L: int64; classes.
-        marginal_LC: float64; what the weight of each class is multiplied by in its marginal, up to a constant of the
-            position.
+        marginal_LC: float64; factor from each class's weight to its marginal, up to a constant per position.
     """
     length, num_classes = best_LC.shape
-    num_sets, most = len(first_K) - 1, size_L.max()
-    # What classes and sets weigh, and the best of each.
+    num_sets, max_states = len(first_K) - 1, size_L.max()
+    # Weights of classes and sets, and the best of each.
     weight_LC = np.zeros((length, num_classes))
     weight_LK, score_LK = np.ones((length, num_sets)), np.zeros((length, num_sets))
     seen_K = np.full(num_sets, -1)
     used, num_used = np.zeros(num_sets, np.int64), 0
-    for place in range(length):
-        if fixed_L[place] >= 0:
-            weight_LC[place, fixed_L[place]] = 1.0
+    for position in range(length):
+        if fixed_L[position] >= 0:
+            weight_LC[position, fixed_L[position]] = 1.0
             continue
         num_used = 0
-        for arc in range(first_L[place], first_L[place + 1]):
-            if seen_K[set_P[arc]] != place:
-                seen_K[set_P[arc]] = place
+        for arc in range(first_L[position], first_L[position + 1]):
+            if seen_K[set_P[arc]] != position:
+                seen_K[set_P[arc]] = position
                 used[num_used] = set_P[arc]
                 num_used += 1
         top_best = top_sum = -np.inf
         for one in used[:num_used]:
             for member in member_M[first_K[one] : first_K[one + 1]]:
-                top_best, top_sum = max(top_best, best_LC[place, member]), max(top_sum, sums_LC[place, member])
+                top_best, top_sum = max(top_best, best_LC[position, member]), max(top_sum, sums_LC[position, member])
         for one in used[:num_used]:
-            weight, score = 0.0, least
+            weight, score = 0.0, floor
             for member in member_M[first_K[one] : first_K[one + 1]]:
-                if weight_LC[place, member] == 0.0:
-                    weight_LC[place, member] = np.exp(max(sums_LC[place, member] - top_sum, least))
-                weight += weight_LC[place, member]
-                score = max(score, best_LC[place, member] - top_best)
-            weight_LK[place, one], score_LK[place, one] = weight, score
+                if weight_LC[position, member] == 0.0:
+                    weight_LC[position, member] = np.exp(max(sums_LC[position, member] - top_sum, floor))
+                weight += weight_LC[position, member]
+                score = max(score, best_LC[position, member] - top_best)
+            weight_LK[position, one], score_LK[position, one] = weight, score
 
-    # From behind: how well strings go on from each state, if that is weighed; what they do so in all; and the best.
-    sum_LS, all_LS = np.ones((length + 1, most)), np.zeros((length, most))
-    top_LS = np.full((length + 1, most), -np.inf)
+    # Backward: how well strings continue from each state if that counts, in total, and at best.
+    sum_LS, all_LS = np.ones((length + 1, max_states)), np.zeros((length, max_states))
+    top_LS = np.full((length + 1, max_states), -np.inf)
     top_LS[length] = 0.0
-    for place in range(length - 1, -1, -1):
-        low, high = first_L[place], first_L[place + 1]
+    for position in range(length - 1, -1, -1):
+        low, high = first_L[position], first_L[position + 1]
         for arc in range(low, high):
-            all_LS[place, from_P[arc]] += weight_LK[place, set_P[arc]] * sum_LS[place + 1, to_P[arc]]
+            all_LS[position, from_P[arc]] += weight_LK[position, set_P[arc]] * sum_LS[position + 1, to_P[arc]]
         if weighs_behind:
-            sum_LS[place] = np.maximum(all_LS[place] / all_LS[place].max(), _TINY)
+            sum_LS[position] = np.maximum(all_LS[position] / all_LS[position].max(), _TINY)
         for arc in range(low, high):
             here, there = from_P[arc], to_P[arc]
-            score = score_LK[place, set_P[arc]] + top_LS[place + 1, there]
+            score = score_LK[position, set_P[arc]] + top_LS[position + 1, there]
             if not weighs_behind:
-                score -= np.log(all_LS[place, here])
-            top_LS[place, here] = max(top_LS[place, here], score)
-    # From before, and the marginals.
+                score -= np.log(all_LS[position, here])
+            top_LS[position, here] = max(top_LS[position, here], score)
+    # Forward, and the marginals.
     marginal_LC = np.zeros((length, num_classes))
-    sum_S, share_K = np.ones(most), np.zeros(num_sets)
-    for place in range(length):
-        new_S = np.zeros(most)
-        for arc in range(first_L[place], first_L[place + 1]):
+    sum_S, share_K = np.ones(max_states), np.zeros(num_sets)
+    for position in range(length):
+        new_S = np.zeros(max_states)
+        for arc in range(first_L[position], first_L[position + 1]):
             here, one = from_P[arc], set_P[arc]
-            part = sum_S[here] * sum_LS[place + 1, to_P[arc]] / max(all_LS[place, here], _TINY)
-            new_S[to_P[arc]] += part * weight_LK[place, one]
+            part = sum_S[here] * sum_LS[position + 1, to_P[arc]] / max(all_LS[position, here], _TINY)
+            new_S[to_P[arc]] += part * weight_LK[position, one]
             share_K[one] += part
         sum_S = new_S
         for one in range(num_sets):
             if share_K[one] > 0.0:
                 for member in member_M[first_K[one] : first_K[one + 1]]:
-                    marginal_LC[place, member] += share_K[one]
+                    marginal_LC[position, member] += share_K[one]
                 share_K[one] = 0.0
 
-    # Two strings, from the front.
+    # Two strings, from the left.
     best_L, drawn_L = np.zeros(length, np.int64), np.zeros(length, np.int64)
     best_state, drawn_state = 0, 0
-    for place in range(length):
-        low, high = first_L[place], first_L[place + 1]
+    for position in range(length):
+        low, high = first_L[position], first_L[position + 1]
         best_arc = low + np.searchsorted(from_P[low:high], best_state)
         for arc in range(best_arc + 1, high):
             if from_P[arc] != best_state:
                 break
-            score = score_LK[place, set_P[arc]] + top_LS[place + 1, to_P[arc]]
-            if score > score_LK[place, set_P[best_arc]] + top_LS[place + 1, to_P[best_arc]]:
+            score = score_LK[position, set_P[arc]] + top_LS[position + 1, to_P[arc]]
+            if score > score_LK[position, set_P[best_arc]] + top_LS[position + 1, to_P[best_arc]]:
                 best_arc = arc
         drawn_arc = low + np.searchsorted(from_P[low:high], drawn_state)
         running = 0.0
         for arc in range(drawn_arc, high):
             if from_P[arc] != drawn_state:
                 break
-            running += weight_LK[place, set_P[arc]] * sum_LS[place + 1, to_P[arc]]
+            running += weight_LK[position, set_P[arc]] * sum_LS[position + 1, to_P[arc]]
             drawn_arc = arc
-            if running > u_2L[0, place] * all_LS[place, drawn_state]:
+            if running > u_2L[0, position] * all_LS[position, drawn_state]:
                 break
         best_state, drawn_state = to_P[best_arc], to_P[drawn_arc]
-        if fixed_L[place] >= 0:
-            best_L[place] = drawn_L[place] = fixed_L[place]
+        if fixed_L[position] >= 0:
+            best_L[position] = drawn_L[position] = fixed_L[position]
             continue
         top, total, running = -np.inf, 0.0, 0.0
         for member in member_M[first_K[set_P[best_arc]] : first_K[set_P[best_arc] + 1]]:
-            if best_LC[place, member] > top:
-                top, best_L[place] = best_LC[place, member], member
+            if best_LC[position, member] > top:
+                top, best_L[position] = best_LC[position, member], member
         members = member_M[first_K[set_P[drawn_arc]] : first_K[set_P[drawn_arc] + 1]]
         for member in members:
-            total += weight_LC[place, member]
+            total += weight_LC[position, member]
         for member in members:
-            running += weight_LC[place, member]
-            drawn_L[place] = member
-            if running > u_2L[1, place] * total:
+            running += weight_LC[position, member]
+            drawn_L[position] = member
+            if running > u_2L[1, position] * total:
                 break
     return best_L, drawn_L, marginal_LC
 
 
 @njit(cache=True)
 def pick(weights_NV: Array, first_C: Array, class_N: Array, u_N: Array | None) -> tuple[Array, Array]:
-    """A token of a class for each position.
+    """Pick a token of a class for each position.
 
     Args:
-        weights_NV: of the tokens, class by class, 1 for the best of each.
-        first_C: int64 [C + 1]; where the tokens of each class begin.
+        weights_NV: token weights grouped by class, 1 for each class's best.
+        first_C: int64 [C + 1]; start of each class's tokens.
         class_N: int64.
-        u_N: uniforms in [0, 1) to draw with; None takes the best.
+        u_N: uniforms in [0, 1) for sampling; None takes the best.
 
     Returns:
-        place_N: int64; where among the ordered tokens it stands.
-        share_N: float64; its share of the weight of its class.
+        place_N: int64; index among the ordered tokens.
+        share_N: float64; its share of its class's weight.
     """
     place_N, share_N = np.zeros(len(class_N), np.int64), np.zeros(len(class_N))
     for n in range(len(class_N)):
         low, high = first_C[class_N[n]], first_C[class_N[n] + 1]
         total, best = 0.0, low
-        for place in range(low, high):
-            total += weights_NV[n, place]
-            if weights_NV[n, place] > weights_NV[n, best]:
-                best = place
+        for position in range(low, high):
+            total += weights_NV[n, position]
+            if weights_NV[n, position] > weights_NV[n, best]:
+                best = position
         chosen, running = best, 0.0
         if u_N is not None:
-            for place in range(low, high):
-                if weights_NV[n, place] > 0.0:
-                    running += weights_NV[n, place]
-                    chosen = place
+            for position in range(low, high):
+                if weights_NV[n, position] > 0.0:
+                    running += weights_NV[n, position]
+                    chosen = position
                     if running > u_N[n] * total:
                         break
         place_N[n], share_N[n] = chosen, weights_NV[n, chosen] / total
@@ -256,19 +254,19 @@ def pick(weights_NV: Array, first_C: Array, class_N: Array, u_N: Array | None) -
 
 @njit(fastmath={"reassoc", "contract", "nsz"}, cache=True)
 def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, never: float) -> tuple[Array, Array, Array]:
-    """Log-weights of tokens, class by class.
+    """Log-weights of tokens, grouped by class.
 
     Args:
         scores_NV: float32.
-        order_V: int64; the tokens, class by class.
-        first_C: int64 [C + 1]; where the tokens of each class begin.
-        class_V: int64; the class of each of the ordered tokens.
+        order_V: int64; tokens ordered by class.
+        first_C: int64 [C + 1]; start of each class's tokens.
+        class_V: int64; class of each ordered token.
         never: log-weight of a class without tokens.
 
     Returns:
-        weights_NV: float32; of the ordered tokens, 1 for the best of each class.
-        best_NC: float64; log-weight of the best token of each class.
-        sums_NC: float64; that of all its tokens.
+        weights_NV: float32; of the ordered tokens, 1 for each class's best.
+        best_NC: float64; log-weight of each class's best token.
+        sums_NC: float64; log-weight of all tokens of a class.
     """
     num_rows, num_classes = len(scores_NV), len(first_C) - 1
     weights_NV = np.empty((num_rows, len(order_V)), np.float32)
@@ -299,20 +297,19 @@ def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, neve
 def share(
     marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float, weighs_behind: bool
 ) -> tuple[Array, Array]:
-    """What makes marginals of log-weights of tokens, and how probable those are that were drawn: by the marginals if
-    what is behind weighs, else without the language.
+    """The bias that turns token log-weights into marginals, and the probability of the drawn tokens: by the marginals
+    if later text counts, otherwise without the language.
 
     Args:
-        marginal_NC: as `solve` gives them.
-        sums_NC: as `weigh` gives them.
-        drawn_N: int64; the class of what was drawn.
-        weight_N: its share of the weight of its class.
-        faint: log of the share below which a class is not reckoned with: it would come to floats that are slow to
-            reckon with.
+        marginal_NC: from `solve`.
+        sums_NC: from `weigh`.
+        drawn_N: int64; class of each drawn token.
+        weight_N: its share of its class's weight.
+        faint: log-share below which a class is ignored, because its floats would be denormal and slow.
         never: stands for minus infinity.
 
     Returns:
-        bias_NC: float32; what to add to log-weights, up to a constant of the position.
+        bias_NC: float32; added to log-weights, up to a constant per position.
         confidence_N: float32.
     """
     num_rows, num_classes = sums_NC.shape

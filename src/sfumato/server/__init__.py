@@ -1,1 +1,1 @@
-"""Models behind HTTP."""
+"""The HTTP server."""

@@ -1,4 +1,4 @@
-"""Who may ask, how much, and how large: API keys, budgets and sizes of bodies."""
+"""API keys, budgets and size limits."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _PREFIX = "sfu-"
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """One that may ask. The key itself is stored nowhere.
+    """An API key with its budgets. The key itself is stored nowhere.
 
     Raises:
-        ConfigError: if a field is not what it should be.
+        ConfigError: if a field is not allowed.
     """
 
     name: str
     sha256: str
-    """Of the key, in hexadecimal."""
+    """SHA-256 of the key, in hexadecimal."""
     requests_per_minute: int | None = None
     positions_per_day: int | None = None
-    """Positions computed, which is what an answer costs the machine (`Usage.positions_computed`)."""
+    """Budget of computed positions, the unit of cost (`Usage.positions_computed`)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.sha256, str) or len(self.sha256) != 64:
@@ -47,10 +47,10 @@ class Key:
 
 
 class Access:
-    """Checks keys and what they have left.
+    """Checks keys and their remaining budgets.
 
     Args:
-        keys: that are good; with none, everybody may ask.
+        keys: the valid keys; without any, no key is needed.
     """
 
     def __init__(self, keys: tuple[Key, ...] = ()) -> None:
@@ -59,7 +59,7 @@ class Access:
 
     @classmethod
     def read(cls, path: Path) -> Access:
-        """The keys of a file, a table [NAME] each.
+        """Read keys from a file with one table [NAME] per key.
 
         Raises:
             ConfigError: if it cannot be read.
@@ -67,10 +67,10 @@ class Access:
         return cls(_read(path))
 
     def find(self, authorization: str | None, x_api_key: str | None = None) -> Key | None:
-        """The key of a request; None where none is needed.
+        """The key of a request; None if none is needed.
 
         Raises:
-            ApiError: if none is given, or it is not good.
+            ApiError: if the key is missing or invalid.
         """
         if not self.keys:
             return None
@@ -79,17 +79,17 @@ class Access:
         if not given:
             raise _refused("this server needs a key: Authorization: Bearer KEY")
         digest = hashlib.sha256(given.encode()).hexdigest()
-        # All of them are compared, each in constant time.
+        # All keys are compared, each in constant time.
         found = [key for key in self.keys if hmac.compare_digest(key.sha256, digest)]
         if not found:
-            raise _refused("this key is not known here")
+            raise _refused("unknown API key")
         return found[0]
 
     def admit(self, key: Key | None) -> None:
         """Count a request.
 
         Raises:
-            ApiError: if the key has no more, with the seconds until it has.
+            ApiError: if the budget is spent, with the seconds until it refills.
         """
         if key is None:
             return
@@ -101,42 +101,44 @@ class Access:
                 raise self._spent(item, key, "requests_per_minute")
 
     def charge(self, key: Key | None, positions: int) -> None:
-        """Count what an answer cost."""
+        """Count the cost of an answer."""
         if key is not None and key.positions_per_day is not None:
             item = RateLimitItemPerDay(key.positions_per_day)
             left = self._limiter.get_window_stats(item, key.name, "positions").remaining
-            # An answer that was begun is finished: the last one may cost more than was left.
+            # Started answers are finished: the last one may exceed the budget.
             self._limiter.hit(item, key.name, "positions", cost=min(positions, left))
 
-    def _check(self, item: RateLimitItem, key: Key, what: str) -> None:
+    def _check(self, item: RateLimitItem, key: Key, budget: str) -> None:
         if not self._limiter.test(item, key.name, "positions"):
-            raise self._spent(item, key, what)
+            raise self._spent(item, key, budget)
 
-    def _spent(self, item: RateLimitItem, key: Key, what: str) -> ApiError:
-        counted = "positions" if what == "positions_per_day" else "requests"
+    def _spent(self, item: RateLimitItem, key: Key, budget: str) -> ApiError:
+        counted = "positions" if budget == "positions_per_day" else "requests"
         reset = self._limiter.get_window_stats(item, key.name, counted).reset_time
         wait = max(1, round(reset - time.time()))
-        message = f"{what} of key {key.name!r} is {item.amount}, and spent; try again in {wait} s"
+        message = f"{budget} of key {key.name!r} is {item.amount} and used up; try again in {wait} s"
         return ApiError(429, message, code="budget_spent", headers={"Retry-After": str(wait)})
 
 
 def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
-    """Make a key, and put its hash into a file.
+    """Create a key and store its hash in a file.
 
     Args:
-        path: of the file.
-        name: of the key.
-        limits: `requests_per_minute` and `positions_per_day`, where they are not None.
+        path: the key file.
+        name: the key's name.
+        limits: `requests_per_minute` and `positions_per_day`; None is unlimited.
 
     Returns:
-        The key, which is nowhere else.
+        The key, which is stored nowhere else.
 
     Raises:
-        ConfigError: if there is one of that name, or the file cannot be read.
+        ConfigError: if the name exists, or the file cannot be read.
     """
     keys = _read(path) if path.exists() else ()
     if not name.isidentifier() or any(key.name == name for key in keys):
-        raise ConfigError(f"the name of the key is {name!r}; allowed: letters, digits and _, and one that is not there")
+        raise ConfigError(
+            f"the name of the key is {name!r}; allowed: letters, digits and _, and not the name of an existing key"
+        )
     key = _PREFIX + secrets.token_urlsafe(32)
     lines = [f"[{name}]", f'sha256 = "{hashlib.sha256(key.encode()).hexdigest()}"']
     lines += [f"{limit} = {value}" for limit, value in limits.items() if value is not None]
@@ -152,7 +154,7 @@ def _read(path: Path) -> tuple[Key, ...]:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{path} is no file of keys: {error}; `sfumato serve --add-key NAME` makes one") from None
+        raise ConfigError(f"{path} is not a key file: {error}; `sfumato serve --add-key NAME` creates one") from None
 
 
 def _refused(message: str) -> ApiError:

@@ -1,4 +1,4 @@
-"""Events of a canvas in AG-UI's words: an activity whose text is replaced, within a run.
+"""Canvas events in the AG-UI protocol: an activity whose text is replaced, within a run.
 
 Source: the AG-UI protocol 1.0, ACTIVITY_SNAPSHOT and ACTIVITY_DELTA.
 """
@@ -14,7 +14,7 @@ ACTIVITY = "SFUMATO_CANVAS"
 
 
 async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
-    """Translate server-sent events of a canvas, those that begin with a snapshot.
+    """Translate a canvas's server-sent events, starting with a snapshot.
 
     Args:
         canvas_id: names the thread and the message.
@@ -44,11 +44,11 @@ async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> Asyn
 
 
 def _text_after(text: str, event: _Json) -> str:
-    """The text of a canvas after an event."""
+    """A canvas's text after an event."""
     if event["type"] == "canvas.commit":
         start, end = event["chars"]
         return text[:start] + str(event["text"]) + text[end:]
-    # The last place comes first, so that the others stand where they are said to.
+    # Changes are ordered from the end, so that earlier offsets stay valid.
     for change in event.get("changes", ()):
         start, end = change["chars"]
         text = text[:start] + change["text"] + text[end:]

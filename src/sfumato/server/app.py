@@ -1,4 +1,4 @@
-"""The HTTP application: routes, and what every request goes through."""
+"""The HTTP application and its routes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sfumato.server.access import Access, Key
 from sfumato.server.ag_ui import ag_ui_events
 from sfumato.server.assets import AssetRequest, Assets
 from sfumato.server.bodies import JsonRoute
-from sfumato.server.boundary import Boundary, ClientGoneError, Limits, refuse, while_there
+from sfumato.server.boundary import Boundary, Limits, refuse
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
@@ -42,6 +42,7 @@ from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
 from sfumato.server.speech import Speech, speech_routes
+from sfumato.server.streaming import ClientGoneError, keep_alive, run_while_connected
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
@@ -51,7 +52,7 @@ _CANVASES = documents.CanvasBody | documents.CanvasBodies
 
 
 def owner_of(request: Request) -> str:
-    """The name of the key that asks; empty where none is needed."""
+    """Name of the request's key; empty if none is needed."""
     key: Key | None = getattr(request.state, "key", None)
     return key.name if key else ""
 
@@ -70,20 +71,20 @@ def create_app(
     images: str = "svg",
     speech: Speech | None = None,
 ) -> FastAPI:
-    """A server's application.
+    """Create the application.
 
     Args:
-        host: its models.
-        history: where canvases are kept.
-        access: who may ask; None is everybody.
-        limits: what a request may be.
-        preload: load the first model at the start; else the caller does, and says so in `app.state.ready`.
-        studio: what `/` shows; None is nothing.
-        images: what makes pictures, see `read_images`.
-        speech: what hears recordings; None is nothing.
+        host: the models.
+        history: stores canvases.
+        access: keys; None lets everybody ask.
+        limits: limits on requests.
+        preload: load the first model at startup; otherwise the caller does, and sets `app.state.ready`.
+        studio: served at `/`; None serves nothing there.
+        images: source of pictures, see `read_images`.
+        speech: speech recognition; None disables it.
 
     Raises:
-        ConfigError: if images is none of what is allowed.
+        ConfigError: if images is not allowed.
     """
     access, limits = access or Access(), limits or Limits()
     metrics = Metrics(host)
@@ -122,7 +123,7 @@ def create_app(
     app = FastAPI(
         title="Sfumato",
         version=sfumato.__version__,
-        summary="Text diffusion behind HTTP: OpenAI's completions, Mercury's, and canvases that can be revised.",
+        summary="Text diffusion over HTTP: OpenAI's and Mercury's completions, and canvases that can be revised.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -145,16 +146,16 @@ def create_app(
     for kind in (SfumatoError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, refuse)
 
-    # What the server is.
+    # Endpoints about the server.
 
     @app.get("/health", tags=["server"], **answered(documents.Health))
     async def health() -> _Json:
-        """Whether the process answers."""
+        """Whether the process is alive."""
         return {"status": "ok"}
 
     @app.get("/ready", tags=["server"], **answered(documents.Ready, status_503=documents.Ready))
     async def ready() -> Response:
-        """Whether requests are taken: 503 while the first model loads, and when the server is going down."""
+        """Whether requests are accepted: 503 while the first model loads and during shutdown."""
         return JSONResponse({"ready": app.state.ready}, 200 if app.state.ready else 503)
 
     @app.get(
@@ -164,31 +165,31 @@ def create_app(
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     async def prometheus() -> Response:
-        """Figures for Prometheus."""
+        """Metrics for Prometheus."""
         return Response(metrics.render(), media_type=metrics.media_type)
 
     @app.get("/v1/models", tags=["models"], **answered(documents.ModelCards))
     async def models() -> _Json:
-        """The models that are served, and what each can do."""
+        """List the models and their capabilities."""
         return {"object": "list", "data": [_card(host, name) for name in (*host.names, *host.upstreams)]}
 
     @app.get("/v1/models/{model:path}", tags=["models"], **answered(documents.ModelCard))
     async def model_card(model: str) -> _Json:
-        """What a model can do."""
+        """A model's capabilities."""
         return _card(host, model)
 
     # Completions.
 
     @app.post("/v1/chat/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
     async def chat_completions(body: ChatRequest, request: Request, owner: Owner) -> Response:
-        """Answer a conversation."""
+        """Create a chat completion."""
         body.model = body.model or host.default
         if body.model in host.upstreams:
             return await relay.answer(host.upstreams[body.model], "chat/completions", body, request)
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
-                [results] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
+                [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill_to(owner))
@@ -196,13 +197,13 @@ def create_app(
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, owner: Owner) -> Response:
-        """Answer a conversation: OpenAI's newer shape."""
+        """Create a response (OpenAI's newer format for chats)."""
         body.model = body.model or host.default
         chat = body.to_chat()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
-                [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
+                [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
         return await _streamed(
             host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
@@ -210,18 +211,20 @@ def create_app(
 
     @app.post("/v1/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
-        """Continue a text, or with a suffix write what stands before that."""
+        """Create a text completion; with a suffix, fill the gap before it."""
         body.model = body.model or host.default
         if body.model in host.upstreams:
             return await relay.answer(host.upstreams[body.model], "completions", body, request)
         if body.suffix is not None:
-            return await filled_in(body, request, owner)
+            return await fill_gap(body, request, owner)
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
                 if body.echo:
-                    return JSONResponse(await while_there(request, echo_answer(hosted, body, asked, bill_to(owner))))
-                results = await while_there(request, completions.answers(hosted, asked, bill_to(owner)))
+                    return JSONResponse(
+                        await run_while_connected(request, echo_answer(hosted, body, asked, bill_to(owner)))
+                    )
+                results = await run_while_connected(request, completions.answers(hosted, asked, bill_to(owner)))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
         return await _streamed(
             host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
@@ -229,33 +232,33 @@ def create_app(
 
     @app.post("/v1/fim/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def fim_completions(body: FimRequest, request: Request, owner: Owner) -> Response:
-        """Write what stands between a prompt and a suffix."""
+        """Fill the gap between a prompt and a suffix (Mercury)."""
         body.model = body.model or host.default
-        return await filled_in(body, request, owner)
+        return await fill_gap(body, request, owner)
 
-    async def filled_in(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
+    async def fill_gap(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await while_there(request, completions.filled_in(hosted, body, bill_to(owner)))
+            results = await run_while_connected(request, completions.fill_gap(hosted, body, bill_to(owner)))
         if body.stream:
-            parts = completions.kept_alive(completions.filled_in_stream(body, results))
+            parts = keep_alive(completions.stream_gap(body, results))
             return StreamingResponse(parts, media_type=_SSE)
         return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
 
     @app.post("/v1/edit/completions", tags=["completions"], **answered(documents.ChatCompletion))
     async def edit_completions(body: EditCompletionRequest, request: Request, owner: Owner) -> _Json:
-        """The next edit of a file: Mercury's."""
+        """Predict the next edit of a file (Mercury)."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            return await while_there(request, edit_answer(hosted, body, bill_to(owner)))
+            return await run_while_connected(request, edit_answer(hosted, body, bill_to(owner)))
 
     @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
     async def apply_completions(body: ApplyCompletionRequest, request: Request, owner: Owner) -> Response:
-        """Merge a snippet into a file: Mercury's."""
+        """Merge a snippet into a file (Mercury)."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            answer = await while_there(request, apply_answer(hosted, body, bill_to(owner)))
+            answer = await run_while_connected(request, apply_answer(hosted, body, bill_to(owner)))
         if body.stream:
-            return StreamingResponse(completions.kept_alive(apply_stream(body, answer)), media_type=_SSE)
+            return StreamingResponse(keep_alive(apply_stream(body, answer)), media_type=_SSE)
         return JSONResponse(answer)
 
     # Decisions.
@@ -265,24 +268,25 @@ def create_app(
         slots = body.to_slots()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
-            [[result]] = await while_there(request, completions.answers(hosted, [asked], bill_to(owner)))
+            [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])
     async def decisions(body: AnyDecisionRequest, request: Request, owner: Owner) -> _Json:
-        """Answer questions about a text by probabilities: OpenAI's, and TypeSafe's, which Mercury has here."""
+        """Answer questions about a text with probabilities, in OpenAI's format or in TypeSafe's, which Mercury uses
+        here."""
         return await decide(body, request, owner)
 
     @app.post("/v1/systemone", tags=["decisions"])
     async def system_one(body: SystemOneRequest, request: Request, owner: Owner) -> _Json:
-        """Answer questions about a text by probabilities: TypeSafe's."""
+        """Answer questions about a text with probabilities (TypeSafe)."""
         return await decide(body, request, owner)
 
     # Canvases.
 
     @app.post("/v1/canvas", tags=["canvases"], **answered(_CANVASES, streamed=True, status_202=_CANVASES))
     async def create_canvas(body: CanvasRequest, request: Request, owner: Owner) -> Response:
-        """Begin a canvas, or n of them."""
+        """Create one or n canvases."""
         made = await canvases.create(body, owner)
         if body.background:
             return JSONResponse(_listed(made), 202)
@@ -291,7 +295,7 @@ def create_app(
             return StreamingResponse(parts, media_type=_SSE)
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
-            await while_there(request, asyncio.gather(*map(asyncio.shield, tasks)))
+            await run_while_connected(request, asyncio.gather(*map(asyncio.shield, tasks)))
         except (ClientGoneError, asyncio.CancelledError):
             for task in tasks:
                 task.cancel()
@@ -303,7 +307,7 @@ def create_app(
 
     @app.get("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.CanvasBody))
     async def read_canvas(canvas_id: str, owner: Owner) -> _Json:
-        """A canvas as it stands."""
+        """A canvas's current state."""
         return (await canvases.find(canvas_id, owner)).to_dict()
 
     @app.get(
@@ -319,46 +323,46 @@ def create_app(
         last_event_id: Annotated[str | None, Header()] = None,
         shape: Annotated[Literal["sfumato", "ag-ui"], Query(alias="format")] = "sfumato",
     ) -> Response:
-        """What happens to a canvas after an event, by its number; without one, or where that is too long ago, a
-        snapshot first. In AG-UI's words there always is one."""
+        """A canvas's events after an event number; without one, or if it is too old, a snapshot comes first. AG-UI's
+        format always starts with a snapshot."""
         canvas = await canvases.find(canvas_id, owner)
         if after is None and last_event_id is not None and last_event_id.isdecimal():
             after = int(last_event_id[:18])
         parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
-        return StreamingResponse(completions.kept_alive(parts, end=""), media_type=_SSE)
+        return StreamingResponse(keep_alive(parts, end=""), media_type=_SSE)
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"], **answered(documents.CanvasBody))
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
-        """Change a canvas: its dirty places are written anew, all else stays."""
-        return (await while_there(request, canvases.edit(canvas_id, body, owner))).to_dict()
+        """Edit a canvas: replace parts of its text, have the model rewrite spans, or both; everything else stays."""
+        return (await run_while_connected(request, canvases.edit(canvas_id, body, owner))).to_dict()
 
     @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"], **answered(documents.CanvasBody))
     async def undo_canvas(canvas_id: str, body: UndoRequest, owner: Owner) -> _Json:
-        """Go back to the text before."""
+        """Restore the previous text."""
         return (await canvases.undo(canvas_id, body.base_rev, owner)).to_dict()
 
     @app.get("/v1/canvas/{canvas_id}/revisions", tags=["canvases"], **answered(documents.Revisions))
     async def canvas_revisions(canvas_id: str, owner: Owner) -> _Json:
-        """All that a canvas ever was."""
+        """All revisions of a canvas."""
         return {"object": "list", "data": await canvases.revisions(canvas_id, owner)}
 
     @app.delete("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.Deleted))
     async def delete_canvas(canvas_id: str, owner: Owner) -> _Json:
-        """End what is being done to a canvas, and forget it."""
+        """Stop work on a canvas and delete it."""
         await canvases.delete(canvas_id, owner)
         return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
 
     @app.post("/v1/canvas/{canvas_id}/assets", tags=["canvases"], **answered(documents.Asset, status=202))
     async def add_asset(canvas_id: str, body: AssetRequest, owner: Owner) -> Response:
-        """Begin a picture for a slot of a canvas; its events, and the canvas, tell when it is there."""
+        """Start generating a picture for a slot of a canvas; its events and the canvas show when it is ready."""
         return JSONResponse(await assets.add(canvas_id, body, owner), 202)
 
     # Beside text.
 
     @app.post("/v1/images/generations", tags=["images"], **answered(documents.ImageAnswer))
     async def image_generations(body: ImageRequest, request: Request) -> _Json:
-        """Pictures. Unless the server was given something that draws, they are patterns that depict nothing."""
-        return await while_there(request, make_images(painter, body))
+        """Generate pictures. Without an image model, these are placeholder patterns."""
+        return await run_while_connected(request, make_images(painter, body))
 
     app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
@@ -386,7 +390,7 @@ def _listed(made: list[LiveCanvas]) -> _Json:
 
 
 async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
-    """Events of canvases, one after the other; whose reader leaves, they end."""
+    """The events of several canvases in sequence; work on them ends if the reader leaves."""
     try:
         for canvas in made:
             async for part in canvas.events():
@@ -400,7 +404,7 @@ async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None
 async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response:
     async def parts() -> AsyncIterator[str]:
         with await host.use(name) as hosted:
-            stream = completions.kept_alive(make(hosted), **ending)
+            stream = keep_alive(make(hosted), **ending)
             try:
                 async for part in stream:
                     yield part

@@ -1,7 +1,7 @@
-"""Pictures that belong to a canvas: asked for by the slot that they are for, and told of where its text is.
+"""Pictures that belong to a canvas, requested by slot and announced in its events.
 
-The events of a canvas go on as long as its text or a picture of it is being made. Who has left by then finds the
-pictures in the canvas.
+A canvas's event stream stays open while its text or a picture is being made. A reader that left finds the pictures in
+the canvas.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from sfumato.server.images import MAX_PROMPT, Images, image_url, size_of
 from sfumato.server.protocol import Body
 
 MAX_ASSETS = 32
-"""Of a canvas."""
+"""Maximum number per canvas."""
 
 
 class AssetRequest(Body):
     """`POST /v1/canvas/{id}/assets`."""
 
     slot: str = Field(pattern=r"^[\w.-]{1,64}$")
-    """What it is for, such as the id of an element; a later picture takes the place of an earlier one."""
+    """Its purpose, such as an element's id; a later picture replaces an earlier one."""
     prompt: str = Field(min_length=1, max_length=MAX_PROMPT)
     size: str = "512x512"
 
@@ -35,9 +35,9 @@ class Assets:
     """The pictures of all canvases.
 
     Args:
-        canvases: theirs.
-        history: where they are kept.
-        images: makes them.
+        canvases: the canvases.
+        history: stores the pictures.
+        images: generates them.
     """
 
     def __init__(self, canvases: Canvases, history: History, images: Images) -> None:
@@ -45,20 +45,20 @@ class Assets:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def add(self, canvas_id: str, body: AssetRequest, owner: str) -> dict[str, Any]:
-        """Begin a picture.
+        """Start generating a picture.
 
         Returns:
-            The asset as it stands.
+            The asset's initial state.
 
         Raises:
-            ApiError: 404 if there is no such canvas; 409 if one for the slot is being made.
-            RequestError: if the size cannot be.
+            ApiError: 404 if there is no such canvas; 409 if the slot's picture is being made.
+            RequestError: if the size is not allowed.
         """
         size_of(body.size)
         canvas = await self._canvases.find(canvas_id, owner)
         known = canvas.assets.get(body.slot)
         if known is not None and known["status"] == "pending":
-            message = f"slot is {body.slot!r}, for which a picture is being made; wait for it"
+            message = f"slot is {body.slot!r}, whose picture is still being made; wait for it"
             raise ApiError(409, message, code="asset_busy", param="slot")
         if known is None and len(canvas.assets) == MAX_ASSETS:
             raise ApiError(409, f"canvas {canvas_id} has {MAX_ASSETS} assets; allowed: no more", code="too_many_assets")
@@ -82,7 +82,7 @@ class Assets:
             canvas.tell("asset.ready", slot=body.slot, url=url)
 
     async def close(self) -> None:
-        """End what is being made."""
+        """Cancel all pictures in progress."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON, read so that what cannot be used is refused by name before any of it is."""
+"""Request bodies: strict JSON, refused with the name of the invalid part."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fastapi.routing import APIRoute
 from sfumato.server.failures import ApiError
 
 MAX_VALUES = 50_000
-"""Values of a body. Python reads them in one go, in which no other request has a turn."""
+"""Maximum number of values in a body. Python parses JSON in one go and blocks all other requests."""
 _LARGE = 1 << 16
 _NAME = re.compile(rb'"([^"\\]{1,64})"\s*:')
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class JsonRoute(APIRoute):
-    """A route whose bodies `read_json` reads."""
+    """A route whose bodies are read by `read_json`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """See `APIRoute`."""
@@ -37,42 +37,46 @@ class _JsonRequest(Request):
     async def json(self) -> Any:
         try:
             body = await self.body()
-            # A large one is read where others have their turns meanwhile.
+            # Large bodies are parsed in a thread, so that other requests can run.
             return await asyncio.to_thread(read_json, body) if len(body) > _LARGE else read_json(body)
         except ApiError as error:
-            # FastAPI words any failure of this its own way.
+            # FastAPI would word any failure here in its own way.
             self.state.refused = error
             raise
 
 
 def read_json(body: bytes) -> Any:
-    """What a body says.
+    """Parse a body.
 
     Raises:
-        ApiError: 400 if it is not JSON, or has what no text or number of ours can be.
+        ApiError: 400 if it is not JSON, or contains text or numbers that cannot be used.
     """
-    if _most_values(body) > MAX_VALUES and (most := _most_values(_without_texts(body))) > MAX_VALUES:
+    if _most_values(body) > MAX_VALUES and (at_most := _most_values(_without_texts(body))) > MAX_VALUES:
         field = _longest_field(body)
         where = f", most of them in {field}" if field else ""
-        raise ApiError(400, f"the body has about {most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid")
+        raise ApiError(
+            400, f"the body has about {at_most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid"
+        )
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
-        if _HALF_PAIR.search(body) and (place := _find_half_pair(value, "")) is not None:
-            what = f"{place or 'the body'} has half a surrogate pair; allowed: Unicode characters"
-            raise ApiError(400, what, code="json_invalid", param=place or None)
+        if _HALF_PAIR.search(body) and (path := _find_half_pair(value, "")) is not None:
+            what = f"{path or 'the body'} has half a surrogate pair; allowed: Unicode characters"
+            raise ApiError(400, what, code="json_invalid", param=path or None)
     except RecursionError:
-        raise ApiError(400, "the body nests too deep; allowed: a few hundred levels", code="json_invalid") from None
+        raise ApiError(
+            400, "the body is nested too deeply; allowed: a few hundred levels", code="json_invalid"
+        ) from None
     except json.JSONDecodeError as error:
         raise ApiError(400, f"the body is not JSON: {error}", code="json_invalid") from None
     except UnicodeDecodeError as error:
-        raise ApiError(400, f"the body is no UTF-8 at byte {error.start}", code="json_invalid") from None
+        raise ApiError(400, f"the body is not UTF-8 at byte {error.start}", code="json_invalid") from None
     except ValueError as error:
         raise ApiError(400, f"the body has a number that is too long: {error}", code="json_invalid") from None
     return value
 
 
 def _most_values(body: bytes) -> int:
-    """How many values there can be at most between commas and brackets."""
+    """Upper bound on the number of values, from commas and brackets."""
     return 1 + sum(map(body.count, (b",", b"[", b"{")))
 
 
@@ -81,7 +85,7 @@ def _without_texts(body: bytes) -> bytes:
 
 
 def _longest_field(body: bytes) -> str | None:
-    """The name that is furthest from the next one."""
+    """The name followed by the longest distance to the next one."""
     names = list(_NAME.finditer(body))
     ends = [name.start() for name in names[1:]] + [len(body)]
     if not names:
@@ -91,17 +95,17 @@ def _longest_field(body: bytes) -> str | None:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ApiError(400, f"the body has {name}; allowed: JSON, whose numbers are finite", code="json_invalid")
+    raise ApiError(400, f"the body has {name}; allowed: JSON with finite numbers", code="json_invalid")
 
 
-def _find_half_pair(value: Any, place: str) -> str | None:
-    """Where half a surrogate pair stands, such as "messages.0.content"."""
+def _find_half_pair(value: Any, path: str) -> str | None:
+    """Path to a lone surrogate, such as "messages.0.content"."""
     if isinstance(value, str):
-        return place if any("\ud800" <= character <= "\udfff" for character in value) else None
+        return path if any("\ud800" <= character <= "\udfff" for character in value) else None
     if isinstance(value, dict):
         for name in value:
-            if _find_half_pair(name, place) is not None:
-                return f"a name in {place}" if place else "a name"
+            if _find_half_pair(name, path) is not None:
+                return f"a name in {path}" if path else "a name"
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = (_find_half_pair(each, f"{place}.{name}" if place else str(name)) for name, each in items)
+    found = (_find_half_pair(each, f"{path}.{name}" if path else str(name)) for name, each in items)
     return next((each for each in found if each is not None), None)

@@ -1,15 +1,13 @@
-"""What every request goes through: a number, its key, its size; and what becomes of one that fails."""
+"""Checks that every request passes: id, key and size; and error responses."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -20,78 +18,49 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
+from sfumato.server.streaming import ClientGoneError
 
-Answer = TypeVar("Answer")
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
-# Characters of the name of a field.
+# Maximum characters of a field name.
 _MAX_SHOWN = 200
 logger = logging.getLogger("sfumato.server")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a request may be."""
+    """Limits on requests."""
 
     max_body_bytes: int = 4_000_000
     cors_origins: tuple[str, ...] = ()
     keep_s: float | None = None
-    """Seconds after which canvases are forgotten; None keeps them."""
-
-
-class ClientGoneError(Exception):
-    """The client has left."""
-
-
-async def while_there(request: Request, work: Awaitable[Answer]) -> Answer:
-    """What some work comes to, which is cancelled when the client leaves.
-
-    Raises:
-        ClientGoneError: if it left.
-    """
-    working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGoneError
-        return working.result()
-    finally:
-        for task in (working, watching):
-            if not task.done():
-                task.cancel()
-        await asyncio.wait({working, watching})
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    """Seconds after which canvases are deleted; None keeps them."""
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """OpenAI's error object, with a status that says whose mistake it was."""
+    """OpenAI's error object, with a status that says who is at fault."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         param = _place(first["loc"], error.body)
-        what = first["msg"][:1].lower() + first["msg"][1:]
+        problem = first["msg"][:1].lower() + first["msg"][1:]
         if first["type"] == "extra_forbidden":
-            what = "this field is not known here, and nothing would come of it"
-        refusal = ApiError(400, f"{param or 'the body'}: {what}", param=param, code=first["type"])
+            problem = "unknown field; it would be ignored"
+        refusal = ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=first["type"])
     elif isinstance(error, HTTPException) and request.state.refused is not None:
-        # What reads the body says of any failure that the body is wrong.
+        # The body reader reports any failure as an invalid body.
         refusal = request.state.refused
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
     else:
         refusal = ApiError.of(error)
     if refusal.status == 500:
-        # Where it happened, without its message: that may tell what was asked.
+        # The place without the message, which may contain the request's text.
         where = "".join(traceback.format_tb(error.__traceback__))
         logger.error("request %s failed: %s\n%s", request.state.request_id, type(error).__name__, where)
     return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
 
 
 def _place(location: Sequence[str | int], body: object) -> str | None:
-    """Which field an error is about, without the kinds that were tried for it."""
+    """The field that an error is about, without the names of union members."""
     names, value = [], body
     for i, part in enumerate(location[1:]):
         here = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int)
@@ -104,12 +73,12 @@ def _place(location: Sequence[str | int], body: object) -> str | None:
 
 
 class Boundary:
-    """What every request passes: a number, its key, the size of its body; and is counted.
+    """Middleware that gives every request an id, checks its key and size, and counts it.
 
     Args:
-        inner: what comes behind it.
+        inner: the wrapped application.
         app, access, limits, metrics: of the server.
-        is_open: whether a path is read without a key.
+        is_open: whether a path needs no key.
     """
 
     def __init__(
@@ -148,7 +117,7 @@ class Boundary:
             pass
         except Exception as error:
             if status != 499:
-                # The client sees that the answer is cut.
+                # The client sees that the answer was cut off.
                 raise
             await (await refuse(request, error))(scope, receive, sending)
         finally:
@@ -160,12 +129,12 @@ class Boundary:
             logger.info("%s %s %s %d %.3f", request.state.request_id, method, route, status, seconds)
 
     def _admit(self, request: Request, receive: Receive) -> Receive:
-        """The body as it comes, as long as it is not too large.
+        """Pass the body on, up to the size limit.
 
         Raises:
-            ApiError: if the request may not pass.
+            ApiError: if the request is refused.
         """
-        # Not that of its URL, which is what a client likes to call the server, and the path.
+        # Not its URL's path, which depends on what the client calls the server.
         reads = request.method in ("GET", "HEAD")
         if not (reads and self._is_open(request.scope["path"])):
             key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
@@ -174,10 +143,10 @@ class Boundary:
                 if not self._app.state.ready:
                     raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
                 self._access.admit(key)
-        most = self._limits.max_body_bytes
-        too_large = ApiError(413, f"the body is too large; allowed: {most} bytes", code="body_too_large")
+        limit = self._limits.max_body_bytes
+        too_large = ApiError(413, f"the body is too large; allowed: {limit} bytes", code="body_too_large")
         declared = request.headers.get("content-length", "0")
-        if declared.isdecimal() and int(declared) > most:
+        if declared.isdecimal() and int(declared) > limit:
             raise too_large
         size = 0
 
@@ -185,7 +154,7 @@ class Boundary:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > most:
+            if size > limit:
                 request.state.refused = too_large
                 raise too_large
             return message

@@ -1,4 +1,4 @@
-"""Calls of functions, as OpenAI's clients read them: whole, or as deltas."""
+"""Function calls in OpenAI's format: whole, or as deltas."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _Json = dict[str, Any]
 
 
 def tool_call(call: FunctionCall) -> _Json:
-    """A call with an id of its own."""
+    """A call with a new id."""
     return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": call.model_dump()}
 
 
 class CallStream:
-    """The call of a function as it is committed: deltas of its name, and of its arguments."""
+    """A function call as it is committed: deltas of its name and arguments."""
 
     def __init__(self) -> None:
         self._text, self._arguments_from, self._num_sent = "", 0, 0
 
     def take(self, text: str) -> list[_Json]:
-        """What a further piece of the text comes to."""
+        """The deltas for a further piece of text."""
         self._text += text
         parts: list[_Json] = []
         if not self._arguments_from:
@@ -30,11 +30,11 @@ class CallStream:
                 return []
             self._arguments_from = head.end()
             parts.append(tool_call(FunctionCall(name=head[1], arguments="")))
-        # What may be the end of the call itself waits.
+        # Hold back what may be the end of the call itself.
         return parts + self._send(self._text[self._arguments_from :].rstrip("} \n\t"))
 
     def end(self, call: FunctionCall) -> list[_Json]:
-        """What is left of the whole."""
+        """The rest of the call."""
         if not self._arguments_from:
             return [tool_call(call)]
         return self._send(call.arguments)

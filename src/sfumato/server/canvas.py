@@ -1,7 +1,7 @@
-"""A canvas in memory: its text, its draft, and what those who follow it are told.
+"""A canvas in memory: its text, its draft, and the events for its readers.
 
-Events have numbers. The last ones are remembered, so that a reader who comes back goes on where it was; who wants older
-ones is sent the canvas as it stands.
+Events are numbered, and the last ones are kept, so that a reader who reconnects continues where it was. A reader who
+needs older ones gets a snapshot.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sfumato.engine.request import CanvasChanged, Committed, Event, Reopened
 from sfumato.server.failures import ApiError
 
 MAX_BEHIND = 256
-"""Events of a canvas in work that are remembered."""
+"""Number of events kept while a canvas is in work."""
 _KEPT_BEHIND = 16
 _Json = dict[str, Any]
 _NO_POSITIONS: _Json = {"state": [], "confidence": [], "entropy": []}
@@ -28,8 +28,8 @@ class LiveCanvas:
     """A canvas in memory.
 
     Args:
-        canvas_id, owner, model: its names.
-        seq: number of the last event that anybody may have seen.
+        canvas_id, owner, model: of the canvas.
+        seq: number of the last event sent.
     """
 
     def __init__(self, canvas_id: str, owner: str, model: str, *, seq: int = 0) -> None:
@@ -37,19 +37,19 @@ class LiveCanvas:
         self.rev = 0
         self.status: Status = "running"
         self.text = ""
-        """What stays of it, without the draft."""
+        """Its committed text, without the draft."""
         self.pieces: tuple[str, ...] = ()
-        """The draft, a text for each position."""
+        """The draft, one text per position."""
         self.block = self.step = self.steps = 0
         self.positions: _Json = dict(_NO_POSITIONS)
-        """What the last step said of each of them."""
+        """Statistics of each position in the last step."""
         self.usage: _Json = {}
-        """What it cost so far, where that is known."""
+        """Cost so far, if known."""
         self.seq = seq
         self.created = time.time()
         self.details: _Json = {}
         self.assets: dict[str, _Json] = {}
-        """By their slots, with the status of each."""
+        """Pictures by slot, with the status of each."""
         self.failure: ApiError | None = None
         self.task: asyncio.Task[None] | None = None
         self._since: float | None = None
@@ -57,7 +57,7 @@ class LiveCanvas:
         self._readers: set[asyncio.Event] = set()
 
     def to_dict(self) -> _Json:
-        """The canvas as `GET /v1/canvas/{id}` shows it."""
+        """The canvas as returned by `GET /v1/canvas/{id}`."""
         values = {
             "id": self.id,
             "object": "canvas",
@@ -73,20 +73,19 @@ class LiveCanvas:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something of it is being made."""
+        """Whether its text or a picture is being made."""
         return self.status == "running" or any(asset["status"] == "pending" for asset in self.assets.values())
 
     @property
     def is_followed(self) -> bool:
-        """Whether anybody reads its events."""
+        """Whether anyone reads its events."""
         return bool(self._readers)
 
     async def events(self, after: int | None = None) -> AsyncGenerator[str, None]:
-        """What happens to it, until nothing more does.
+        """Its events, until it is final.
 
         Args:
-            after: the number of the last event that the reader has; without one, or where it is too long ago, all of
-                the canvas comes first.
+            after: number of the reader's last event; without one, or if it is too old, a snapshot comes first.
 
         Yields:
             Server-sent events.
@@ -95,7 +94,7 @@ class LiveCanvas:
         self._readers.add(news)
         try:
             while True:
-                # Cleared first: what comes after sets it again.
+                # Cleared before reading: later events set it again.
                 news.clear()
                 oldest = self._events[0][0] if self._events else self.seq + 1
                 if seq is None or not oldest - 1 <= seq <= self.seq:
@@ -132,7 +131,7 @@ class LiveCanvas:
         return event | since
 
     def tell(self, kind: str, **data: object) -> None:
-        """An event for all readers."""
+        """Send an event to all readers."""
         self.seq += 1
         self._put(self._event(kind) | data)
 
@@ -146,7 +145,7 @@ class LiveCanvas:
             news.set()
 
     def _settle(self, status: Status, kind: str, **data: object) -> None:
-        """Nothing more happens for now: those who come later get it as it stands."""
+        """The canvas is final for now; later readers get a snapshot."""
         self.status, self.pieces, self.positions = status, (), dict(_NO_POSITIONS)
         self.usage = {}
         self._events = deque(list(self._events)[-_KEPT_BEHIND:], MAX_BEHIND)
@@ -154,17 +153,17 @@ class LiveCanvas:
         self._since = None
 
     def begin(self) -> None:
-        """It is being written from now on."""
+        """Work on it starts."""
         self.status, self.failure = "running", None
         self.usage, self._since = {}, time.monotonic()
         self.tell("canvas.started", model=self.model)
 
     def take(self, event: Event, **more: object) -> None:
-        """What the engine tells of the answer, told to the readers.
+        """Forward an engine event to the readers.
 
         Args:
-            event: of the engine.
-            **more: what else a commit tells.
+            event: from the engine.
+            **more: further fields of a commit.
         """
         if isinstance(event, CanvasChanged):
             self._change(event)
@@ -177,17 +176,17 @@ class LiveCanvas:
             self._tell_snapshot()
 
     def redraft(self, text: str, *, always: bool = False) -> None:
-        """Another draft, of the whole text.
+        """A new draft of the whole text.
 
         Args:
             text: the draft.
-            always: tell of it, even if it is as before.
+            always: send it even if nothing changed.
         """
         before = self.text + "".join(self.pieces)
         self.text, self.pieces, self.positions = "", (text,), dict(_NO_POSITIONS)
         start = _num_common(before, text)
-        behind = _num_common(before[start:][::-1], text[start:][::-1])
-        change = {"chars": [start, len(before) - behind], "text": text[start : len(text) - behind]}
+        num_after = _num_common(before[start:][::-1], text[start:][::-1])
+        change = {"chars": [start, len(before) - num_after], "text": text[start : len(text) - num_after]}
         if before != text or always:
             self.step = self.steps = self.step + 1
             self._tell_patch([change] if before != text else [])
@@ -200,8 +199,8 @@ class LiveCanvas:
         self._tell_patch(changes(known, event.pieces, len(self.text)))
 
     def _tell_patch(self, changed: list[_Json]) -> None:
-        place = {"block": self.block, "step": self.step, "steps": self.steps}
-        self.tell("canvas.patch", **place, changes=changed, **self.positions, usage=self.usage)
+        progress = {"block": self.block, "step": self.step, "steps": self.steps}
+        self.tell("canvas.patch", **progress, changes=changed, **self.positions, usage=self.usage)
 
     def finish(self, text: str) -> None:
         """A new revision is final."""
@@ -210,18 +209,18 @@ class LiveCanvas:
         self._settle("done", "canvas.done", **self.details)
 
     def cancel(self, text: str) -> None:
-        """It is left as it was."""
+        """Work ended without a change."""
         self.text = text
         self._settle("cancelled", "canvas.done")
 
     def fail(self, error: Exception, text: str) -> None:
-        """It came to nothing, and is left as it was."""
+        """Work failed, and nothing changed."""
         self.text, self.failure = text, ApiError.of(error)
         self._settle("error", "canvas.error", **self.failure.to_dict())
 
 
 def positions_of(event: CanvasChanged) -> _Json:
-    """What a step says of each position: what became of it, and how sure the model was."""
+    """State, confidence and entropy of each position in a step."""
     state = [
         "revised" if revised else "accepted" if accepted else "noise"
         for accepted, revised in zip(event.accepted, event.revised, strict=True)
@@ -231,15 +230,16 @@ def positions_of(event: CanvasChanged) -> _Json:
 
 
 def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> list[_Json]:
-    """Where two drafts differ, the last place first, so that who replaces them in this order need not count anew.
+    """The differences between two drafts, from the end to the start, so that they can be applied in order without
+    recomputing offsets.
 
     Args:
-        before, after: a text for each position.
-        offset: characters of the text before the draft.
+        before, after: one text per position.
+        offset: number of characters before the draft.
 
     Returns:
-        Of each stretch, its positions, its characters in the whole text as it was, and what stands there now, whole
-        and for each position. Drafts of different lengths, such as those of two canvases, differ as a whole.
+        For each range, its positions, its characters in the old text, and the new text as a whole and per position.
+        Drafts of different lengths, such as those of two canvases, differ as a whole.
     """
     starts = [offset]
     for piece in before:
@@ -261,12 +261,12 @@ def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> lis
 
 
 def _change(starts: list[int], start: int, end: int, pieces: tuple[str, ...]) -> _Json:
-    place = {"tokens": [start, end], "chars": [starts[start], starts[end]]}
-    return place | {"text": "".join(pieces), "pieces": list(pieces)}
+    location = {"tokens": [start, end], "chars": [starts[start], starts[end]]}
+    return location | {"text": "".join(pieces), "pieces": list(pieces)}
 
 
 def _num_common(text: str, other: str) -> int:
-    """How many characters two texts have in common at their beginnings."""
+    """Length of the common prefix of two texts."""
     pairs = zip(text, other, strict=False)
     return next((i for i, (one, two) in enumerate(pairs) if one != two), min(len(text), len(other)))
 

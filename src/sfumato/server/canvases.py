@@ -1,7 +1,7 @@
-"""Canvases that clients follow, revise and come back to.
+"""Canvases that clients create, follow and revise.
 
-A canvas is a text with a number of its revision. While the model works on it, its draft changes: whoever follows gets
-what changed, and at first, after a break, or when too slow, all of it as it stands.
+A canvas is a text with a revision number. While the model works on it, its draft changes. Readers get the changes; at
+first, after a break, or if they are too slow, they get a snapshot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
 _Json = dict[str, Any]
 _Made = tuple[Result, _Json]
-"""An answer, and what else is kept of it."""
+"""Fields of an answer that are stored with it."""
 
 
 class CanvasRequest(Diffusion):
@@ -38,28 +38,28 @@ class CanvasRequest(Diffusion):
     prompt: str | None = None
     messages: list[Message] | None = None
     text: str | None = None
-    """With a prompt, the draft that the answer starts from; without one, a text to write anew in places."""
+    """With a prompt, the draft to start from; without one, a text to rewrite in parts."""
     pins: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
-    """[first character, the one after the last] of parts of the draft that stay."""
+    """[start, end) character ranges of the draft that stay."""
     spans: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
-    """The places of a text that are written anew; without them, what the model doubts."""
+    """Parts of the text to rewrite; by default, what the model doubts."""
     instruction: str | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int = 0
     schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
-    """Of each token that is committed, its log-probability, and that many others that might stand there."""
+    """For each committed token, its log-probability and this many alternatives."""
     every_step: bool = False
-    """Tell of every step. Else, of steps that come faster than they are told of, the newest."""
+    """Send every step. Otherwise, if steps are faster than the stream, only the newest."""
     n: int = Field(default=1, ge=1, le=16)
     stream: bool = False
     background: bool = False
-    """Answer at once; the canvas is followed by its events, and lives on without a reader."""
+    """Return at once; the canvas is followed by its events and does not need a reader."""
 
 
 class Replacement(Body):
-    """What a person wrote in place of a part of the text."""
+    """A manual replacement of a part of the text."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=0)
@@ -71,26 +71,26 @@ class EditRequest(Diffusion):
 
     base_rev: int
     replace: list[Replacement] | None = Field(default=None, max_length=MAX_SPANS)
-    """Parts of the text and what stands there from now on, before the model has its turn."""
+    """Replacements to make before the model's turn."""
     spans: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
-    """The places that the model writes anew, in the text with its replacements."""
+    """Parts for the model to rewrite, in the text after replacements."""
     instruction: str | None = None
     rewrite: bool | None = None
-    """Whether the model has a turn; by default, where spans or an instruction are given, or nothing is replaced."""
+    """Whether the model has a turn; by default, if spans or an instruction are given, or nothing is replaced."""
     temperature: float | None = None
     seed: int = 0
     min_certainty: float | None = None
     every_step: bool = False
-    """Tell of every step, of those too that change nothing."""
+    """Send every step, including those that change nothing."""
 
 
 class Canvases:
     """All canvases of a server.
 
     Args:
-        host: its models.
-        history: where revisions are kept.
-        bill: called with the owner and what was answered.
+        host: the models.
+        history: stores revisions.
+        bill: called with the owner and the results.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class Canvases:
         self._live: dict[str, LiveCanvas] = {}
 
     async def create(self, body: CanvasRequest, owner: str) -> list[LiveCanvas]:
-        """Begin canvases, one for each of n.
+        """Create n canvases and start work on them.
 
         Raises:
-            SfumatoError: if what is asked for cannot be done.
+            SfumatoError: if the request is not allowed.
         """
         name = body.model or self._host.default
         model = self._host.check(name)
         works = [self._work(model, body, body.seed + i) for i in range(body.n)]
         if body.prompt is not None or body.messages is not None:
-            # Refused here, where the client still waits for an answer.
+            # Refused here, while the client still waits for an answer.
             with await self._host.use(name) as hosted:
                 await asyncio.to_thread(self._make_request, hosted.model, body, body.seed)
         prompt = body.model_dump(exclude_none=True, by_alias=True, exclude={"stream", "background", "n"})
@@ -130,7 +130,7 @@ class Canvases:
                 del self._live[old.id]
 
     def _work(self, model: TextModel, body: CanvasRequest, seed: int) -> Callable[[LiveCanvas], Any]:
-        """What makes the text of a canvas."""
+        """Work that produces a canvas's text."""
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
@@ -157,7 +157,7 @@ class Canvases:
         return lambda canvas: self._generate(canvas, body, seed)
 
     def _make_request(self, model: TextModel, body: CanvasRequest, seed: int) -> Any:
-        options = own_options(body)
+        options = select_options(body)
         for name, value in (("seed_text", body.text), ("pin", body.pins), ("schema", body.schema_)):
             if value is not None:
                 options[name] = value
@@ -166,13 +166,13 @@ class Canvases:
         return model.request(turns or body.prompt or "", **options | {"seed": seed})
 
     async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> _Made:
-        told = body.top_logprobs is not None
+        with_logprobs = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
             stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=self._left(canvas))
             async for event in stream:
                 more: _Json = {}
-                if told and isinstance(event, Committed | Finished):
+                if with_logprobs and isinstance(event, Committed | Finished):
                     answer = event.result if isinstance(event, Finished) else event
                     more = {"logprobs": logprobs_of(hosted.model, answer)}
                 if isinstance(event, Finished):
@@ -220,7 +220,7 @@ class Canvases:
             canvas.fail(error, before)
 
     async def _keep(self, canvas: LiveCanvas, text: str, made_by: str, details: _Json) -> None:
-        """Make a text the next revision. What has begun to be written is written, even if nobody waits for it."""
+        """Store a text as the next revision. Once started, it is stored even if nobody waits."""
 
         async def write() -> None:
             await asyncio.to_thread(
@@ -237,19 +237,19 @@ class Canvases:
             raise
 
     async def find(self, canvas_id: str, owner: str) -> LiveCanvas:
-        """A canvas, out of memory or the database.
+        """Find a canvas in memory or in the database.
 
         Raises:
-            ApiError: 404 if there is none that this owner has.
+            ApiError: 404 if this owner has no such canvas.
         """
         canvas = self._live.get(canvas_id)
         if canvas is None and (row := await asyncio.to_thread(self._history.find, canvas_id)) is not None:
-            # No event of an earlier life has a higher number than those to come.
+            # Numbers continue above those of events before a restart.
             canvas = LiveCanvas(canvas_id, row["owner"], row["model"], seq=int(time.time() * 1000))
             canvas.created = row["created"]
             canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
             canvas.details, canvas.assets = row["details"] or {}, row["assets"]
-            # One that was begun and has no revision was cut short, with the server.
+            # A canvas without a revision was cut short by a restart of the server.
             canvas.status = "done" if canvas.rev else "interrupted"
             canvas = self._live.setdefault(canvas_id, canvas)
         if canvas is None or canvas.owner != owner:
@@ -257,11 +257,11 @@ class Canvases:
         return canvas
 
     async def edit(self, canvas_id: str, body: EditRequest, owner: str) -> LiveCanvas:
-        """Change a canvas: by hand, by the model, or both; when this returns, it has a new revision.
+        """Edit a canvas by hand, by the model, or both, and return its new revision.
 
         Raises:
-            ApiError: 409 if base_rev is not its revision, or it is being changed.
-            SfumatoError: if what is asked for cannot be done.
+            ApiError: 409 if base_rev is not its revision, or it is being edited.
+            SfumatoError: if the request is not allowed.
         """
         canvas = await self._open(canvas_id, body.base_rev, owner)
         text = _replaced(canvas.text, body.replace or [])
@@ -289,16 +289,16 @@ class Canvases:
         return canvas
 
     async def undo(self, canvas_id: str, base_rev: int, owner: str) -> LiveCanvas:
-        """Go back to the text before: a new revision with the old text.
+        """Restore the previous text as a new revision.
 
         Raises:
-            ApiError: as for `edit`; or if there is nothing to go back to.
+            ApiError: as for `edit`, or if there is nothing to undo.
         """
         canvas = await self._open(canvas_id, base_rev, owner)
 
         def earlier() -> tuple[str, str, _Json]:
             revisions = self._history.revisions(canvas_id)
-            # An undo of an undo goes further back.
+            # Undoing an undo goes further back.
             at = next((row["details"].get("undone_to") for row in revisions if row["rev"] == canvas.rev), None)
             rows = [row for row in revisions if row["rev"] < (at or canvas.rev)]
             if not rows:
@@ -311,14 +311,14 @@ class Canvases:
     async def _open(self, canvas_id: str, base_rev: int, owner: str) -> LiveCanvas:
         canvas = await self.find(canvas_id, owner)
         if canvas.status == "running":
-            raise ApiError(409, f"canvas {canvas_id} is being written", code="canvas_busy", rev=canvas.rev)
+            raise ApiError(409, f"canvas {canvas_id} is being edited", code="canvas_busy", rev=canvas.rev)
         if base_rev != canvas.rev:
-            message = f"base_rev is {base_rev}; allowed: {canvas.rev}, the revision that the canvas has now"
+            message = f"base_rev is {base_rev}; allowed: {canvas.rev}, the canvas's current revision"
             raise ApiError(409, message, code="stale_revision", param="base_rev", rev=canvas.rev, text=canvas.text)
         return canvas
 
     async def _revise(self, canvas: LiveCanvas, make: Callable[[], tuple[str, str, _Json]]) -> LiveCanvas:
-        """A revision that no model writes, as (text, made_by, details); nobody else changes the canvas meanwhile."""
+        """A revision made without a model, as (text, made_by, details); no other edit runs meanwhile."""
         status, canvas.status = canvas.status, "running"
         try:
             await self._keep(canvas, *await asyncio.to_thread(make))
@@ -328,12 +328,12 @@ class Canvases:
         return canvas
 
     async def revisions(self, canvas_id: str, owner: str) -> list[_Json]:
-        """All that a canvas ever was."""
+        """All revisions of a canvas."""
         await self.find(canvas_id, owner)
         return await asyncio.to_thread(self._history.revisions, canvas_id)
 
     async def delete(self, canvas_id: str, owner: str) -> None:
-        """End what is being done to a canvas, and forget it."""
+        """Stop work on a canvas and delete it."""
         canvas = await self.find(canvas_id, owner)
         if canvas.task is not None and not canvas.task.done():
             canvas.task.cancel()
@@ -342,7 +342,7 @@ class Canvases:
         await asyncio.to_thread(self._history.delete, canvas_id)
 
     async def expire(self, keep_s: float) -> None:
-        """Forget, again and again, canvases that were begun longer ago than so many seconds."""
+        """Periodically delete canvases older than a number of seconds."""
         while True:
             before = time.time() - keep_s
             for canvas in [each for each in self._live.values() if each.created < before and not each.is_busy]:
@@ -351,7 +351,7 @@ class Canvases:
             await asyncio.sleep(min(_EXPIRE_EVERY_S, max(1.0, keep_s)))
 
     async def close(self) -> None:
-        """End what is being written."""
+        """Cancel all work in progress."""
         tasks = [canvas.task for canvas in self._live.values() if canvas.task is not None and not canvas.task.done()]
         for task in tasks:
             task.cancel()
@@ -359,8 +359,8 @@ class Canvases:
             await asyncio.wait(tasks)
 
 
-def own_options(body: CanvasRequest) -> _Json:
-    """Options of `TextModel.request` that a canvas has by the same name."""
+def select_options(body: CanvasRequest) -> _Json:
+    """The `TextModel.request` options among a canvas's fields."""
     options: _Json = dict(body.to_options())
     for name in ("max_tokens", "temperature"):
         if (value := getattr(body, name)) is not None:
@@ -369,16 +369,17 @@ def own_options(body: CanvasRequest) -> _Json:
 
 
 def _replaced(text: str, replacements: list[Replacement]) -> str:
-    """A text with parts of it replaced.
+    """A text with replacements.
 
     Raises:
-        RequestError: if they overlap, or are not in the text.
+        RequestError: if they overlap or are outside the text.
     """
     end = len(text)
     for each in sorted(replacements, key=lambda each: each.start, reverse=True):
         if not each.start <= each.end <= end:
             raise RequestError(
-                f"replace has ({each.start}, {each.end}); allowed: parts of the {len(text)} characters, none twice"
+                f"replace has ({each.start}, {each.end}); allowed: parts of the {len(text)} "
+                "characters that do not overlap"
             )
         text = text[: each.start] + each.text + text[each.end :]
         end = each.start

@@ -1,5 +1,5 @@
-"""What answers must be, worked out in a process of its own: a hostile schema takes none of the time in which the
-server's threads take turns, and no more memory than it is given. Run as a program, this module is that process.
+"""Builds output constraints in a separate process, so that a hostile schema cannot block the server's threads or use
+more memory than allowed. Run as a program, this module is that process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sfumato.constraints.dfa import UNNAMED
 from sfumato.errors import BusyError, RequestError, SfumatoError
 
 MAX_WAITING = 8
-"""Requests whose schemas wait for their turn; further ones are told to come back."""
+"""Maximum waiting requests with schemas; more are told to retry."""
 _MEMORY_BYTES = 4 << 30
 _SECONDS = 60.0
 # A process that yields to the one that computes answers.
@@ -28,7 +28,7 @@ _NICENESS = 5
 
 
 class Compiler:
-    """Makes automata over the tokens of one model. Its process starts when it is first needed, and anew if it died.
+    """Builds automata over one model's tokens. Its process starts on first use, and again if it died.
 
     Args:
         token_bytes, eos_ids: see `make_automaton`.
@@ -40,15 +40,15 @@ class Compiler:
         self._turn, self._counting, self._num_waiting = threading.Lock(), threading.Lock(), 0
 
     def make(self, makers: Sequence[Maker]) -> Automaton | None:
-        """See `make_automaton`. Waits: call it in a thread.
+        """See `make_automaton`. Blocks: call it in a thread.
 
         Raises:
-            RequestError: if it cannot be made, or takes too much.
-            BusyError: if too many wait.
+            RequestError: if it cannot be built, or takes too much time or memory.
+            BusyError: if too many are waiting.
         """
         with self._counting:
             if self._num_waiting > MAX_WAITING:
-                raise BusyError(f"{self._num_waiting} schemas wait to be read; try again in about 5 s", 5)
+                raise BusyError(f"{self._num_waiting} schemas are waiting to be compiled; try again in about 5 s", 5)
             self._num_waiting += 1
         try:
             with self._turn:
@@ -64,7 +64,7 @@ class Compiler:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        # Its own budget ends what takes long; this is for what does not look at the clock.
+        # Slow compilations end by their own budget; this is for code that does not check the clock.
         alarm = threading.Timer(_SECONDS, process.kill)
         alarm.start()
         try:
@@ -73,7 +73,7 @@ class Compiler:
             return pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             self.close()
-            return RequestError(f"{UNNAMED} takes too much memory or time; ask for less")
+            return RequestError(f"{UNNAMED} takes too much memory or time; simplify it")
         finally:
             alarm.cancel()
 
@@ -91,7 +91,7 @@ class Compiler:
         return self._process
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -99,28 +99,28 @@ class Compiler:
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICENESS)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    asked, told = sys.stdin.buffer, sys.stdout.buffer
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(EOFError):
-        token_bytes, eos_ids = pickle.load(asked)
+        token_bytes, eos_ids = pickle.load(requests)
         while True:
             made: Any
             try:
-                made = make_automaton(pickle.load(asked), token_bytes, eos_ids)
+                made = make_automaton(pickle.load(requests), token_bytes, eos_ids)
             except EOFError:
                 return
             except MemoryError:
-                made = RequestError(f"{UNNAMED} takes too much memory; ask for less")
+                made = RequestError(f"{UNNAMED} takes too much memory; simplify it")
             except SfumatoError as error:
                 made = error
             except Exception as error:
                 made = RuntimeError(f"{type(error).__name__}: {error}")
-            told.write(pickle.dumps(made))
-            told.flush()
+            replies.write(pickle.dumps(made))
+            replies.flush()
 
 
 if __name__ == "__main__":

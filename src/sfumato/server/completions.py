@@ -1,14 +1,13 @@
-"""Answers in OpenAI's shapes: chat and text completions, whole or streamed.
+"""Chat and text completions in OpenAI's format, whole or streamed.
 
-A stream's deltas are text that stays: what they add up to is the answer. Drafts ride beside them, in an object of
-chunks whose delta is empty, so that clients which know nothing of them append nothing.
+A stream's deltas are final text and add up to the answer. Drafts are sent in an extra object of chunks with an empty
+delta, so that clients that do not know it append nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import math
 import time
 import uuid
@@ -31,22 +30,21 @@ from sfumato.server.protocol import (
     Sampled,
     parse_call,
 )
+from sfumato.server.streaming import sse
 
-PING_S = 15.0
-"""Seconds after which a silent stream says that it is there."""
 _Json = dict[str, Any]
 
 
 async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> list[list[Result]]:
-    """What the model answers to each request.
+    """The results of each request.
 
     Args:
         hosted: the model.
-        requests: to it.
-        bill: called with what each comes to, also where nobody waits for it any more.
+        requests: to the model.
+        bill: called with every result, even if nobody waits for it any more.
 
     Raises:
-        ApiError: if something failed on the way.
+        ApiError: if something failed.
     """
 
     async def answer(request: Request) -> list[Result]:
@@ -58,7 +56,7 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
     try:
         results = await asyncio.gather(*tasks)
     except BaseException:
-        # Of several, the others are not gone with the one that failed.
+        # One failure must not lose the other answers.
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
@@ -69,13 +67,13 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
 
 
 def check_result(result: Result) -> None:
-    """Refuse to give out an answer that failed, or that the server's end cut short."""
+    """Refuse to return an answer that failed or was cut short by a shutdown."""
     if result.failed:
         raise ApiError(500, result.error or "the model gave NaN or infinite logits", code="model_failed")
 
 
 def usage_of(results: list[Result]) -> _Json:
-    """The fields that clients know, and what the canvases cost."""
+    """OpenAI's usage fields, and the cost of the canvases."""
     usage = Usage.together([result.usage for result in results])
     prompt_tokens = max((result.usage.prompt_tokens for result in results), default=0)
     cached = max((result.usage.cached_tokens for result in results), default=0)
@@ -100,7 +98,7 @@ def usage_of_many(results: list[list[Result]]) -> _Json:
 
 
 def finish_reason(result: Result) -> str:
-    """OpenAI's word where there is one; "deadline", "cancelled" and "unsure" are ours."""
+    """OpenAI's finish reason if there is one; "deadline", "cancelled" and "unsure" are ours."""
     return "stop" if result.finish_reason == "steps" else result.finish_reason
 
 
@@ -114,10 +112,10 @@ def make_request(model: TextModel, prompt: Prompt, body: Sampled, **more: Any) -
 
 
 def chat_request(model: TextModel, body: ChatRequest) -> Request:
-    """What a chat asks of the engine.
+    """The engine's request for a chat.
 
     Raises:
-        RequestError, CapacityError: if it cannot be done.
+        RequestError, CapacityError: if it is not allowed or does not fit.
     """
     if body.stream_options is not None and not body.stream:
         raise RequestError("stream_options is for a stream; allowed: with stream")
@@ -149,20 +147,19 @@ def _message(body: ChatRequest, result: Result) -> tuple[_Json, str]:
 
 
 def call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
-    """The call of a function that an answer is, if it is one."""
+    """The function call that an answer is, if it is one."""
     calls = body.tools and body.tool_choice != "none"
     return parse_call(result.text, body.tools or []) if calls else None
 
 
 def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
-    """Of each token of an answer, or of what is committed of it, how sure the model was of it when it was last in
-    question, and what else it might have been."""
+    """Log-probability of each token of an answer or commit when it was last decided, and of its alternatives."""
 
     def entry(token: int, logprob: float) -> _Json:
         piece = model.tokenizer.token_bytes[token] or b""
         return {"token": piece.decode("utf-8", "replace"), "logprob": logprob, "bytes": list(piece)}
 
-    # An answer without probabilities of its own, such as an edit's, has none to tell.
+    # Some answers, such as edits, have no probabilities.
     tops = result.top_logprobs or [()] * len(result.tokens)
     return [
         entry(token, math.log(max(confidence, 1e-9))) | {"top_logprobs": [entry(*other) for other in top]}
@@ -171,7 +168,7 @@ def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
 
 
 def _text_logprobs(model: TextModel, result: Result) -> _Json:
-    """The same in the shape of text completions."""
+    """The same in the format of text completions."""
     entries = logprobs_of(model, result)
     ends = list(itertools.accumulate((len(entry["token"]) for entry in entries), initial=0))
     return {
@@ -183,7 +180,7 @@ def _text_logprobs(model: TextModel, result: Result) -> _Json:
 
 
 def ours(results: list[Result]) -> _Json:
-    """What else there is to say of answers."""
+    """Sfumato's additional fields about answers."""
     return {
         "seeds": [result.seed for result in results],
         "certainty": [round(result.certainty, 4) + 0.0 for result in results],
@@ -204,24 +201,20 @@ def _head(prefix: str, kind: str, body: Sampled) -> _Json:
 # Streams.
 
 
-def sse(data: _Json | str) -> str:
-    """A server-sent event without a name."""
-    return f"data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
-
-
 async def chat_stream(
     hosted: HostedModel, body: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Chunks of a chat completion."""
     head = _head("chatcmpl", "chat.completion.chunk", body)
-    # Where a call must come, the language of the answer begins with its name; elsewhere it may be none up to its end.
+    # With a forced call, the answer's language begins with the call's name; otherwise it may turn out not to be a call
+    # until its end.
     calls = [CallStream() for _ in range(request.n)] if body.called() is not None else []
     held = bool(body.tools) and body.tool_choice != "none" and not calls
 
     def chunk(index: int, delta: _Json, reason: str | None = None, **more: Any) -> str:
         return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
 
-    def told(result: Result, index: int, rest: str) -> list[str]:
+    def end_chunks(result: Result, index: int, rest: str) -> list[str]:
         call = call_of(body, result)
         more = {"sfumato": ours([result])}
         if call is not None:
@@ -244,7 +237,7 @@ async def chat_stream(
         request,
         bill,
         text=text,
-        end=told,
+        end=end_chunks,
         draft=lambda index, draft: chunk(index, {}, sfumato=draft),
         held=held,
         whole=bool(body.diffusing),
@@ -286,18 +279,18 @@ async def stream_parts(
     held: bool = False,
     whole: bool = False,
 ) -> AsyncIterator[str | _Json]:
-    """Parts of a stream; last, the usage if that was asked for.
+    """Chunks of a stream, ending with the usage if requested.
 
     Args:
         hosted, body, request: what is streamed.
-        bill: called with each answer, also where nobody reads it any more.
-        text: what a piece of text that stays comes to; empty is nothing for now.
-        end: what an answer's end comes to, with what of its text has not been sent.
-        draft: what a draft comes to.
-        held: keep text back until the answer is there.
-        whole: send whole drafts in place of text.
+        bill: called with every result, even if nobody reads it any more.
+        text: chunk fields for a piece of final text; empty means nothing yet.
+        end: chunk fields for the end of an answer, given its unsent text.
+        draft: chunk fields for a draft.
+        held: hold text back until the answer is complete.
+        whole: send whole drafts instead of text.
     """
-    # What is opened again may still change.
+    # A reopened canvas may still change.
     held = held or request.revisit > 0 or whole
     sent = [0] * request.n
     results: dict[int, Result] = {}
@@ -325,7 +318,7 @@ async def stream_parts(
 
 
 def draft_of(event: CanvasChanged, seq: int) -> _Json:
-    """A draft as clients see it: the text of each position of the canvas, and what became of it in this step."""
+    """A draft for clients: each canvas position's text and its state after the step."""
     return {
         "type": "diffusion_frame",
         "seq": seq,
@@ -342,40 +335,14 @@ def draft_of(event: CanvasChanged, seq: int) -> _Json:
     }
 
 
-async def kept_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
-    """A stream that says so where it fails and when it ends, and is never silent for long."""
-    following: asyncio.Future[str | None] | None = None
-    try:
-        while True:
-            following = following or asyncio.ensure_future(anext(parts, None))
-            done, _ = await asyncio.wait({following}, timeout=PING_S)
-            if not done:
-                yield ": ping\n\n"
-                continue
-            part, following = following.result(), None
-            if part is None:
-                break
-            yield part
-    except Exception as error:
-        following = None
-        yield sse(ApiError.of(error).to_dict())
-    finally:
-        if following is not None:
-            following.cancel()
-            await asyncio.wait({following})
-        await parts.aclose()
-    if end:
-        yield end
-
-
 # Text completions.
 
 
 def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
-    """What a text completion asks of the engine: a request for each prompt.
+    """The engine's requests for a text completion, one per prompt.
 
     Raises:
-        RequestError, CapacityError: if it cannot be done.
+        RequestError, CapacityError: if it is not allowed or does not fit.
     """
     given: Any = body.prompt
     several = isinstance(given, list) and given and not isinstance(given[0], int)
@@ -411,14 +378,14 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
     }
 
 
-async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
-    """What stands between a prompt and a suffix, most certain first; `bill` as for `answers`.
+async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
+    """Fill the gap between a prompt and a suffix, most certain first; `bill` as for `answers`.
 
     Raises:
-        RequestError, CapacityError: if it cannot be done.
+        RequestError, CapacityError: if it is not allowed or does not fit.
     """
     if not isinstance(body.prompt, str):
-        raise RequestError("prompt is no text; allowed with a suffix: one text")
+        raise RequestError("prompt is not text; allowed with a suffix: one text")
     for name in ("logprobs", "echo", "echo_from"):
         if (given := getattr(body, name, None)) not in (None, False):
             raise RequestError(f"{name} is {given}; allowed with a suffix: none")
@@ -433,8 +400,8 @@ async def filled_in(hosted: HostedModel, body: CompletionRequest | FimRequest, b
     return results
 
 
-async def filled_in_stream(body: CompletionRequest | FimRequest, results: list[Result]) -> AsyncGenerator[str, None]:
-    """The same as a stream: lengths are tried side by side, so that nothing stays before the end."""
+async def stream_gap(body: CompletionRequest | FimRequest, results: list[Result]) -> AsyncGenerator[str, None]:
+    """The same as a stream; because lengths are tried in parallel, all text comes at the end."""
     head = _head("cmpl", "text_completion", body)
     for index, result in enumerate(results):
         choice = {"index": index, "text": result.text, "logprobs": None, "finish_reason": finish_reason(result)}

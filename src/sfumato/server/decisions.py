@@ -1,8 +1,8 @@
-"""Decisions: questions about a text that are answered by probabilities, all on one canvas.
+"""Decisions: questions about a text, answered with probabilities on one canvas.
 
-Every question is a slot of one letter in a text that is otherwise given: `1: Y`, `2: B`, and so on. What the model says
-of the slots, among the letters that each allows, are the answers. So a canvas model answers all of them in the same
-steps, each in view of the others; an autoregressive one takes a pass for each slot.
+Every question is a one-letter slot in an otherwise given text: `1: Y`, `2: B`, and so on. The model's probabilities for
+the allowed letters of each slot are the answers. A canvas model answers all of them in the same steps, each in view of
+the others; an autoregressive one takes a pass per slot.
 
 Shapes: OpenAI's `/v1/decisions` and TypeSafe's `/v1/systemone`.
 """
@@ -27,30 +27,30 @@ _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 _MOST_QUESTIONS = 400
 _Json = dict[str, Any]
 Told = str | dict[str, JsonValue] | list[JsonValue]
-"""A text, or data that is shown as JSON."""
+"""A text, or data shown as JSON."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A question, and the values of which one is its answer."""
+    """A question and its possible values."""
 
     question: str
     values: tuple[Any, ...]
     options: tuple[str, ...]
-    """What the model reads of each value."""
+    """How the model reads each value."""
     letters: str
 
     @classmethod
     def predicate(cls, question: str, options: Sequence[str] = ("yes", "no")) -> Slot:
-        """A question that is answered by yes or no."""
+        """A yes/no question."""
         return cls(question, (True, False), tuple(options), "YN")
 
     @classmethod
     def choice(cls, field: str, question: str, options: Sequence[tuple[Any, str]]) -> Slot:
-        """A question with some options, each a value and its description.
+        """A question with options, each a value and its description.
 
         Raises:
-            RequestError: if there are too few of them, too many, or two alike.
+            RequestError: if there are too few or too many, or duplicates.
         """
         if not 2 <= len(options) <= len(_LETTERS):
             raise RequestError(f"{field} has {len(options)} options; allowed: 2 to {len(_LETTERS)}")
@@ -66,7 +66,7 @@ class Decided:
 
     slot: Slot
     probabilities: tuple[float, ...]
-    """Of its values; they sum to 1."""
+    """Probabilities of its values; they sum to 1."""
 
     @property
     def best(self) -> Any:
@@ -75,34 +75,34 @@ class Decided:
 
     @property
     def mean(self) -> float:
-        """The mean of the values' numbers, from 0."""
+        """Mean index of the values, from 0."""
         return sum(number * share for number, share in enumerate(self.probabilities))
 
     @property
     def confidence(self) -> float:
-        """0 where all values are as probable, 1 where one is certain."""
+        """0 if all values are equally probable, 1 if one is certain."""
         count = len(self.probabilities)
         return max(0.0, (count * max(self.probabilities) - 1) / (count - 1))
 
 
 def _draft(slots: Sequence[Slot]) -> tuple[str, list[int]]:
-    """The text with a letter in every slot, and where those are."""
+    """The text with a letter in every slot, and the slots' positions."""
     lines = [f"{number}: {slot.letters[0]}" for number, slot in enumerate(slots, 1)]
     ends = [sum(len(line) + 1 for line in lines[: i + 1]) for i in range(len(lines))]
     return "\n".join(lines), [end - 2 for end in ends]
 
 
 def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot], seed: int = 0) -> Request:
-    """What asks a model to fill in the slots.
+    """A request that asks a model to fill in the slots.
 
     Args:
-        model: answers.
-        turns: what the questions are about.
+        model: the model.
+        turns: the context of the questions.
         slots: the questions.
-        seed: decides all randomness.
+        seed: random seed.
 
     Raises:
-        RequestError, CapacityError: if it cannot be done.
+        RequestError, CapacityError: if it is not allowed or does not fit.
     """
     asked = ["Answer each question with the letter of one option."]
     for number, slot in enumerate(slots, 1):
@@ -112,17 +112,17 @@ def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot]
         turns = [*turns[:-1], turns[-1] | {"content": f"{turns[-1]['content']}\n\n{question}"}]
     else:
         turns = [*turns, {"role": "user", "content": question}]
-    draft, places = _draft(slots)
+    draft, positions = _draft(slots)
     options: _Json = {"max_tokens": len(model.tokenizer.encode(draft)) + 4}
     if not model.spec.autoregressive:
-        starts = [0, *(place + 1 for place in places)]
-        pins = [pair for pair in zip(starts, [*places, len(draft)], strict=True) if pair[0] < pair[1]]
+        starts = [0, *(position + 1 for position in positions)]
+        pins = [pair for pair in zip(starts, [*positions, len(draft)], strict=True) if pair[0] < pair[1]]
         options = {"seed_text": draft, "pin": pins, "strength": 1.0}
     return model.request(
         turns,
         regex="\n".join(f"{number}: [{slot.letters}]" for number, slot in enumerate(slots, 1)),
         temperature=1.0,
-        # A letter may come in several tokens, with what stands beside it.
+        # A letter may span several tokens, together with its neighbours.
         top_logprobs=2 * max(len(slot.letters) for slot in slots) + 8,
         check_prompt=False,
         seed=seed,
@@ -131,15 +131,15 @@ def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot]
 
 
 def decided(model: TextModel, slots: Sequence[Slot], result: Result) -> list[Decided]:
-    """Read the probabilities of the slots off an answer."""
+    """Read the slots' probabilities from a result."""
     pieces = [model.tokenizer.decode([token]) for token in result.tokens]
     found, start, at = [], 0, 0
-    for slot, place in zip(slots, _draft(slots)[1], strict=True):
-        while start + len(pieces[at]) <= place:
+    for slot, position in zip(slots, _draft(slots)[1], strict=True):
+        while start + len(pieces[at]) <= position:
             start, at = start + len(pieces[at]), at + 1
         shares = dict.fromkeys(slot.letters, 0.0)
         for token, log in result.top_logprobs[at]:
-            letter = model.tokenizer.decode([token])[place - start :][:1]
+            letter = model.tokenizer.decode([token])[position - start :][:1]
             if letter in shares:
                 shares[letter] += math.exp(log)
         total = sum(shares.values())
@@ -147,8 +147,8 @@ def decided(model: TextModel, slots: Sequence[Slot], result: Result) -> list[Dec
     return found
 
 
-def _shown(told: JsonValue) -> str:
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _with(name: str, description: JsonValue) -> str:
@@ -159,7 +159,7 @@ def _with(name: str, description: JsonValue) -> str:
 
 
 class Option(Body):
-    """A value that a choice allows."""
+    """A value of a choice."""
 
     value: str | bool
     description: str | None = None
@@ -173,14 +173,14 @@ class Level(Body):
 
 
 class Question(Body):
-    """What all questions have."""
+    """Fields of every question."""
 
     instructions: Annotated[str | list[TextPart], Field(min_length=1)]
     name: str | None = None
 
 
 class Predicate(Question):
-    """Is it so?"""
+    """A yes/no question."""
 
     type: Literal["predicate"]
 
@@ -194,7 +194,7 @@ class Predicate(Question):
 
 
 class Choice(Question):
-    """Which of these is it?"""
+    """A choice between values."""
 
     type: Literal["choice"]
     choices: list[Option]
@@ -212,7 +212,7 @@ class Choice(Question):
 
 
 class Score(Question):
-    """How much is it, on these levels?"""
+    """A score on given levels."""
 
     type: Literal["score"]
     levels: list[Level]
@@ -232,7 +232,7 @@ class Score(Question):
 
 
 class DecisionRequest(Body):
-    """`POST /v1/decisions`: OpenAI's."""
+    """`POST /v1/decisions` (OpenAI)."""
 
     model: str | None = None
     input: Annotated[str | list[Message], Field(min_length=1)]
@@ -244,7 +244,7 @@ class DecisionRequest(Body):
     safety_identifier: str | None = None
 
     def to_turns(self) -> list[_Json]:
-        """What the questions are about."""
+        """The context of the questions."""
         given = [Message(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         return [message.to_turn() for message in given]
 
@@ -263,7 +263,7 @@ class DecisionRequest(Body):
 
 
 def usage_in_and_out(usage: Mapping[str, Any]) -> _Json:
-    """A usage in the words of OpenAI's newer shapes."""
+    """A usage in OpenAI's newer format."""
     return {
         "input_tokens": usage["prompt_tokens"],
         "input_tokens_details": usage["prompt_tokens_details"] | {"cache_write_tokens": 0},
@@ -277,7 +277,7 @@ def usage_in_and_out(usage: Mapping[str, Any]) -> _Json:
 
 
 class Noul(Body):
-    """Is it so?"""
+    """A yes/no question."""
 
     type: Literal["noul"]
     instructions: Told | None = None
@@ -294,7 +294,7 @@ class Noul(Body):
 
 
 class NamedChoice(Body):
-    """Which of these is it?"""
+    """A choice between values."""
 
     type: Literal["choice"]
     instructions: Told | None = None
@@ -302,7 +302,7 @@ class NamedChoice(Body):
 
     def to_slot(self, name: str) -> Slot:
         """Its slot."""
-        options = [(name, _with(name, told)) for name, told in self.criteria.items()]
+        options = [(name, _with(name, description)) for name, description in self.criteria.items()]
         return Slot.choice("criteria", _shown(self.instructions or name), options)
 
     def to_answer(self, answer: Decided) -> _Json:
@@ -312,7 +312,7 @@ class NamedChoice(Body):
 
 
 class LeveledScore(Body):
-    """How much is it, on these levels?"""
+    """A score on given levels."""
 
     type: Literal["score"]
     instructions: Told | None = None
@@ -330,7 +330,7 @@ class LeveledScore(Body):
 
 
 class SystemOneRequest(Body):
-    """`POST /v1/systemone`: TypeSafe's."""
+    """`POST /v1/systemone` (TypeSafe)."""
 
     model: str | None = None
     state: Told
@@ -340,7 +340,7 @@ class SystemOneRequest(Body):
     seed: int = 0
 
     def to_turns(self) -> list[_Json]:
-        """What the questions are about."""
+        """The context of the questions."""
         return [{"role": "user", "content": _shown(self.state)}]
 
     def to_slots(self) -> list[Slot]:

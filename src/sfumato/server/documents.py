@@ -1,4 +1,4 @@
-"""Answers as the OpenAPI document describes them. What has no field here may be there as well."""
+"""Responses as the OpenAPI document describes them. Responses may have more fields than listed here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVENT_STREAM: dict[str, _Json] = {"text/event-stream": {}}
 
 
 class EventStream(JSONResponse):
-    """Of a route whose events are JSON: the document then gives their model. The route makes its response itself."""
+    """Marks a route with JSON events, so that the document shows their model; the route makes its response itself."""
 
     media_type = "text/event-stream"
 
@@ -22,7 +22,7 @@ class _Described(BaseModel):
 
 
 class ErrorDetails(_Described):
-    """What was wrong."""
+    """Description of an error."""
 
     message: str
     type: str
@@ -37,38 +37,38 @@ class ErrorBody(_Described):
 
 
 class Health(_Described):
-    """That the process answers."""
+    """The process is alive."""
 
     status: Literal["ok"]
 
 
 class Ready(_Described):
-    """Whether requests are taken."""
+    """Whether requests are accepted."""
 
     ready: bool
 
 
 class ModelCard(_Described):
-    """A model, and what it can do."""
+    """A model and its capabilities."""
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
     context_length: int | None
-    """None where its own server says nothing of it."""
+    """None if its own server does not report it."""
     capabilities: list[str]
 
 
 class ModelCards(_Described):
-    """All of them."""
+    """The list of models."""
 
     object: Literal["list"]
     data: list[ModelCard]
 
 
 class TokenCounts(_Described):
-    """What an answer cost."""
+    """Cost of an answer."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -76,14 +76,14 @@ class TokenCounts(_Described):
 
 
 class ChatMessage(_Described):
-    """What the model said."""
+    """The model's message."""
 
     role: Literal["assistant"]
     content: str | None
 
 
 class ChatChoice(_Described):
-    """One answer to a chat."""
+    """One choice of a chat completion."""
 
     index: int
     message: ChatMessage
@@ -91,7 +91,7 @@ class ChatChoice(_Described):
 
 
 class TextChoice(_Described):
-    """One answer to a text."""
+    """One choice of a text completion."""
 
     index: int
     text: str
@@ -135,11 +135,11 @@ class Asset(_Described):
     size: str
     status: Literal["pending", "ready", "error"]
     url: str | None = None
-    """Once it is there; one that was made here is in it (`data:`)."""
+    """Set when it is ready; locally generated pictures are embedded (`data:`)."""
 
 
 class CanvasBody(_Described):
-    """A canvas as it stands."""
+    """A canvas's current state."""
 
     id: str
     object: Literal["canvas"]
@@ -160,19 +160,19 @@ class CanvasBodies(_Described):
 
 
 class CanvasChange(_Described):
-    """A part of the text that is replaced."""
+    """A replaced part of the text."""
 
     chars: list[int]
-    """First character in the text as it was before this change, and the one after the last."""
+    """[start, end) characters in the text before this change."""
     text: str
     tokens: list[int] | None = None
-    """First position of the canvas, and the one after the last; where drafts have positions."""
+    """[start, end) canvas positions, if drafts have positions."""
     pieces: list[str] | None = None
-    """What stands at each of them now."""
+    """New text at each of them."""
 
 
 class CanvasEvent(_Described):
-    """What happened to a canvas; which fields there are depends on its type."""
+    """A canvas event; its fields depend on its type."""
 
     type: Literal[
         "canvas.started",
@@ -185,48 +185,48 @@ class CanvasEvent(_Described):
         "asset.error",
     ]
     seq: int
-    """One more than that of the event before; that of a snapshot is the number of the last event that it has."""
+    """Increases by one per event; a snapshot has the number of the last event it includes."""
     canvas_id: str
     rev: int
     elapsed_ms: float | None = None
-    """Since work on it began; while that goes on."""
+    """Milliseconds since work started, while it goes on."""
     status: str | None = None
     text: str | None = None
-    """Of a snapshot, and at the end, the whole text; of a commit, what it adds in place of its `chars`."""
+    """In a snapshot and at the end, the whole text; in a commit, the text that replaces its `chars`."""
     committed: int | None = None
-    """Of a snapshot: characters that stay."""
+    """In a snapshot: number of final characters."""
     block: int | None = None
-    """Which canvas of the answer, from 0."""
+    """Index of the canvas within the answer."""
     step: int | None = None
     steps: int | None = None
-    """Most steps that it may take."""
+    """Maximum steps of the canvas."""
     changes: list[CanvasChange] | None = None
-    """Of a patch, the last place first."""
+    """In a patch: the changes, from the end of the text to its start."""
     pieces: list[str] | None = None
-    """Of a snapshot: the text at each position of the draft."""
+    """In a snapshot: the text at each draft position."""
     state: list[Literal["noise", "accepted", "revised"]] | None = None
-    """Of each position of the draft; empty where there are none, as in an edit. Likewise:"""
+    """State of each draft position; empty if there are none, as in an edit."""
     confidence: list[float] | None = None
-    """the probability of what was drawn,"""
+    """Probability of the token drawn at each draft position."""
     entropy: list[float] | None = None
-    """and how unsure that was, in nats."""
+    """Entropy at each draft position, in nats."""
     chars: list[int] | None = None
     usage: _Json | None = None
-    """Of a patch or snapshot, `forward_passes` and `positions_computed` so far, where they are known; at the end, all
-    that it cost."""
+    """In a patch or snapshot, `forward_passes` and `positions_computed` so far, if known; at the end, the whole
+    cost."""
     logprobs: list[_Json] | None = None
-    """With `top_logprobs`: of each token of a commit, or of the answer, `token`, `logprob`, `bytes`, `top_logprobs`."""
+    """With `top_logprobs`: for each token of a commit or answer, `token`, `logprob`, `bytes`, `top_logprobs`."""
     assets: list[Asset] | None = None
-    """Of a snapshot."""
+    """In a snapshot."""
     slot: str | None = None
-    """Of a picture that is there, or came to nothing."""
+    """For a picture that is ready or failed."""
     url: str | None = None
-    """Of a picture; one that was made here is in it (`data:`)."""
+    """Location of a picture; locally generated ones are embedded (`data:`)."""
     error: ErrorDetails | None = None
 
 
 class Revision(_Described):
-    """A text that was final once."""
+    """A stored revision of the text."""
 
     rev: int = Field(ge=1)
     text: str
@@ -236,14 +236,14 @@ class Revision(_Described):
 
 
 class Revisions(_Described):
-    """All that a canvas ever was, the first one first."""
+    """All revisions of a canvas, oldest first."""
 
     object: Literal["list"]
     data: list[Revision]
 
 
 class Deleted(_Described):
-    """A canvas that is gone."""
+    """A deleted canvas."""
 
     id: str
     object: Literal["canvas.deleted"]
@@ -251,43 +251,43 @@ class Deleted(_Described):
 
 
 class ImageData(_Described):
-    """One picture: `b64_json` or `url`."""
+    """One picture, as `b64_json` or `url`."""
 
     b64_json: str | None = None
     url: str | None = None
 
 
 class ImageAnswer(_Described):
-    """Pictures. `sfumato` says what made them, where that was this server."""
+    """Pictures. `sfumato` describes the source if it was this server."""
 
     created: int
     data: list[ImageData]
     output_format: str | None = None
-    """Such as "svg" or "png"."""
+    """For example "svg" or "png"."""
 
 
 class Transcription(_Described):
-    """What was said; in "verbose_json" with its segments."""
+    """The transcription; in "verbose_json" with its segments."""
 
     text: str
     usage: _Json
 
 
 class SandboxPage(_Described):
-    """A page that is kept."""
+    """A stored page."""
 
     url: str
     """Its path."""
 
 
 def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: Any) -> _Json:
-    """Arguments of a route that say what it answers, without checking each answer.
+    """Route arguments that document its responses without validating each of them.
 
     Args:
         model: of the body.
-        status: that it comes with.
-        streamed: it may come as server-sent events.
-        **more: further statuses, as status_NUMBER, with the model of each.
+        status: of the response.
+        streamed: whether it may be server-sent events.
+        **more: models of further statuses, as status_NUMBER.
     """
     events: _Json = {"content": EVENT_STREAM} if streamed else {}
     others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}

@@ -1,8 +1,8 @@
-"""Prompts that are given back with what the model thinks of each of their tokens, as lm-eval asks for them.
+"""Prompts returned with the log-probability of each token, as lm-eval requests them.
 
-Of a model of canvases no token has a likelihood of its own; texts behind others have a bound. So what is told of the
-last tokens are differences of bounds: from each of them on they add up to the bound for all that follows it. Tokens
-before those share the bound of their canvas evenly.
+In a canvas model a token has no likelihood of its own, but a text after another has a bound. The last tokens therefore
+get differences of bounds: from each of them on, they add up to the bound of everything after it. Earlier tokens share
+their canvas's bound evenly.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import CompletionRequest
 
 _SAMPLES = 32
-"""Draws of noise for each bound."""
+"""Noise draws per bound."""
 _CUTS = 32
-"""Last tokens of a prompt behind each of which a bound begins, where a request does not say from which on."""
+"""Number of last prompt tokens from which bounds are computed, if the request does not set it."""
 _Json = dict[str, Any]
 
 
 @dataclass
 class _Scores:
-    """What is known of a prompt's tokens; None of those that are given."""
+    """Log-probabilities of a prompt's tokens; None for tokens that are only context."""
 
     logprobs: list[float | None]
     top: list[_Json | None]
@@ -39,22 +39,22 @@ class _Scores:
     _nats: dict[int, float] = field(default_factory=dict)
 
     def read(self, model: TextModel, tokens: Sequence[int], start: int, end: int, num_top: int) -> None:
-        """What the model would rather have read from one token on up to another."""
+        """Tokens the model would have preferred, in a range."""
         found = token_logprobs(model, tokens[:start], tokens[start:end], num_top=num_top)
-        for place, (own, best) in enumerate(zip(found.own, found.top, strict=True), start):
-            self.top[place] = {_text(model, token): logprob for token, logprob in best}
+        for index, (chosen, best) in enumerate(zip(found.own, found.top, strict=True), start):
+            self.top[index] = {_text(model, token): logprob for token, logprob in best}
             if model.spec.autoregressive:
-                self.logprobs[place] = own
+                self.logprobs[index] = chosen
         self.num_positions += found.num_positions
 
     def bound(self, model: TextModel, tokens: Sequence[int], start: int, end: int, seed: int) -> float:
-        """The bound from one token on up to another."""
+        """The bound from one token up to another."""
         found = continuation_nats(model, tokens[:start], tokens[start:end], samples=_SAMPLES, seed=seed)
         self.estimator, self.num_positions = found.estimator, self.num_positions + found.num_positions
         return found.nats
 
     def share(self, nats: float, start: int, end: int) -> None:
-        """Tell a bound of some tokens."""
+        """Spread a bound over some tokens."""
         self.logprobs[start:end] = [-nats / (end - start)] * (end - start)
 
 
@@ -63,12 +63,12 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
 
     Args:
         hosted: the model.
-        body: what is asked.
-        requests: of each prompt.
+        body: the request body.
+        requests: one per prompt.
         bill: as for `answers`.
 
     Raises:
-        RequestError: if `echo_from` is behind a prompt.
+        RequestError: if `echo_from` is past the end of a prompt.
     """
     for request in requests:
         if body.echo_from is not None and body.echo_from >= len(request.prompt):
@@ -78,14 +78,14 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
     results = await answers(hosted, requests, bill)
     answer = text_answer(hosted.model, body, results)
     choices = iter(answer["choices"])
-    for index, (request, own) in enumerate(zip(requests, results, strict=True)):
+    for index, (request, prompt_results) in enumerate(zip(requests, results, strict=True)):
         scores = None
         if body.logprobs is not None:
             scores = await _scored(hosted, request, body, bill)
             answer["sfumato"]["estimator"] = scores.estimator
             answer["usage"]["positions_computed"] += scores.num_positions
         text = _prompt_text(hosted.model, body, index, request)
-        for choice, result in zip(itertools.islice(choices, len(own)), own, strict=True):
+        for choice, result in zip(itertools.islice(choices, len(prompt_results)), prompt_results, strict=True):
             choice["text"] = text + choice["text"]
             if scores is not None:
                 choice["logprobs"] = _joined(hosted.model, request.prompt, scores, choice["logprobs"], result)
@@ -93,7 +93,7 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
 
 
 async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest, bill: Bill) -> _Scores:
-    """What the model thinks of a prompt. It stops behind the read in which nobody waits for it any more."""
+    """Score a prompt; stops after the current read if nobody waits any more."""
     model, tokens, num_top = hosted.model, request.prompt, body.logprobs or 0
     first, size = body.echo_from or 1, len(tokens)
     scores = _Scores([None] * size, [None] * size)
@@ -137,7 +137,7 @@ async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest
 
 
 def _joined(model: TextModel, tokens: Sequence[int], scores: _Scores, answer: _Json, result: Result) -> _Json:
-    """Log-probabilities of a prompt and of its answer, which ends in a token without any where the model ended it."""
+    """Log-probabilities of a prompt and its answer, which ends in a token without one if the model ended it."""
     texts = [_text(model, token) for token in tokens] + answer["tokens"]
     ended = [""] if result.finish_reason == "stop" and not result.tokens else []
     return {

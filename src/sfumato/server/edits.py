@@ -1,4 +1,4 @@
-"""Mercury's next edit of a file, and its merging of a snippet into one."""
+"""Mercury's endpoints for the next edit of a file and for merging a snippet into one."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from pydantic import Field
 
 from sfumato.engine.request import Result
 from sfumato.errors import RequestError
-from sfumato.server.completions import answers, check_result, make_request, sse, usage_of
+from sfumato.server.completions import answers, check_result, make_request, usage_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
-from sfumato.server.placing import MAX_PLACES, Place, blocks_of, find_places, indented
+from sfumato.server.placing import MAX_LOCATIONS, Location, blocks_of, find_locations, indented
 from sfumato.server.protocol import Message, Sampled, text_of
+from sfumato.server.streaming import sse
 
 _CURSOR = "<|cursor|>"
 _FENCE = "```"
-_SEEN = 3  # Lines behind all places of a block that choosing one has in view.
+_SEEN = 3  # Lines shown after the candidate locations of a block when one is chosen.
 
 
 class EditCompletionRequest(Sampled):
-    """`POST /v1/edit/completions`: one message, which holds a file and the part of it that may change."""
+    """`POST /v1/edit/completions`: one message, with a file and the region that may change."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
 class ApplyCompletionRequest(Sampled):
-    """`POST /v1/apply/completions`: one message, which holds a file and a snippet that shall be in it."""
+    """`POST /v1/apply/completions`: one message, with a file and a snippet to merge into it."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
 async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bill) -> dict[str, Any]:
-    """The region as the model would have it, in a fence; "None" if it would change nothing.
+    """The region as the model would rewrite it, in a code fence; "None" without a change.
 
     Args:
         hosted: the model.
-        body: what is asked.
-        bill: called with what it comes to, also where nobody waits for it any more.
+        body: the request body.
+        bill: called with the result, even if nobody waits for it any more.
 
     Raises:
         RequestError: if the message has no region, or the model cannot edit.
@@ -65,12 +66,11 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bi
 
 
 async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: Bill) -> dict[str, Any]:
-    """The file with a snippet in it: each of its lines is one of the file or of the snippet. Blocks stand where lines
-    that both have say; where these leave several places, the model chooses among what the file would read. The
-    arguments are those of `edit_answer`.
+    """Merge a snippet into a file, using only lines of both. Blocks are located by lines that both have; if several
+    locations fit, the model chooses among the resulting files. Arguments are those of `edit_answer`.
 
     Raises:
-        ApiError: 400 with the code "not_placed" if a block may be anywhere.
+        ApiError: 400 with the code "not_placed" if a block cannot be located.
         RequestError: if the message has no file and snippet.
     """
     if body.n not in (None, 1):
@@ -82,35 +82,35 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
             raise RequestError(f"{name} has {len(text):,} characters; allowed: {MAX_EDITED:,}")
     *whole, last = code.split("\n")
     pairs = [(line.removesuffix("\r"), "\r\n" if line.endswith("\r") else "\n") for line in whole]
-    # What follows the last end is a line without one.
+    # After the last line end follows an empty line without one.
     pairs += [(last, "")] if last else []
     lines, ends = [line for line, _ in pairs], [end for _, end in pairs]
     newline = max("\n", "\r\n", key=ends.count)
     results: list[Result] = []
-    told: list[dict[str, Any]] = []
+    placed: list[dict[str, Any]] = []
     after, moved = 0, ("", "")
     for block in blocks_of(snippet, lines):
         if block.gap is not None:
             block = dataclasses.replace(block, lines=indented(block.lines, *moved))
-        places = await asyncio.to_thread(find_places, lines, block, after)
-        place, chosen = await _choose(hosted, body, bill, lines, block.lines[0], places)
+        locations = await asyncio.to_thread(find_locations, lines, block, after)
+        location, chosen = await _choose(hosted, body, bill, lines, block.lines[0], locations)
         results += chosen
-        told.append({"line": place.start + 1, "by": "model" if chosen else "anchors", "of": len(places)})
-        moved = block.lines[0], next(line for line in place.lines if line.strip())
-        # A line that stays keeps its spaces and its end.
-        known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(place.start, place.end)}
-        new = [known.get(line.rstrip(), (line, newline)) for line in place.lines]
-        lines[place.start : place.end] = [line for line, _ in new]
-        ends[place.start : place.end] = [end for _, end in new]
-        after = place.start + len(new)
+        placed.append({"line": location.start + 1, "by": "model" if chosen else "anchors", "of": len(locations)})
+        moved = block.lines[0], next(line for line in location.lines if line.strip())
+        # Unchanged lines keep their spaces and line ends.
+        known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(location.start, location.end)}
+        new = [known.get(line.rstrip(), (line, newline)) for line in location.lines]
+        lines[location.start : location.end] = [line for line, _ in new]
+        ends[location.start : location.end] = [end for _, end in new]
+        after = location.start + len(new)
     ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
     text = "".join(map(operator.add, lines, ends))
     answer = _completion("apply.completion", body, text)
-    return answer | {"usage": usage_of(results), "sfumato": {"blocks": told}}
+    return answer | {"usage": usage_of(results), "sfumato": {"blocks": placed}}
 
 
 async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[str, None]:
-    """The same as chunks of a chat: nothing of it is sure before all is."""
+    """The same as chunks of a chat; nothing is certain before everything is."""
     [choice] = answer["choices"]
     head = {name: answer[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     for delta, reason in ((choice["message"], None), ({}, choice["finish_reason"])):
@@ -120,20 +120,22 @@ async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[
 
 
 async def _choose(
-    hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, places: Sequence[Place]
-) -> tuple[Place, list[Result]]:
-    """The place of a block that begins with a line; and what choosing it cost, where there is more than one."""
-    if not 0 < len(places) <= MAX_PLACES:
-        where = "no line of the original code" if not places else f"lines that are at more than {MAX_PLACES} places"
+    hosted: HostedModel, body: Sampled, bill: Bill, lines: Sequence[str], first: str, locations: Sequence[Location]
+) -> tuple[Location, list[Result]]:
+    """The location of a block that begins with a line, and the cost of choosing among several."""
+    if not 0 < len(locations) <= MAX_LOCATIONS:
+        where = (
+            "no line of the original code" if not locations else f"lines that occur at more than {MAX_LOCATIONS} places"
+        )
         message = (
-            f"update_snippet has a block with {where}: {first.strip()[:100]!r}; "
-            "allowed: unchanged lines around what is new, and '... existing code ...' between blocks"
+            f"update_snippet has a block with {where}: {first.strip()[:100]!r}; allowed: "
+            "unchanged lines around new ones, and '... existing code ...' between blocks"
         )
         raise ApiError(400, message, code="not_placed", param="update_snippet")
-    if len(places) == 1:
-        return places[0], []
-    start, end = min(place.start for place in places), max(place.end for place in places) + _SEEN
-    texts = ["\n".join([*lines[start : p.start], *p.lines, *lines[p.end : end]]) for p in places]
+    if len(locations) == 1:
+        return locations[0], []
+    start, end = min(location.start for location in locations), max(location.end for location in locations) + _SEEN
+    texts = ["\n".join([*lines[start : p.start], *p.lines, *lines[p.end : end]]) for p in locations]
     model, tokenizer = hosted.model, hosted.model.tokenizer
     size = max(len(tokenizer.encode(text)) for text in texts) + 1
     before = tokenizer.encode_raw("".join(f"{line}\n" for line in lines[:start])) or model.context(None)
@@ -143,9 +145,9 @@ async def _choose(
     request = await asyncio.to_thread(make_request, model, tuple(before)[-room:], asked, choices=texts, **options)
     [[result]] = await answers(hosted, [request], bill)
     if result.text not in texts:
-        message = f"a block may be at {len(places)} places, and none was chosen: {result.finish_reason}"
+        message = f"a block fits at {len(locations)} places, and none was chosen: {result.finish_reason}"
         raise ApiError(400, message, code="not_placed", param="update_snippet")
-    return places[texts.index(result.text)], [result]
+    return locations[texts.index(result.text)], [result]
 
 
 def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:
@@ -160,8 +162,8 @@ def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:
 
 
 def _between(message: str, name: str) -> str:
-    """What stands between the marks of a name, wherever they are; the marks of a cursor and a file may be around."""
-    # Not by an expression: on marks without an end it would begin again at each.
+    """The text between a named pair of marks; marks of a cursor and a file may surround it."""
+    # Not by a regular expression, which would restart at every unclosed mark.
     _, opened, rest = message.partition(f"<|{name}|>")
     inside, closed, _ = rest.partition(f"<|/{name}|>")
     if not opened or not closed:

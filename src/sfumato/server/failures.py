@@ -1,4 +1,4 @@
-"""What a request that fails gets: a status, and OpenAI's error object."""
+"""Errors of requests: a status and OpenAI's error object."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _PARAM = re.compile(r"(\w+) (?:is|has|takes) |the (prompt|schema|instruction|reg
 
 
 class ApiError(SfumatoError):
-    """A request that is refused.
+    """A refused request.
 
     Args:
-        status: of HTTP.
+        status: HTTP status.
         message: what was given, and what is allowed.
         code: of OpenAI's error object, such as "model_not_found".
-        param: the field that is wrong.
+        param: name of the invalid field.
         headers: of the response.
         **details: further fields of the error object.
     """
@@ -38,7 +38,7 @@ class ApiError(SfumatoError):
 
     @classmethod
     def of(cls, error: Exception) -> ApiError:
-        """What an exception comes to; our own bugs tell nothing of what is inside."""
+        """Convert an exception; internal errors reveal nothing of the inside."""
         if isinstance(error, ApiError):
             return error
         if isinstance(error, BusyError):

@@ -1,4 +1,4 @@
-"""Canvases and their revisions in a database: every text that was ever final, and how it came to be."""
+"""Canvases and their revisions in a database."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ _ASSETS = Table(
     Column("slot", String(64), primary_key=True),
     Column("asset", JSON, nullable=False),
 )
-# What belongs to a canvas, and goes with it.
+# Belongs to a canvas and is deleted with it.
 _OF_CANVAS = (_REVISIONS, _ASSETS)
 Row = Mapping[str, Any]
 
 
 class History:
-    """What is kept of canvases. Its methods wait for the database: call them in a thread.
+    """Database of canvases. Its methods block: call them in a thread.
 
     Args:
-        url: of the database, as SQLAlchemy takes it, such as "sqlite:///canvases.db"; or a path of an SQLite file.
+        url: an SQLAlchemy URL, such as "sqlite:///canvases.db", or the path of an SQLite file.
 
     Raises:
-        ConfigError: if there is no such database.
+        ConfigError: if the database cannot be opened.
     """
 
     def __init__(self, url: str | Path) -> None:
@@ -86,16 +86,16 @@ class History:
             raise ConfigError(f"cannot use the database {url!r}: {reason}; allowed: a file, or a URL") from None
 
     def create(self, canvas_id: str, *, owner: str, model: str, prompt: object) -> None:
-        """Note that a canvas was begun."""
+        """Store a new canvas."""
         row = {"id": canvas_id, "owner": owner, "model": model, "prompt": prompt, "created": time.time()}
         with self._engine.begin() as connection:
             connection.execute(insert(_CANVASES).values(**row))
 
     def add(self, canvas_id: str, rev: int, text: str, *, made_by: str, details: Row) -> None:
-        """Keep a revision; when this returns, it is on the disk.
+        """Store a revision; when this returns, it is on disk.
 
         Raises:
-            ApiError: 409 if there is one of that number, 404 if the canvas was deleted.
+            ApiError: 409 if the revision exists, 404 if the canvas was deleted.
         """
         row = {"canvas_id": canvas_id, "rev": rev, "text": text, "made_by": made_by, "details": dict(details)}
         try:
@@ -104,10 +104,10 @@ class History:
         except IntegrityError:
             if self.find(canvas_id) is None:
                 raise ApiError(404, f"canvas {canvas_id} was deleted", code="canvas_not_found") from None
-            raise ApiError(409, f"revision {rev} of canvas {canvas_id} is there", code="stale_revision") from None
+            raise ApiError(409, f"revision {rev} of canvas {canvas_id} already exists", code="stale_revision") from None
 
     def add_asset(self, canvas_id: str, asset: Row) -> None:
-        """Keep what belongs to a slot, in place of what did.
+        """Store a slot's asset, replacing an earlier one.
 
         Raises:
             ApiError: 404 if the canvas was deleted.
@@ -122,7 +122,7 @@ class History:
 
     def find(self, canvas_id: str) -> dict[str, Any] | None:
         """A canvas with its last revision and its assets: id, owner, model, prompt, created; rev, text, made_by and
-        details, which are None where it has none; assets by their slots."""
+        details, which are None without a revision; assets by slot."""
         last = select(_REVISIONS).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev.desc()).limit(1)
         with self._engine.connect() as connection:
             canvas = connection.execute(select(_CANVASES).where(_CANVASES.c.id == canvas_id)).mappings().first()
@@ -135,21 +135,21 @@ class History:
         return found | (none if revision is None else {name: revision[name] for name in none})
 
     def revisions(self, canvas_id: str) -> list[dict[str, Any]]:
-        """All revisions of a canvas, the first one first."""
+        """All revisions of a canvas, oldest first."""
         columns = [column for column in _REVISIONS.c if column.name != "canvas_id"]
         wanted = select(*columns).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev)
         with self._engine.connect() as connection:
             return [dict(row) for row in connection.execute(wanted).mappings()]
 
     def delete(self, canvas_id: str) -> None:
-        """Forget a canvas with all that belongs to it."""
+        """Delete a canvas and everything that belongs to it."""
         with self._engine.begin() as connection:
             for table in _OF_CANVAS:
                 connection.execute(delete(table).where(table.c.canvas_id == canvas_id))
             connection.execute(delete(_CANVASES).where(_CANVASES.c.id == canvas_id))
 
     def expire(self, before: float) -> int:
-        """Forget canvases that were begun before a time; how many."""
+        """Delete canvases created before a time and return their number."""
         old = select(_CANVASES.c.id).where(_CANVASES.c.created < before)
         with self._engine.begin() as connection:
             for table in _OF_CANVAS:
@@ -163,7 +163,7 @@ class History:
 
 def _set_up_sqlite(connection: Any, _: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
-    # Readers do not wait for a writer, and what was committed survives a crash of the machine.
+    # Readers do not wait for a writer, and commits survive a crash of the machine.
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")

@@ -1,4 +1,4 @@
-"""The models of a server: loaded when they are first asked for, each with an engine, as many as memory holds."""
+"""The server's models: loaded on first use, each with an engine, within a memory limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.api import load, outline
 from sfumato.engine.async_engine import AsyncEngine
-from sfumato.engine.editing import as_one
+from sfumato.engine.editing import merge_results
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Event, Finished, Request, Result
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Bill = Callable[[list[Result]], object]
-"""Called with answers that have cost something."""
+"""Called with results that have a cost."""
 MAX_EDITED, MAX_READ = 200_000, 20_000
-"""Characters of a text that is edited, and of one of which a model reads all."""
+"""Maximum characters of a text to edit, and of one that a model reads as a whole."""
 
 
 class _AbandonedError(SfumatoError):
-    """Nobody waits for what a thread works on."""
+    """The client no longer waits for a thread's work."""
 
 
 class _Watched:
@@ -41,7 +41,7 @@ class _Watched:
     def __init__(self, engine: Engine, abandoned: threading.Event) -> None:
         self._engine, self._abandoned = engine, abandoned
         self.results: list[Result] = []
-        """What all requests have come to."""
+        """Results of all requests so far."""
 
     def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
         """See `Engine.run`."""
@@ -57,7 +57,7 @@ class _Watched:
 
 
 class HostedModel:
-    """A loaded model, and the engine that answers for it."""
+    """A loaded model and its engine."""
 
     def __init__(self, name: str, model: TextModel, engine: Engine) -> None:
         self.name, self.model = name, model
@@ -66,14 +66,14 @@ class HostedModel:
             tensor.numel() * tensor.element_size() for tensor in (*model.decoder.parameters(), *model.decoder.buffers())
         )
         self.scoring = asyncio.Lock()
-        """Held while a text is read for its likelihood, which no engine does: one at a time."""
+        """Held while a likelihood is computed outside the engine: one at a time."""
         self.num_users = 0
         self.used_at = 0.0
         self._compiler = Compiler(model.languages.token_bytes, model.languages.eos_ids)
         model.languages.make = self._compiler.make
 
     async def start(self) -> None:
-        """Begin to answer, once all that answers need is compiled: nobody who is answered meanwhile waits for it."""
+        """Start answering, after compiling what answers need, so that no answer waits for it."""
         await self.answering.__aenter__()
         await asyncio.to_thread(lambda: list(self.answering.engine.run(self._first_requests())))
 
@@ -82,25 +82,25 @@ class HostedModel:
         return [self.model.request(prompt, max_tokens=4, steps=2, regex=regex, temperature=each) for each in (0.0, 1.0)]
 
     async def close(self) -> None:
-        """End all requests, the engine, and what belongs to it."""
+        """End all requests, the engine and its helpers."""
         await self.answering.close()
         await asyncio.to_thread(self._compiler.close)
 
     async def edit(self, text: str, *, on_left: Bill | None = None, **options: Any) -> Result:
-        """What `TextModel.edit` makes of a text; `on_left` as for `call`.
+        """Run `TextModel.edit`; `on_left` as for `call`.
 
         Raises:
-            RequestError: if that takes too much.
+            RequestError: if the text is too long.
         """
-        most = MAX_READ if options.get("spans") is None else MAX_EDITED
-        if len(text) > most:
-            hint = "" if most == MAX_EDITED else f"; with spans {MAX_EDITED:,}"
-            raise RequestError(f"text has {len(text):,} characters; allowed: {most:,}{hint}")
+        limit = MAX_READ if options.get("spans") is None else MAX_EDITED
+        if len(text) > limit:
+            hint = "" if limit == MAX_EDITED else f"; with spans {MAX_EDITED:,}"
+            raise RequestError(f"text has {len(text):,} characters; allowed: {limit:,}{hint}")
         return await self.call(lambda model: model.edit(text, **options), on_left)
 
     async def call(self, function: Callable[[TextModel], Answer], on_left: Bill | None = None) -> Answer:
-        """What a function makes of the model, in a thread. Cancelled, it stops with the next step, and `on_left` is
-        called with what it has come to by then."""
+        """Run a function of the model in a thread. If cancelled, it stops after the current step and `on_left` gets its
+        results so far."""
         abandoned = threading.Event()
         model = copy.copy(self.model)
         watched = model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
@@ -110,7 +110,7 @@ class HostedModel:
             if not working.cancelled():
                 working.exception()
             if on_left is not None and watched.results:
-                on_left([as_one(watched.results, 0, self.name)])
+                on_left([merge_results(watched.results, 0, self.name)])
 
         try:
             await asyncio.wait({working})
@@ -123,18 +123,18 @@ class HostedModel:
 
 
 class Host:
-    """The models that a server answers with.
+    """The models of a server.
 
     Args:
-        names: what is served: the names that requests give, and what `sfumato.load` takes for each.
-        config: how much each engine takes on.
-        memory_bytes: that weights may take; a model that nobody uses makes room for the next.
+        names: served models: the name in requests, and the argument of `sfumato.load`.
+        config: capacity of each engine.
+        memory_bytes: limit for weights; idle models are unloaded to make room.
         settings: further arguments of `sfumato.load`.
-        upstreams: models of other servers.
+        upstreams: models on other servers.
 
     Raises:
-        CheckpointError: if a model is not there, or writes no text.
-        ConfigError: if two models have one name.
+        CheckpointError: if a model does not exist or generates no text.
+        ConfigError: if two models have the same name.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Host:
     ) -> None:
         self.names = dict(names)
         self.upstreams = {upstream.name: upstream for upstream in upstreams}
-        """Models of other servers."""
+        """Models on other servers."""
         if twice := self.names.keys() & self.upstreams.keys():
             raise ConfigError(f"two models are called {min(twice)!r}; allowed: another name for the upstream one")
         self.outlines: dict[str, TextModel] = {name: outline(source) for name, source in names.items()}
@@ -160,14 +160,14 @@ class Host:
 
     @property
     def default(self) -> str:
-        """The model that is named first."""
+        """The first model named."""
         return next(iter(self.names))
 
     def check(self, name: str) -> TextModel:
-        """The outline of a model.
+        """A model without its weights.
 
         Raises:
-            ApiError: if no such model is served, or only passed on.
+            ApiError: if the model is unknown, or on another server.
         """
         if name in self.upstreams:
             message = f"model {name!r} is on another server; allowed: /v1/chat/completions and /v1/completions"
@@ -188,17 +188,17 @@ class Host:
             hosted.used_at = time.monotonic()
 
     async def use(self, name: str) -> Any:
-        """A context in which a model is loaded and stays so.
+        """A context in which a model is loaded and stays loaded.
 
         Raises:
-            ApiError: if no such model is served, or all memory is in use.
+            ApiError: if the model is unknown, or all memory is in use.
         """
         self.check(name)
         if not self._answers(name):
             async with self._loading:
                 if not self._answers(name):
                     if name in self.loaded:
-                        # A bug of ours has ended its engine; those to come get a new one.
+                        # An internal error has stopped its engine; load it again.
                         await self.loaded.pop(name).close()
                     self.loaded[name] = await self._load(name)
         return self._using(self.loaded[name])
@@ -221,7 +221,7 @@ class Host:
 
     @property
     def size_bytes(self) -> int:
-        """Of the weights that are loaded."""
+        """Bytes of loaded weights."""
         return sum(hosted.size_bytes for hosted in self.loaded.values())
 
     async def close(self) -> None:
@@ -230,8 +230,8 @@ class Host:
             await hosted.close()
 
 
-def served_names(models: Iterable[str]) -> dict[str, str]:
-    """What models are called in requests: as they were given, or a path by its last part, or as NAME=MODEL says."""
+def parse_names(models: Iterable[str]) -> dict[str, str]:
+    """Names of models in requests: as given, a path's last part, or as NAME=MODEL sets it."""
     names: dict[str, str] = {}
     for given in models:
         name, separator, source = given.partition("=")

@@ -1,6 +1,6 @@
-"""Pictures for generated pages, in the shape of OpenAI's endpoint, from one of three places.
+"""Picture generation in OpenAI's format, from one of three sources.
 
-What comes with the server draws no prompt: it makes a pattern of the prompt's hash, and says so.
+The default source ignores the prompt's meaning: it draws a pattern from the prompt's hash, and says so.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ MAX_PROMPT = 4000
 _Json = dict[str, Any]
 _SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})")
 _LEAST, _MOST = 16, 2048
-# Characters that no XML may hold.
+# Characters not allowed in XML.
 _NOT_XML = {code: None for code in (*range(0x20), 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
-_NOTE = "a pattern made of the prompt's hash; it shows nothing of what the prompt says"
+_NOTE = "a placeholder pattern made from the prompt's hash; it does not depict the prompt"
 
 
 class ImageRequest(Body):
@@ -44,27 +44,27 @@ class ImageRequest(Body):
     size: str = "512x512"
     """Width and height in pixels."""
     response_format: Literal["b64_json", "url"] = "b64_json"
-    """The bytes, or an address: of pictures that are made here, one that holds them (`data:`)."""
+    """The bytes, or a URL; locally generated pictures are embedded (`data:`)."""
     user: str | None = None
 
 
 class Images(Protocol):
-    """What makes pictures."""
+    """A source of pictures."""
 
     name: str
-    """As requests may give it for their model."""
+    """Its model name in requests."""
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """OpenAI's answer.
+        """A response in OpenAI's format.
 
         Raises:
-            SfumatoError: if it cannot be made.
+            SfumatoError: if the picture cannot be made.
         """
         ...
 
 
 class PatternImages:
-    """Abstract patterns as SVG, without any model: for one prompt always the same."""
+    """Abstract SVG patterns, without a model; the same prompt gives the same picture."""
 
     name = "svg"
 
@@ -76,7 +76,7 @@ class PatternImages:
 
 
 class UpstreamImages:
-    """Pictures of another server."""
+    """Pictures from another server."""
 
     def __init__(self, upstream: Upstream, relay: Relay) -> None:
         self.name, self._upstream, self._relay = upstream.model, upstream, relay
@@ -88,13 +88,13 @@ class UpstreamImages:
 
 
 class DiffusersImages:
-    """Pictures of a pipeline of the package diffusers, one request after the other.
+    """Pictures from a diffusers pipeline, one request at a time.
 
     Args:
-        name: of its checkpoint, or a path.
+        name: a checkpoint name or path.
 
     Raises:
-        ConfigError: if the package is not there.
+        ConfigError: if the package is missing.
     """
 
     def __init__(self, name: str) -> None:
@@ -120,16 +120,16 @@ class DiffusersImages:
         try:
             drawn = self._pipeline(body.prompt, width=width, height=height, num_images_per_prompt=body.n).images
         except ValueError as error:
-            # Such as one that is no multiple of what a latent stands for.
+            # For example, a size that is not a multiple of the latent's.
             raise RequestError(f"size is {body.size!r}, which {self.name} cannot draw: {str(error)[:200]}") from None
         return [_png(image) for image in drawn]
 
 
 def read_images(given: str, relay: Relay) -> Images:
-    """What makes pictures: "svg", "diffusers:MODEL", or the URL of an API, as for `read_upstream`.
+    """The source of pictures: "svg", "diffusers:MODEL", or an API's URL, as for `read_upstream`.
 
     Raises:
-        ConfigError: if it is something else.
+        ConfigError: if it is none of these.
     """
     kind, _, model = given.partition(":")
     if given == "svg":
@@ -142,10 +142,10 @@ def read_images(given: str, relay: Relay) -> Images:
 
 
 async def make_images(images: Images, body: ImageRequest) -> _Json:
-    """OpenAI's answer.
+    """A response in OpenAI's format.
 
     Raises:
-        SfumatoError: if it cannot be made.
+        SfumatoError: if the picture cannot be made.
     """
     size_of(body.size)
     if body.model not in (None, images.name):
@@ -155,10 +155,10 @@ async def make_images(images: Images, body: ImageRequest) -> _Json:
 
 
 async def image_url(images: Images, prompt: str, size: str) -> str:
-    """An address of one picture, which holds the picture itself wherever its bytes are known.
+    """The URL of one picture, embedded if its bytes are known.
 
     Raises:
-        SfumatoError: if it cannot be made.
+        SfumatoError: if the picture cannot be made.
     """
     answer = await images.generate(ImageRequest(prompt=prompt, size=size))
     try:
@@ -167,14 +167,14 @@ async def image_url(images: Images, prompt: str, size: str) -> str:
             return _data_url(data, answer.get("output_format") or "png")
         return str(made["url"])
     except (LookupError, TypeError, ValueError, AttributeError):
-        raise ApiError(502, "what makes images answered without one", code="upstream_failed") from None
+        raise ApiError(502, "the image source returned no picture", code="upstream_failed") from None
 
 
 def size_of(given: str) -> tuple[int, int]:
     """Width and height.
 
     Raises:
-        RequestError: if they are none, or too large.
+        RequestError: if they are invalid or too large.
     """
     found = _SIZE.fullmatch(given)
     if found is None or not all(_LEAST <= int(side) <= _MOST for side in found.groups()):
@@ -183,12 +183,12 @@ def size_of(given: str) -> tuple[int, int]:
 
 
 def pattern(prompt: str, width: int, height: int, number: int = 0) -> str:
-    """An SVG of soft shapes, decided by a prompt's hash alone.
+    """An SVG of soft shapes, determined by a prompt's hash.
 
     Args:
-        prompt: what it is made of.
+        prompt: the prompt.
         width, height: in pixels.
-        number: of several for one prompt.
+        number: index among several for one prompt.
     """
     draw = random.Random(hashlib.sha256(f"{number}\n{prompt}".encode()).digest())
     hue = draw.random()

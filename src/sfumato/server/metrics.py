@@ -1,4 +1,4 @@
-"""Figures for Prometheus."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """What a server has done, and what it is doing.
+    """Counters and gauges of a server.
 
     Args:
-        host: whose engines are looked at.
+        host: its engines are read.
     """
 
     media_type = CONTENT_TYPE_LATEST
@@ -27,35 +27,39 @@ class Metrics:
     def __init__(self, host: Host) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Engines(host))
-        own = self._registry
-        self._requests = Counter("sfumato_requests", "Requests over HTTP.", ["method", "route", "status"], registry=own)
+        registry = self._registry
+        self._requests = Counter("sfumato_requests", "HTTP requests.", ["method", "route", "status"], registry=registry)
         self._seconds = Histogram(
-            "sfumato_request_seconds", "Seconds of a request.", ["route"], buckets=_SECONDS, registry=own
+            "sfumato_request_seconds",
+            "Duration of requests in seconds.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
         )
         self._first = Histogram(
             "sfumato_first_commit_seconds",
             "Seconds to the first committed canvas.",
             ["model"],
             buckets=_SECONDS,
-            registry=own,
+            registry=registry,
         )
         self._steps = Histogram(
-            "sfumato_steps_per_canvas", "Denoising steps of a canvas, on average of an answer.", ["model"],
-            buckets=_STEPS, registry=own,
+            "sfumato_steps_per_canvas", "Mean denoising steps per canvas of an answer.", ["model"],
+            buckets=_STEPS, registry=registry,
         )  # fmt: skip
         self._counters = {
-            name: Counter(f"sfumato_{name}", text, ["model"], registry=own)
+            name: Counter(f"sfumato_{name}", text, ["model"], registry=registry)
             for name, text in {
-                "completion_tokens": "Tokens of answers.",
-                "prompt_tokens": "Tokens of prompts.",
-                "cached_tokens": "Those of them that were in the cache.",
+                "completion_tokens": "Answer tokens.",
+                "prompt_tokens": "Prompt tokens.",
+                "cached_tokens": "Prompt tokens reused from the cache.",
                 "canvases": "Canvases denoised.",
-                "denoising_steps": "Steps of canvases.",
-                "positions_computed": "Positions that went through the weights.",
+                "denoising_steps": "Denoising steps.",
+                "positions_computed": "Positions computed.",
                 "revisions": "Accepted positions that changed again.",
             }.items()
         }
-        self._answers = Counter("sfumato_answers", "Answers.", ["model", "finish_reason"], registry=own)
+        self._answers = Counter("sfumato_answers", "Answers.", ["model", "finish_reason"], registry=registry)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -63,7 +67,7 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def count(self, results: Sequence[Result]) -> None:
-        """Count answers, and what they cost."""
+        """Count answers and their cost."""
         for result in results:
             usage = result.usage
             self._answers.labels(result.model, result.finish_reason).inc()
@@ -75,24 +79,24 @@ class Metrics:
                 self._steps.labels(result.model).observe(usage.denoising_steps / usage.canvases)
 
     def render(self) -> bytes:
-        """All figures as text."""
+        """All metrics as text."""
         return generate_latest(self._registry)
 
 
 class _Engines(Collector):
-    """What engines hold now, asked for when the figures are."""
+    """Current state of the engines, read on collection."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     def collect(self) -> Iterator[Metric]:
-        """A gauge for each figure."""
-        for name, text in {"running": "Answers in work.", "waiting": "Answers that wait."}.items():
+        """One gauge per figure."""
+        for name, text in {"running": "Running answers.", "waiting": "Waiting answers."}.items():
             family = GaugeMetricFamily(f"sfumato_{name}", text, labels=["model"])
             for hosted in self._host.loaded.values():
                 family.add_metric([hosted.name], getattr(hosted.answering.engine, f"num_{name}"))
             yield family
-        loaded = GaugeMetricFamily("sfumato_model_bytes", "Bytes of the weights that are loaded.", labels=["model"])
+        loaded = GaugeMetricFamily("sfumato_model_bytes", "Bytes of loaded weights.", labels=["model"])
         for hosted in self._host.loaded.values():
             loaded.add_metric([hosted.name], hosted.size_bytes)
         yield loaded

@@ -1,4 +1,4 @@
-"""What requests may say: OpenAI's fields, Mercury's, and those of a canvas, checked by name and type."""
+"""Request bodies: OpenAI's, Mercury's and our own fields, checked by name and type."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sfumato.engine.options import GenerateOptions, SamplerOptions
 from sfumato.errors import RequestError
 
 MAX_SPANS = 4096
-"""Spans, pins or replacements of one request."""
+"""Maximum spans, pins or replacements per request."""
 Effort = Literal["none", "instant", "minimal", "low", "medium", "high", "xhigh"]
 _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
 }  # fmt: skip
 
-# As editors write it that know nothing of a suffix.
+# For editors that do not send a suffix.
 _GAP = re.compile(r"<\|fim_prefix\|>(.*)<\|fim_suffix\|>(.*)<\|fim_middle\|>", re.DOTALL)
 CALL_HEAD = re.compile(r'\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"arguments"\s*:\s*')
-"""How the text of a call begins, up to its arguments."""
+"""The beginning of a call's text, up to its arguments."""
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
 
 
 class Body(BaseModel):
-    """A JSON object without other fields."""
+    """A JSON object that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
@@ -42,7 +42,7 @@ class TextPart(Body):
 
 
 class FunctionCall(Body):
-    """What a model called, as clients send it back."""
+    """A call by the model, as clients send it back."""
 
     name: str
     arguments: str
@@ -57,7 +57,7 @@ class ToolCall(Body):
 
 
 class Message(Body):
-    """One turn of a conversation."""
+    """One message of a conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: str | list[TextPart] | None = None
@@ -65,14 +65,14 @@ class Message(Body):
     refusal: None = None
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-    # What clients send back with an answer of ours, and what they note in it for themselves.
+    # Clients send these back with our answers, or use them for notes of their own.
     annotations: list[JsonValue] | None = Field(default=None, max_length=0)
     audio: None = None
     function_call: None = None
     provider_specific_fields: dict[str, JsonValue] | None = None
 
     def to_turn(self) -> dict[str, object]:
-        """What a chat template gets."""
+        """The message for the chat template."""
         content = text_of(self.content)
         if self.tool_calls:
             calls = [{"name": call.function.name, "arguments": call.function.arguments} for call in self.tool_calls]
@@ -81,7 +81,7 @@ class Message(Body):
 
 
 class Function(Body):
-    """A function that a model may call."""
+    """A function that the model may call."""
 
     name: str = Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")
     description: str | None = None
@@ -103,14 +103,14 @@ class NamedFunction(Body):
 
 
 class NamedTool(Body):
-    """The function that must be called."""
+    """A function that must be called."""
 
     type: Literal["function"]
     function: NamedFunction
 
 
 class JsonSchema(Body):
-    """A schema that an answer must have."""
+    """A schema for the answer."""
 
     name: str = "answer"
     description: str | None = None
@@ -119,7 +119,7 @@ class JsonSchema(Body):
 
 
 class ResponseFormat(Body):
-    """What an answer must be."""
+    """Format of the answer."""
 
     type: Literal["text", "json_object", "json_schema", "regex", "choices"]
     json_schema: JsonSchema | None = None
@@ -127,42 +127,42 @@ class ResponseFormat(Body):
     choices: list[str] | None = None
 
     def to_options(self) -> GenerateOptions:
-        """What the engine is asked.
+        """The engine's options.
 
         Raises:
-            RequestError: if what the type needs is missing, or something else is there.
+            RequestError: if a field required by the type is missing, or another is present.
         """
         if self.type in ("text", "json_object"):
             return {"schema": {"type": "object"}} if self.type == "json_object" else {}
         given = getattr(self, self.type)
         if given is None:
-            raise RequestError(f"response_format has type {self.type!r} and no {self.type}")
+            raise RequestError(f"response_format has type {self.type!r} but no {self.type}")
         if self.type == "json_schema":
             return {"schema": given.schema_, "order": "schema"}
         return {"regex": given} if self.type == "regex" else {"choices": given}
 
 
 class Prediction(Body):
-    """A draft that an answer starts from."""
+    """A draft to start from."""
 
     type: Literal["content"]
     content: str | list[TextPart]
 
 
 class StreamOptions(Body):
-    """What a stream tells besides."""
+    """Further contents of a stream."""
 
     include_usage: bool = False
     include_obfuscation: Literal[False] = False
 
 
 class Diffusion(Body):
-    """How canvases are denoised and what they must keep: options of `sfumato.GenerateOptions`."""
+    """Diffusion options: those of `sfumato.GenerateOptions`."""
 
     steps: int | None = None
     sampler: str | None = None
     settings: dict[str, JsonValue] | None = None
-    """Of the sampler."""
+    """Settings of the sampler."""
     canvas_length: int | Literal["auto"] | None = None
     seed_text: str | None = None
     pin: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
@@ -177,7 +177,7 @@ class Diffusion(Body):
     check_prompt: bool | None = None
 
     def to_options(self) -> GenerateOptions:
-        """What the engine is asked."""
+        """The engine's options."""
         given = self.model_dump(include=set(Diffusion.model_fields), exclude_none=True)
         settings = given.pop("settings", {})
         # These have fields of their own.
@@ -188,7 +188,7 @@ class Diffusion(Body):
 
 
 class Sampled(Body):
-    """What every request for text has."""
+    """Fields of every request for text."""
 
     model: str | None = None
     stream: bool | None = None
@@ -203,44 +203,44 @@ class Sampled(Body):
     frequency_penalty: float | None = Field(default=None, ge=0, le=0)
     presence_penalty: float | None = Field(default=None, ge=0, le=0)
     logit_bias: dict[str, float] | None = Field(default=None, max_length=1024)
-    """What is added to the logits of tokens, by their ids."""
+    """Values added to the logits of tokens, by token id."""
     user: str | None = None
     metadata: dict[str, str] | None = None
     diffusion: Diffusion | None = None
     draft: bool | None = None
-    """Stream drafts as well, in an object `sfumato` of chunks whose delta is empty."""
+    """Stream drafts too, in an object `sfumato` of chunks with an empty delta."""
 
     def to_options(self, model: TextModel) -> GenerateOptions:
-        """What the engine is asked.
+        """The engine's options.
 
         Raises:
-            RequestError: if two fields say the same.
+            RequestError: if two fields set the same option.
         """
         options: GenerateOptions = self.diffusion.to_options() if self.diffusion else {}
-        own: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: value
             for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
             if (value := getattr(self, name)) is not None
         }
         if self.top_k == -1:
-            # What others say for no cutoff.
-            own["top_k"] = 0
+            # Others use this value for no cutoff.
+            values["top_k"] = 0
         if self.logit_bias:
-            own["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
+            values["logit_bias"] = {_token_id(token): value for token, value in self.logit_bias.items()}
         if self.stop:
-            own["stop"] = [self.stop] if isinstance(self.stop, str) else self.stop
-        return merged(options, own)
+            values["stop"] = [self.stop] if isinstance(self.stop, str) else self.stop
+        return merged(options, values)
 
 
 class CompletionRequest(Sampled):
-    """`POST /v1/completions`; a prompt whose marks tell what is before a gap and behind it is one with a suffix."""
+    """`POST /v1/completions`; a prompt with fill-in-the-middle marks is one with a suffix."""
 
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
     echo: bool | None = None
-    """Give the prompt back ahead of the answer; with logprobs, with those of its tokens."""
+    """Return the prompt before the answer; with logprobs, including those of its tokens."""
     echo_from: int | None = Field(default=None, ge=1)
-    """With echo and logprobs, the first token of the prompt that has one, by its index: what stands before is given."""
+    """With echo and logprobs: index of the first prompt token with a log-probability; earlier ones are context."""
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: int | None = Field(default=None, ge=1, le=1)
 
@@ -252,12 +252,12 @@ class CompletionRequest(Sampled):
         return self
 
     def to_options(self, model: TextModel) -> GenerateOptions:
-        """What the engine is asked."""
+        """The engine's options."""
         return merged(super().to_options(model), {"top_logprobs": self.logprobs} if self.logprobs else {})
 
 
 class FimRequest(Sampled):
-    """`POST /v1/fim/completions`: Mercury's."""
+    """`POST /v1/fim/completions` (Mercury)."""
 
     prompt: str
     suffix: str = ""
@@ -282,14 +282,14 @@ class ChatRequest(Sampled):
     store: Literal[False] | None = None
     safety_identifier: str | None = None
     diffusing: bool | None = None
-    """Mercury's: each delta is the whole draft, in place of what it adds."""
+    """Mercury: each delta is the whole draft instead of new text."""
     realtime: bool | None = None
-    """Mercury's: of requests that wait, those go first."""
+    """Mercury: waiting requests with this go first."""
     reasoning_summary: Literal[False] | None = None
     reasoning_summary_wait: Literal[False] | None = None
 
     def to_options(self, model: TextModel) -> GenerateOptions:
-        """What the engine is asked."""
+        """The engine's options."""
         options = super().to_options(model)
         more: GenerateOptions = {}
         if self.max_completion_tokens is not None:
@@ -312,17 +312,17 @@ class ChatRequest(Sampled):
         return merged(options, more)
 
     def called(self) -> list[Function] | None:
-        """The functions one of which must be called; None if none must.
+        """The functions of which one must be called; None if none must.
 
         Raises:
-            RequestError: if it is none of the tools.
+            RequestError: if it names no tool.
         """
         functions = [tool.function for tool in self.tools or ()]
         if isinstance(self.tool_choice, NamedTool):
             name = self.tool_choice.function.name
             chosen = [function for function in functions if function.name == name]
             if not chosen:
-                listed = ", ".join(function.name for function in functions) or "none, as tools is empty"
+                listed = ", ".join(function.name for function in functions) or "none, because tools is empty"
                 raise RequestError(f"tool_choice is {name!r}; allowed: {listed}")
             return chosen
         if self.tool_choice != "required":
@@ -332,10 +332,10 @@ class ChatRequest(Sampled):
         return functions
 
     def to_prompt(self, model: TextModel) -> list[dict[str, object]]:
-        """The turns that the model sees, with its tools described in the system message."""
+        """The messages for the model, with the tools described in the system message."""
         turns = [message.to_turn() for message in self.messages]
         if model.kinds:
-            # Such a model was shown no second turn, as `sfumato chat` says.
+            # Such a model never saw a second message; `sfumato chat` does the same.
             turns = [turn for turn in turns if turn["role"] == "system"][:1] + turns[-1:]
         if self.tools and self.tool_choice != "none" and not model.kinds:
             described = "\n".join(tool.function.model_dump_json(exclude_none=True) for tool in self.tools)
@@ -353,38 +353,38 @@ def text_of(content: str | list[TextPart] | None) -> str:
 
 
 def steps_of(effort: Effort, model: TextModel) -> int:
-    """Most steps a canvas may take, by the effort that a client asks for: medium is the model's default."""
+    """Maximum steps per canvas for an effort; medium is the model's default."""
     return max(1, round(model.sampler_defaults.steps * _SHARE_OF_STEPS[effort]))
 
 
 def _token_id(given: str) -> int:
     if not given.isascii() or not given.isdecimal() or len(given) > 9:
-        raise RequestError(f"logit_bias has {given!r}; allowed: ids of tokens")
+        raise RequestError(f"logit_bias has {given!r}; allowed: token ids")
     return int(given)
 
 
 def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> GenerateOptions:
-    """Options with further ones.
+    """Merge options.
 
     Raises:
-        RequestError: if both have one, with other values.
+        RequestError: if both set one to different values.
     """
     for name, value in more.items():
         if name in options and options[name] != value:  # type: ignore[literal-required]
-            raise RequestError(f"{name} is given twice, and not alike; allowed: once")
+            raise RequestError(f"{name} is given twice with different values; allowed: once")
     return cast(GenerateOptions, {**options, **more})
 
 
 def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
     calls: list[dict[str, object]] = []
     for number, function in enumerate(functions):
-        place = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
-        # Each is a schema of its own: it may name its draft, and it refers to its own places.
-        own = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
+        pointer = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
+        # Each is a schema of its own, with its own draft and references.
+        parameters = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
         calls.append(
             {
                 "type": "object",
-                "properties": {"name": {"const": function.name}, "arguments": _moved(own, place)},
+                "properties": {"name": {"const": function.name}, "arguments": _moved(parameters, pointer)},
                 "required": ["name", "arguments"],
                 "additionalProperties": False,
             }
@@ -392,20 +392,20 @@ def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
     return calls[0] if len(calls) == 1 else {"anyOf": calls}
 
 
-def _moved(schema: JsonValue, place: str) -> JsonValue:
-    """A schema as it stands at a place of another one."""
+def _moved(schema: JsonValue, pointer: str) -> JsonValue:
+    """A schema moved to a path within another one."""
     if isinstance(schema, list):
-        return [_moved(each, place) for each in schema]
+        return [_moved(each, pointer) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    moved = {key: _moved(value, place) for key, value in schema.items()}
+    moved = {key: _moved(value, pointer) for key, value in schema.items()}
     if isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
-        moved["$ref"] = f"#{place}{ref[1:]}"
+        moved["$ref"] = f"#{pointer}{ref[1:]}"
     return moved
 
 
 def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:
-    """The call of a function that a text is, if it is nothing else."""
+    """The function call that a text is, if it is nothing else."""
     try:
         call = json.loads(text)
     except ValueError:

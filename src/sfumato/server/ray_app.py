@@ -1,11 +1,10 @@
-"""The server on Ray Serve, where one machine ends: replicas of it, and an ingress before them.
+"""The server on Ray Serve, for more than one machine: replicas and an ingress.
 
     serve run sfumato.server.ray_app:build models=tiny replicas=2
 
-Requests with one `x-session-id` go to one replica, which has their prefix in its cache and their canvas in memory;
-others go anywhere. What a lost replica had not begun to answer, the ingress asks of another one. Revisions of canvases
-are in a database that all replicas reach, so that another replica goes on where one was lost. Keys count their budgets
-in each replica for itself.
+Requests with the same `x-session-id` go to the same replica, which has their prefix in its cache and their canvas in
+memory; others go anywhere. If a replica is lost before it has begun to answer, the ingress asks another one. Revisions
+are in a database that all replicas share, so another replica can continue. Each replica counts key budgets separately.
 """
 
 from __future__ import annotations
@@ -27,44 +26,44 @@ from ray.serve.handle import DeploymentHandle
 from sfumato.engine.engine import EngineConfig
 from sfumato.server.access import Access
 from sfumato.server.app import create_app
-from sfumato.server.boundary import ClientGoneError, Limits, while_there
-from sfumato.server.completions import sse
+from sfumato.server.boundary import Limits
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Host, served_names
+from sfumato.server.hosting import Host, parse_names
+from sfumato.server.streaming import ClientGoneError, run_while_connected, sse
 
 _TRIES = 3
-"""Replicas that are asked, one after the other, as long as each is lost."""
+"""Maximum replicas tried in turn when replicas are lost."""
 _MAX_OPEN = 10_000
 _OF_SCOPE = ("type", "http_version", "method", "scheme", "path", "raw_path", "query_string", "headers", "client")
 _Message = MutableMapping[str, Any]
 
 
 class Options(BaseModel):
-    """What `serve run sfumato.server.ray_app:build` takes as NAME=VALUE, and the args of a Serve config."""
+    """Arguments of `serve run sfumato.server.ray_app:build` as NAME=VALUE, and of a Serve config."""
 
     model_config = ConfigDict(extra="forbid")
     models: str = "tiny"
-    """Names, paths or NAME=MODEL, with commas between them."""
+    """Names, paths or NAME=MODEL, separated by commas."""
     database: str = "canvases.db"
-    """A URL that all replicas reach; a file does on one machine."""
+    """A URL that all replicas can reach; on one machine, a file works too."""
     api_key_file: Path | None = None
     replicas: int | Literal["auto"] = "auto"
-    """How many, or as many as the requests in work need."""
+    """Number of replicas, or "auto" to follow the running requests."""
     min_replicas: int = Field(default=1, ge=1)
     max_replicas: int = Field(default=8, ge=1)
     cpus: float = Field(default=1, gt=0)
-    """Of a replica, and threads that compute in it."""
+    """CPUs per replica, and its compute threads."""
     gpus: float = Field(default=0, ge=0)
     max_rows: int = Field(default=64, ge=1)
-    """Answers of a model in work at once in a replica."""
+    """Running answers per model and replica."""
 
 
 def build(args: Mapping[str, str]) -> serve.Application:
-    """The application for Ray Serve; its arguments are those of `Options`.
+    """The Ray Serve application; arguments are those of `Options`.
 
     Raises:
-        ValidationError: naming the argument that is wrong.
+        ValidationError: naming the invalid argument.
     """
     options = Options.model_validate(args)
     scaled = {
@@ -90,21 +89,21 @@ def build(args: Mapping[str, str]) -> serve.Application:
 
 
 class Replica:
-    """The application, asked by the ingress.
+    """The application, called by the ingress.
 
     Args:
-        options: what it serves.
+        options: what to serve.
     """
 
     async def __init__(self, options: Options) -> None:  # type: ignore[misc]
-        host = Host(served_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
+        host = Host(parse_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
         access = None if options.api_key_file is None else Access.read(options.api_key_file)
         self._app = create_app(host, History(options.database), access)
         self._life = contextlib.AsyncExitStack()
         await self._life.enter_async_context(self._app.router.lifespan_context(self._app))
 
     async def answer(self, scope: _Message, body: bytes) -> AsyncIterator[_Message]:
-        """ASGI's messages of a response."""
+        """ASGI messages of a response."""
         messages: asyncio.Queue[_Message | None] = asyncio.Queue()
         unread: list[_Message] = [{"type": "http.request", "body": body}]
 
@@ -126,17 +125,17 @@ class Replica:
 
 
 class Ingress:
-    """Asks a replica, and if that is lost before it has sent anything, another one.
+    """Forwards requests to a replica, and to another one if it is lost before sending anything.
 
     Args:
-        replicas: all of them.
+        replicas: all replicas.
     """
 
     def __init__(self, replicas: DeploymentHandle) -> None:
         self._replicas = replicas
 
     async def __call__(self, request: Request) -> Response:
-        """What a replica answers."""
+        """The response of a replica."""
         scope, body = {name: request.scope.get(name) for name in _OF_SCOPE}, b""
         async for part in request.stream():
             body += part
@@ -156,8 +155,8 @@ class Ingress:
         for _ in range(_TRIES):
             messages = self._replicas.options(stream=True, session_id=session).answer.remote(scope, body)
             try:
-                start = await while_there(request, anext(messages))
-                first = await while_there(request, anext(messages))
+                start = await run_while_connected(request, anext(messages))
+                first = await run_while_connected(request, anext(messages))
             except RayActorError:
                 continue
             except BaseException:
@@ -170,7 +169,7 @@ class Ingress:
 
 
 async def _parts(start: _Message, first: _Message, messages: Any) -> AsyncIterator[bytes]:
-    """The body of a response; a stream says so where its replica is lost."""
+    """The body of a response; a stream reports the loss of its replica."""
     try:
         yield first["body"]
         async for message in messages:
@@ -184,5 +183,5 @@ async def _parts(start: _Message, first: _Message, messages: Any) -> AsyncIterat
 
 
 def _lost() -> ApiError:
-    message = "the replica that worked on this answer is lost; try again"
+    message = "the replica working on this answer was lost; try again"
     return ApiError(503, message, code="replica_lost", headers={"Retry-After": "1"})

@@ -1,4 +1,4 @@
-"""OpenAI's `/v1/responses`: the same chats in another shape. Nothing of them is kept."""
+"""OpenAI's `/v1/responses`: chats in another format. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOGPROBS = "message.output_text.logprobs"
 
 
 class MessageItem(Body):
-    """One turn, as a client says it or gives an answer back."""
+    """One message, from a client or from an earlier answer."""
 
     type: Literal["message"] = "message"
     role: Literal["system", "developer", "user", "assistant"]
@@ -46,12 +46,12 @@ class MessageItem(Body):
     phase: Literal["commentary", "final_answer"] | None = None
 
     def to_message(self) -> Message:
-        """The turn of a chat."""
+        """The chat message."""
         return Message(role=self.role, content=self.content)
 
 
 class CallItem(Body):
-    """A call of a function, as a client gives it back."""
+    """A function call, sent back by a client."""
 
     type: Literal["function_call"]
     call_id: str
@@ -61,13 +61,13 @@ class CallItem(Body):
     status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
-        """The turn of a chat."""
+        """The chat message."""
         call = FunctionCall(name=self.name, arguments=self.arguments)
         return Message(role="assistant", tool_calls=[ToolCall(id=self.call_id, function=call)])
 
 
 class OutputItem(Body):
-    """What a function gave."""
+    """The output of a function."""
 
     type: Literal["function_call_output"]
     call_id: str
@@ -76,7 +76,7 @@ class OutputItem(Body):
     status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
-        """The turn of a chat."""
+        """The chat message."""
         return Message(role="tool", content=self.output, tool_call_id=self.call_id)
 
 
@@ -94,7 +94,7 @@ class NamedFunctionTool(Body):
 
 
 class TextFormat(Body):
-    """What the text must be."""
+    """Format of the text."""
 
     type: Literal["text", "json_object", "json_schema", "regex", "choices"]
     name: str | None = None
@@ -105,7 +105,7 @@ class TextFormat(Body):
     choices: list[str] | None = None
 
     def to_format(self) -> ResponseFormat:
-        """The same of a chat."""
+        """The same for a chat."""
         given = self.model_dump(include={"type", "regex", "choices"}, exclude_none=True)
         if self.type == "json_schema":
             given["json_schema"] = {
@@ -116,14 +116,14 @@ class TextFormat(Body):
 
 
 class TextOptions(Body):
-    """How the text is."""
+    """Text settings."""
 
     format: TextFormat | None = None
     verbosity: None = None
 
 
 class Reasoning(Body):
-    """How much work an answer is worth."""
+    """How much work to spend on an answer."""
 
     effort: Effort | None = None
     summary: None = None
@@ -131,7 +131,7 @@ class Reasoning(Body):
 
 
 class ResponseStreamOptions(Body):
-    """What a stream tells besides."""
+    """Further contents of a stream."""
 
     include_obfuscation: Literal[False] = False
 
@@ -155,7 +155,7 @@ class ResponseRequest(Body):
     parallel_tool_calls: bool | None = None
     reasoning: Reasoning | None = None
     store: Literal[False] | None = None
-    """Answers are not kept; `POST /v1/canvas` has some that are."""
+    """Answers are not stored; `POST /v1/canvas` has ones that are."""
     background: Literal[False] | None = None
     truncation: Literal["disabled"] | None = None
     service_tier: Literal["auto", "default"] | None = None
@@ -168,10 +168,10 @@ class ResponseRequest(Body):
     draft: bool | None = None
 
     def to_chat(self) -> ChatRequest:
-        """The chat that it is.
+        """The equivalent chat.
 
         Raises:
-            RequestError: if log-probabilities are wanted and not included.
+            RequestError: if log-probabilities are requested but not included.
         """
         items = [MessageItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         system = [Message(role="system", content=self.instructions)] if self.instructions is not None else []
@@ -230,7 +230,7 @@ def _response(body: ResponseRequest, **more: Any) -> _Json:
 
 
 def _ended(body: ResponseRequest, result: Result, item: _Json) -> _Json:
-    """What a response has at its end."""
+    """Final fields of a response."""
     reason = finish_reason(result)
     whole = reason == "stop"
     return {
@@ -256,7 +256,7 @@ def _call(item_id: str, call: FunctionCall) -> _Json:
 
 
 def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> _Json:
-    """What a result says: a text, or the call of a function."""
+    """The output of a result: a text, or a function call."""
     call = call_of(chat, result)
     if call is not None:
         return _call(item_id, call)
@@ -271,7 +271,7 @@ def response_answer(model: TextModel, body: ResponseRequest, chat: ChatRequest, 
 
 
 class _Events:
-    """Events of a response, numbered."""
+    """Numbered events of a response."""
 
     def __init__(self) -> None:
         self._number = -1
@@ -285,23 +285,23 @@ class _Events:
 async def response_stream(
     hosted: HostedModel, body: ResponseRequest, chat: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
-    """Events of a response. Drafts ride beside texts that add nothing."""
+    """Events of a response. Drafts are sent in extra events that add no text."""
     event, item_id, response = _Events(), f"msg_{uuid.uuid4().hex}", _response(body)
-    place = {"item_id": item_id, "output_index": 0, "content_index": 0}
-    # What may be a call is an item of another kind, so that none is opened before it is known.
+    location = {"item_id": item_id, "output_index": 0, "content_index": 0}
+    # A possible call is another kind of item, so none is opened before this is known.
     held = bool(chat.tools) and chat.tool_choice != "none"
 
     def opened() -> list[str]:
         item = _message(item_id, "in_progress")
         return [
             event("response.output_item.added", output_index=0, item=item),
-            event("response.content_part.added", **place, part=_part("", [])),
+            event("response.content_part.added", **location, part=_part("", [])),
         ]
 
     def delta(text: str, **more: Any) -> str:
-        return event("response.output_text.delta", **place, delta=text, logprobs=[], **more)
+        return event("response.output_text.delta", **location, delta=text, logprobs=[], **more)
 
-    def told(result: Result, _: int, rest: str) -> list[str]:
+    def end_events(result: Result, _: int, rest: str) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
         end = response | _ended(body, result, item)
         parts = []
@@ -318,8 +318,8 @@ async def response_stream(
             parts += opened() if held else []
             parts += [delta(rest)] if rest else []
             parts += [
-                event("response.output_text.done", **place, text=part["text"], logprobs=part["logprobs"]),
-                event("response.content_part.done", **place, part=part),
+                event("response.output_text.done", **location, text=part["text"], logprobs=part["logprobs"]),
+                event("response.content_part.done", **location, part=part),
             ]
         parts.append(event("response.output_item.done", output_index=0, item=item))
         kind = "response.completed" if end["status"] == "completed" else "response.incomplete"
@@ -337,7 +337,7 @@ async def response_stream(
             request,
             bill,
             text=lambda _, text: delta(text),
-            end=told,
+            end=end_events,
             draft=lambda _, draft: event("response.in_progress", response=response, sfumato=draft),
             held=held,
         ):

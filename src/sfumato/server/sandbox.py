@@ -1,7 +1,7 @@
-"""Generated pages, behind addresses of their own.
+"""Generated pages, served from unguessable addresses.
 
-A frame that holds a page as its `srcdoc` can still reach the network. One that asks for it here cannot: the policy
-comes with the page, which has an origin of its own, no storage, and nobody to talk to but its frame.
+A page in a frame's `srcdoc` can still reach the network. A page served here cannot: its policy gives it an origin of
+its own, no storage, and no one to talk to except its frame.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _POLICY = (
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
-    # What the policy does not cover: peers over WebRTC, and connections that a browser opens ahead of a request. Chromium
-    # keeps to it; others do not know it yet.
+    # For what the policy does not cover: WebRTC peers, and connections opened ahead of a request. Chromium
+    # enforces it; other browsers do not know it yet.
     "Connection-Allowlist": "()",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # Frames of pages that are isolated from other origins may show it too.
+    # Lets frames of cross-origin isolated pages show it.
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -37,10 +37,10 @@ _HTML = {"requestBody": {"required": True, "content": {"text/html": {"schema": {
 
 
 class Pages:
-    """Pages in memory; those that nobody asked for longest make room.
+    """Pages in memory; the least recently requested are evicted.
 
     Args:
-        max_pages, max_bytes: that are kept.
+        max_pages, max_bytes: limits.
     """
 
     def __init__(self, *, max_pages: int = _MAX_PAGES, max_bytes: int = _MAX_BYTES) -> None:
@@ -48,7 +48,7 @@ class Pages:
         self._max_pages, self._max_bytes, self._num_bytes = max_pages, max_bytes, 0
 
     def add(self, page: bytes) -> str:
-        """Keep a page under a name that nobody can guess."""
+        """Store a page under an unguessable name."""
         name = secrets.token_urlsafe(24)
         self._pages[name] = page
         self._num_bytes += len(page)
@@ -57,20 +57,20 @@ class Pages:
         return name
 
     def find(self, name: str) -> bytes | None:
-        """The page of a name, if it is still there."""
+        """The page of a name, if still stored."""
         if name in self._pages:
             self._pages.move_to_end(name)
         return self._pages.get(name)
 
 
 def sandbox_routes() -> APIRouter:
-    """`/sandbox`: put a page there, and get it back in a sandbox."""
+    """`/sandbox`: store a page, and get it back sandboxed."""
     router, pages = APIRouter(tags=["sandbox"]), Pages()
 
     @router.post("/sandbox", status_code=201, openapi_extra=_HTML, **answered(SandboxPage, status=201))
     async def add_page(request: Request) -> Response:
-        """Keep a page in memory, for a frame that shows it."""
-        # Browsers ask before a page of another origin sends this type.
+        """Store a page in memory, for a frame."""
+        # Browsers send a preflight before a page of another origin posts this type.
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "text/html":
             raise ApiError(415, f"content-type is {kind[:100]!r}; allowed: 'text/html'", param="content-type")
@@ -87,10 +87,10 @@ def sandbox_routes() -> APIRouter:
         responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
     )
     async def read_page(page_id: str) -> Response:
-        """A page, without network, storage, or an origin. No key is needed: its name is one."""
+        """A page without network, storage or a shared origin. Needs no key: its name is one."""
         page = pages.find(page_id)
         if page is None:
-            raise ApiError(404, f"there is no page {page_id[:100]!r}, or no longer", code="page_not_found")
+            raise ApiError(404, f"there is no page {page_id[:100]!r}; it may have been evicted", code="page_not_found")
         return Response(page, media_type="text/html; charset=utf-8", headers=_HEADERS)
 
     return router

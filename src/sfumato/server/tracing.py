@@ -1,6 +1,6 @@
-"""OpenTelemetry spans of answers, by the names of its conventions for generative AI; FastAPI has its own of requests.
+"""OpenTelemetry spans for answers, named by its conventions for generative AI. FastAPI has its own spans for requests.
 
-Without the package nothing is recorded. Where spans go is set as for any program: by the variables OTEL_* under
+Without the package nothing is recorded. The destination is set as usual: by the OTEL_* variables under
 `opentelemetry-instrument`, or by a tracer provider.
 """
 
@@ -18,7 +18,7 @@ except ImportError:
 
 
 def record(results: Iterable[Result]) -> None:
-    """Tell of answers that have just ended, within the request in work. None of their text is told."""
+    """Record answers that have just ended, within the current request, without their text."""
     if trace is None:
         return
     tracer, now = trace.get_tracer("sfumato"), time.time_ns()

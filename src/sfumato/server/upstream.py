@@ -1,6 +1,6 @@
-"""Models behind another server that speaks OpenAI's API: what they are asked is passed on, and what they answer.
+"""Models on other servers with OpenAI's API: requests and answers are forwarded.
 
-What is said of a model here is what its server says; nothing is added, and nothing of ours is asked of it.
+Model descriptions are the other server's; nothing is added.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from sfumato.errors import ConfigError, RequestError
-from sfumato.server.boundary import while_there
-from sfumato.server.completions import kept_alive
 from sfumato.server.failures import ApiError
 from sfumato.server.protocol import ChatRequest, Sampled
+from sfumato.server.streaming import keep_alive, run_while_connected
 
 _Json = dict[str, Any]
 _TIMEOUT = httpx.Timeout(600.0, connect=10.0)
@@ -29,19 +28,19 @@ _OURS = ("diffusion", "draft", "diffusing", "realtime", "reasoning_summary", "re
 
 @dataclass(frozen=True, kw_only=True)
 class Upstream:
-    """A model of another server."""
+    """A model on another server."""
 
     name: str
-    """What it is called here."""
+    """Its name here."""
     url: str
-    """Of the API, such as "https://host/v1"."""
+    """The API's address, such as "https://host/v1"."""
     model: str
-    """What it is called there."""
+    """Its name there."""
     key: str | None = field(default=None, repr=False)
-    """That its server wants."""
+    """The key its server requires."""
 
     def card(self, created: int) -> _Json:
-        """What there is to say of it."""
+        """Its description."""
         return {
             "id": self.name,
             "object": "model",
@@ -54,49 +53,48 @@ class Upstream:
 
 
 def read_upstream(given: str) -> Upstream:
-    """A model of another server, as NAME=URL, with #MODEL if it has another name there, and ,key=VARIABLE for a key in
-    the environment.
+    """Parse NAME=URL, with #MODEL if it has another name there, and ,key=VARIABLE for a key in the environment.
 
     Raises:
-        ConfigError: if it is something else, or there is no such variable.
+        ConfigError: if the form is wrong, or the variable is not set.
     """
     name, _, rest = given.partition("=")
-    place, _, variable = rest.partition(",key=")
-    url, _, model = place.partition("#")
+    address, _, variable = rest.partition(",key=")
+    url, _, model = address.partition("#")
     parts = urlsplit(url)
     if not name or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
         raise ConfigError(f"upstream is {given!r}; allowed: NAME=URL#MODEL,key=VARIABLE, such as gpt=https://host/v1")
     if variable and variable not in os.environ:
-        raise ConfigError(f"the key of {name} is to be in the variable {variable}; the environment has none")
+        raise ConfigError(f"the key of {name} must be in the variable {variable}, which is not set")
     return Upstream(name=name, url=url.rstrip("/"), model=model or name, key=os.environ[variable] if variable else None)
 
 
 class Relay:
-    """Asks other servers."""
+    """Sends requests to other servers."""
 
     def __init__(self) -> None:
         self._client: httpx.AsyncClient | None = None
 
     async def answer(self, upstream: Upstream, path: str, body: Sampled, request: Request) -> Response:
-        """What a model elsewhere answers.
+        """Forward a request and return the answer.
 
         Args:
             upstream: the model.
             path: of its API, such as "chat/completions".
-            body: what it is asked.
-            request: whose client waits.
+            body: the request body.
+            request: the client's request.
 
         Raises:
-            RequestError: if an option of diffusion is given.
-            ApiError: 502 or 504 if its server is no help, or what that has against the request.
+            RequestError: if a diffusion option is given.
+            ApiError: 502 or 504 if its server fails, or that server's refusal of the request.
         """
         payload = _payload(upstream, body)
         if body.stream:
             parts = self._stream(upstream, path, payload)
-            # It has answered when this is there; before, its refusal is ours.
-            await while_there(request, anext(parts))
-            return StreamingResponse(kept_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
-        return JSONResponse(await while_there(request, self.post(upstream, path, payload)))
+            # Once this arrives, it has agreed to answer; before that, its refusal is ours.
+            await run_while_connected(request, anext(parts))
+            return StreamingResponse(keep_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
+        return JSONResponse(await run_while_connected(request, self.post(upstream, path, payload)))
 
     async def post(self, upstream: Upstream, path: str, payload: _Json) -> _Json:
         """The JSON that comes back.
@@ -135,7 +133,7 @@ class Relay:
 
     @property
     def _http(self) -> httpx.AsyncClient:
-        # In the loop that asks. Made at the start, it would read certificates for servers that have no other.
+        # Created in the event loop that uses it, and only if needed, because it reads certificates.
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=_TIMEOUT)
         return self._client
@@ -147,8 +145,8 @@ class Relay:
 
 
 def _payload(upstream: Upstream, body: Sampled) -> _Json:
-    """What is sent: what the client said, under the name that the model has there."""
-    foreign = f"model {upstream.name!r} is on another server, and no diffusion of ours; leave it out"
+    """The client's body with the model's name on the other server."""
+    foreign = f"model {upstream.name!r} is on another server and not a diffusion model; leave it out"
     for name in _OURS:
         if getattr(body, name, None):
             raise RequestError(f"{name} is for canvases; {foreign}")
@@ -156,8 +154,8 @@ def _payload(upstream: Upstream, body: Sampled) -> _Json:
         kind = body.response_format.type
         if kind in ("regex", "choices"):
             raise RequestError(f"response_format has type {kind!r}; {foreign}")
-    said = body.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(_OURS))
-    return said | {"model": upstream.model}
+    payload = body.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(_OURS))
+    return payload | {"model": upstream.model}
 
 
 @contextmanager
@@ -173,26 +171,26 @@ def _failures(upstream: Upstream) -> Iterator[None]:
 
 
 def _check(upstream: Upstream, response: httpx.Response) -> None:
-    """Raise what a server has against a request, if it has anything.
+    """Raise the other server's refusal, if it refused.
 
     Raises:
-        ApiError: its own refusal of what the client said; 502 if it is about anything else.
+        ApiError: its refusal of the client's request; 502 for anything else.
     """
     status = response.status_code
     if status == 200:
         return
-    said = _error_of(response)
-    message = f"the server of model {upstream.name!r} says: {said.get('message') or f'status {status}'}"
+    refusal = _error_of(response)
+    message = f"the server of model {upstream.name!r} says: {refusal.get('message') or f'status {status}'}"
     if status == 429:
         wait = response.headers.get("retry-after")
         headers = {"Retry-After": wait} if wait else {}
         raise ApiError(429, message, code="upstream_busy", headers=headers)
     if status in (400, 413, 422):
-        param = said.get("param")
+        param = refusal.get("param")
         raise ApiError(status, message, code="upstream_refused", param=param if isinstance(param, str) else None)
     if status in (408, 504):
         raise ApiError(504, message, code="upstream_timeout")
-    # Among them a key that it does not take: that is this server's, not the client's.
+    # For example a rejected key, which is this server's fault and not the client's.
     raise ApiError(502, message, code="upstream_failed", upstream_status=status)
 
 
@@ -210,6 +208,6 @@ def _object(upstream: Upstream, response: httpx.Response) -> _Json:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        message = f"the server of model {upstream.name!r} answered with something else than a JSON object"
+        message = f"the server of model {upstream.name!r} did not answer with a JSON object"
         raise ApiError(502, message, code="upstream_failed", upstream_status=response.status_code)
     return answer

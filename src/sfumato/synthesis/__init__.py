@@ -1,1 +1,1 @@
-"""Training data that a model writes itself, for its own adaptation."""
+"""Training data written by a model for its own adaptation."""

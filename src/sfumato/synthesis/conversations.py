@@ -1,8 +1,7 @@
-"""Conversations that an autoregressive model writes alone: what a user might ask it, and its answer.
+"""Conversations written by an autoregressive model alone: a user's message and the answer.
 
-The user's turn is what the model has come after the head of its own chat template, where in training a user's text
-stood (Xu et al. 2024, Magpie, arXiv 2406.08464); the answer is one as to any user. Conversation i depends on the
-settings and i alone: not on which others are written beside it.
+The model writes the user's message where its chat template puts one (Xu et al. 2024, Magpie, arXiv 2406.08464), and
+then answers it as usual. Conversation i depends only on the settings and i, not on other conversations.
 """
 
 from __future__ import annotations
@@ -23,43 +22,42 @@ from sfumato.engine.request import Finished, Request, Result
 from sfumato.errors import CapacityError, ConfigError, RequestError, check_range
 from sfumato.text.tokenizer import Tokenizer
 
-# Nobody waits for the next step, and on a CPU large ones are cheaper a position.
+# Latency does not matter here, and on a CPU large steps are cheaper per position.
 _STEP_POSITIONS = 512
-# A turn is tokenized anew where it stands in the whole conversation, which may come to more tokens, and the template
-# writes some after it.
+# In the whole conversation the turn is tokenized again, possibly to more tokens, and the template adds some after it.
 _SPARE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisConfig:
-    """What decides the texts and which of them are kept."""
+    """Settings that determine the texts, and which are kept."""
 
     seed: int = 0
-    """Of all conversations; 0 or more."""
+    """Random seed; 0 or more."""
     system: str = ""
-    """A system message that every conversation begins with, and that is kept in it; empty for none."""
+    """System message stored in every conversation; empty for none."""
     topics: tuple[str, ...] = ()
-    """What users ask about: conversation i takes topic i, and begins again after the last. The answer is not told."""
+    """Topics of users' messages: conversation i takes topic i, cyclically. The answer does not see it."""
     topic_prompt: str = "You are a helpful assistant. The user asks you about {topic}."
-    """What the model is told while it writes the user's turn, where there are topics; with {topic} in it."""
+    """System message while the model writes the user's message, if there are topics; contains {topic}."""
     turn_temperature: float = 1.0
-    """Of users' turns."""
+    """Sampling temperature of users' messages."""
     answer_temperature: float = 0.7
-    """Of answers."""
+    """Sampling temperature of answers."""
     top_p: float = 0.95
-    """Share of the likeliest tokens that both are drawn from, in (0, 1]."""
+    """Nucleus (top-p) for both, in (0, 1]."""
     shard_size: int = 256
-    """Conversations sampled for a shard; that many are lost at most when the program is killed."""
+    """Conversations sampled per shard; a kill loses at most this many."""
     top_k: int = 0
-    """Likeliest tokens, at each token of an answer, whose log-probabilities are stored; 0 for none."""
+    """Number of likeliest tokens, per answer token, whose log-probabilities are stored; 0 for none."""
     filters: FilterConfig = FilterConfig()
-    """What a conversation must be to be kept."""
+    """Requirements for keeping a conversation."""
 
     def __post_init__(self) -> None:
         check_range(self, "seed top_k", 0)
         check_range(self, "shard_size", 1)
         if "{topic}" not in self.topic_prompt:
-            raise ConfigError(f"topic_prompt is {self.topic_prompt!r}; allowed: a text with {{topic}} in it")
+            raise ConfigError(f"topic_prompt is {self.topic_prompt!r}; allowed: a text that contains {{topic}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,20 +65,20 @@ class Conversation:
     """One conversation, kept or not."""
 
     seed: int
-    """Of its own; an answer to its turn with twice this seed and one is its answer."""
+    """Its seed; its answer uses twice this seed plus one."""
     topic: str | None
-    """What it was to be about."""
+    """Its topic."""
     messages: tuple[dict[str, str], ...] = ()
-    """A system message if there is one, the user's and the assistant's."""
+    """A system message if there is one, then the user's and the assistant's."""
     turn_tokens: int = 0
-    """Tokens of the user's turn."""
+    """Tokens of the user's message."""
     document: Document | None = None
-    """What it is to be trained on as; None if it is dropped."""
+    """The training document; None if it is dropped."""
     dropped: str | None = None
-    """What is wrong with it; None if nothing is."""
+    """Why it was dropped; None if it is kept."""
 
     def to_dict(self) -> dict[str, Any]:
-        """A line of a shard."""
+        """Its line in a shard."""
         about = {} if self.topic is None else {"topic": self.topic}
         return {"messages": list(self.messages), "seed": self.seed, **about}
 
@@ -90,12 +88,12 @@ class Conversations:
 
     Args:
         model: an autoregressive model with a chat template.
-        config: what decides the texts.
-        rows: answers in work at once; more are faster and take more memory, and the texts are the same.
+        config: settings of the texts.
+        rows: answers computed at once; more are faster and take more memory, with the same texts.
 
     Raises:
-        RequestError: if the model denoises, its chat template cannot carry what is asked, or a setting is not allowed.
-        CapacityError: if the model's positions cannot hold a conversation.
+        RequestError: if the model is not autoregressive, its chat template does not fit, or a setting is not allowed.
+        CapacityError: if a conversation may exceed the model's positions.
     """
 
     def __init__(self, model: TextModel, config: SynthesisConfig, rows: int = 64) -> None:
@@ -104,7 +102,7 @@ class Conversations:
                 f"{model.name} denoises canvases of {model.spec.canvas_length}; allowed: an autoregressive model"
             )
         if not model.tokenizer.has_chat_template:
-            raise RequestError(f"{model.name} has no chat template, so it knows no users; give one that has")
+            raise RequestError(f"{model.name} has no chat template; give a model that has one")
         if rows < 1:
             raise ConfigError(f"rows is {rows}; allowed: 1 or more")
         self._model, self._config = model, config
@@ -118,12 +116,12 @@ class Conversations:
                 f"the chat template of {model.name} puts nothing before a user's turn; give another model"
             )
         longest = max(map(len, self._openings)) + filters.max_turn_tokens + filters.max_answer_tokens + _SPARE
-        most = model.decoder.config.max_position_embeddings
-        if longest > most:
+        max_positions = model.decoder.config.max_position_embeddings
+        if longest > max_positions:
             raise CapacityError(
                 f"a conversation may have {longest} tokens: {max(map(len, self._openings))} of the template, "
                 f"{filters.max_turn_tokens} of the turn, {filters.max_answer_tokens} of the answer and {_SPARE} to "
-                f"spare; this model holds {most} positions: ask for fewer"
+                f"spare; this model holds {max_positions} positions: ask for fewer"
             )
         self._longest = longest
         engine = EngineConfig(max_rows=rows, max_positions=_STEP_POSITIONS, cache_positions=(rows + 1) * longest)
@@ -134,58 +132,60 @@ class Conversations:
             self._asking = Engine(_ending_with(model.bundle, end_id), engine)
 
     def write(self, indices: range) -> list[Conversation]:
-        """Write some conversations, together."""
+        """Write some conversations together."""
         seeds = [_seed_of(self._config.seed, i) for i in indices]
-        places = [i % len(self._openings) for i in indices]
-        turns = self._turns(seeds, places)
-        conversations = [self._begun(*parts) for parts in zip(seeds, places, turns, strict=True)]
-        most = self._config.filters.max_answer_tokens
+        topic_indices = [i % len(self._openings) for i in indices]
+        turns = self._turns(seeds, topic_indices)
+        conversations = [self._begun(*parts) for parts in zip(seeds, topic_indices, turns, strict=True)]
+        max_tokens = self._config.filters.max_answer_tokens
         asked: list[int] = []
         requests: list[Request] = []
         for i, conversation in enumerate(conversations):
             if conversation.dropped is not None:
                 continue
             prompt = tuple(self._model.tokenizer.encode_chat(conversation.messages))
-            if len(prompt) + most >= self._longest:
+            if len(prompt) + max_tokens >= self._longest:
                 conversations[i] = dataclasses.replace(conversation, dropped="turn_long")
                 continue
             asked.append(i)
             temperature = self._config.answer_temperature
-            requests.append(self._request(prompt, max_tokens=most, seed=2 * seeds[i] + 1, temperature=temperature))
+            requests.append(
+                self._request(prompt, max_tokens=max_tokens, seed=2 * seeds[i] + 1, temperature=temperature)
+            )
         for i, result in zip(asked, _results(self._answering, requests), strict=True):
             conversations[i] = self._ended(conversations[i], result)
         return conversations
 
     def _before_turn(self, topic: str | None) -> list[dict[str, str]]:
-        told = [message["content"] for message in self._system]
+        parts = [message["content"] for message in self._system]
         if topic is not None:
-            told.append(self._config.topic_prompt.replace("{topic}", topic))
-        return [{"role": "system", "content": "\n".join(told)}] if told else []
+            parts.append(self._config.topic_prompt.replace("{topic}", topic))
+        return [{"role": "system", "content": "\n".join(parts)}] if parts else []
 
-    def _turns(self, seeds: Sequence[int], places: Sequence[int]) -> list[Result]:
+    def _turns(self, seeds: Sequence[int], topic_indices: Sequence[int]) -> list[Result]:
         requests = [
             self._request(
-                self._openings[place],
+                self._openings[topic_index],
                 max_tokens=self._config.filters.max_turn_tokens,
                 seed=2 * seed,
                 temperature=self._config.turn_temperature,
             )
-            for seed, place in zip(seeds, places, strict=True)
+            for seed, topic_index in zip(seeds, topic_indices, strict=True)
         ]
         return _results(self._asking, requests)
 
     def _request(self, prompt: tuple[int, ...], *, max_tokens: int, seed: int, temperature: float) -> Request:
-        # One more than is allowed, for the end token.
+        # One more than allowed, for the end token.
         return self._model.request(
             prompt, max_tokens=max_tokens + 1, seed=seed, temperature=temperature, top_p=self._config.top_p
         )
 
-    def _begun(self, seed: int, place: int, turn: Result) -> Conversation:
+    def _begun(self, seed: int, topic_index: int, turn: Result) -> Conversation:
         filters, topics = self._config.filters, self._config.topics
-        reason = _reason(filters, turn, least=filters.min_turn_tokens, most=filters.max_turn_tokens)
+        reason = _reason(filters, turn, min_tokens=filters.min_turn_tokens, max_tokens=filters.max_turn_tokens)
         return Conversation(
             seed=seed,
-            topic=topics[place] if topics else None,
+            topic=topics[topic_index] if topics else None,
             messages=(*self._system, {"role": "user", "content": turn.text.strip()}),
             turn_tokens=len(turn.tokens),
             dropped=reason and f"turn_{reason}",
@@ -193,7 +193,7 @@ class Conversations:
 
     def _ended(self, conversation: Conversation, answer: Result) -> Conversation:
         filters, text = self._config.filters, answer.text.strip()
-        reason = _reason(filters, answer, least=filters.min_answer_tokens, most=filters.max_answer_tokens)
+        reason = _reason(filters, answer, min_tokens=filters.min_answer_tokens, max_tokens=filters.max_answer_tokens)
         if reason is not None:
             return dataclasses.replace(conversation, dropped=f"answer_{reason}")
         document = chat_document(conversation.messages, text, self._model.tokenizer)
@@ -203,10 +203,12 @@ class Conversations:
         return dataclasses.replace(conversation, messages=messages, document=document)
 
 
-def _reason(filters: FilterConfig, result: Result, *, least: int, most: int) -> str | None:
+def _reason(filters: FilterConfig, result: Result, *, min_tokens: int, max_tokens: int) -> str | None:
     if result.failed:
         return "failed"
-    return filters.reason(result.text, result.tokens, ended=result.finish_reason == "stop", least=least, most=most)
+    return filters.reason(
+        result.text, result.tokens, ended=result.finish_reason == "stop", min_tokens=min_tokens, max_tokens=max_tokens
+    )
 
 
 def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:
@@ -215,7 +217,7 @@ def _results(engine: Engine, requests: Sequence[Request]) -> list[Result]:
 
 
 def _ending_with(bundle: ModelBundle, end_id: int) -> ModelBundle:
-    """The same model, which may also write this special token, and ends there."""
+    """The same model, additionally ending at this special token."""
     tokenizer: Tokenizer = bundle.tokenizer.ending_with(end_id)
     banned_V = bundle.banned
     if banned_V is not None:
@@ -225,5 +227,5 @@ def _ending_with(bundle: ModelBundle, end_id: int) -> ModelBundle:
 
 
 def _seed_of(seed: int, index: int) -> int:
-    """The seed of a conversation: 52 bits, which any reader of JSON holds exactly."""
+    """The seed of a conversation: 52 bits, which every JSON reader represents exactly."""
     return int.from_bytes(hashlib.blake2b(f"{seed}/{index}".encode(), digest_size=8).digest(), "little") >> 12

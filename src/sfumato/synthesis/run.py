@@ -1,6 +1,6 @@
-"""One run: conversations into a directory of shards, from where the last run stopped, with what a teacher says of them.
+"""Writes conversations to a directory of shards, resumably, with a teacher's likeliest tokens.
 
-The teacher is the model itself: what it would have written at each token of an answer, given the clean text before it.
+The teacher is the model itself: its predictions at each answer token, given the clean text before it.
 """
 
 # R documents, Q positions, N tokens of answers, D model, V vocab, K likeliest tokens
@@ -31,13 +31,13 @@ from sfumato.synthesis.conversations import Conversation, Conversations, Synthes
 
 
 class Synthesis:
-    """Conversations of one model in one directory.
+    """The conversations of one model in one directory.
 
     Args:
         model: an autoregressive model with a chat template.
         config: what decides the texts.
         directory: of the shards.
-        about: what the manifest says of the model; its name by default.
+        about: the manifest's description of the model; its name by default.
         rows: see `Conversations`.
 
     Raises:
@@ -60,28 +60,30 @@ class Synthesis:
         self._model, self._config, self._directory = model, config, directory
         self._conversations = Conversations(model, config, rows)
         self._repeated = Repeated(config.filters.near_duplicate, config.filters.shingle_words)
-        # By its last part: data travels further than the paths of the machine it was made on.
+        # Only its last part: data travels further than this machine's paths.
         about = {"name": Path(model.name).name} if about is None else about
         self.manifest = Manifest(model=dict(about), settings=_plain(config))
-        """What the directory holds so far."""
+        """Current contents of the directory."""
 
     def start(self) -> None:
-        """Begin a directory.
+        """Start a new directory.
 
         Raises:
-            ConfigError: if it holds shards already.
+            ConfigError: if it already holds shards.
             CheckpointError: if it cannot be written.
         """
         if any(self._directory.glob("*.jsonl")) or (self._directory / MANIFEST).exists():
-            raise ConfigError(f"{self._directory} holds shards already: go on with --resume, or give another directory")
+            raise ConfigError(
+                f"{self._directory} holds shards already: continue with --resume, or give another directory"
+            )
         self.manifest.save(self._directory)
 
     def resume(self) -> None:
-        """Go on after the last whole shard of the directory.
+        """Continue after the last complete shard of the directory.
 
         Raises:
-            ConfigError: if it was begun with other settings, or by another model.
-            CheckpointError: if it has no manifest, or a shard that the manifest names is not as it was written.
+            ConfigError: if it was started with other settings, or by another model.
+            CheckpointError: if it has no manifest, or a listed shard was changed.
         """
         found = Manifest.load(self._directory)
         before, now = ({**one.model, **one.settings} for one in (found, self.manifest))
@@ -97,7 +99,7 @@ class Synthesis:
         self.manifest = found
 
     def run(self, n: int, on_shard: Callable[[Manifest], None] | None = None) -> Manifest:
-        """Write conversations until so many were sampled, those of earlier runs included.
+        """Write conversations until a total number was sampled, including earlier runs.
 
         Args:
             n: conversations to sample, 1 or more; fewer are kept.
@@ -105,7 +107,7 @@ class Synthesis:
 
         Raises:
             ConfigError: if n is not allowed.
-            CheckpointError: if a shard cannot be written; those before it stay.
+            CheckpointError: if a shard cannot be written; earlier ones are kept.
         """
         if n < 1:
             raise ConfigError(f"n is {n}; allowed: 1 or more")
@@ -146,29 +148,29 @@ class Synthesis:
 
 
 def _plain(config: SynthesisConfig) -> dict[str, Any]:
-    """The settings as JSON gives them back; of topics, how many there are and a digest."""
+    """The settings as plain JSON values; topics as a count and a digest."""
     values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
     digest = hashlib.sha256("\n".join(config.topics).encode()).hexdigest()
     return {**values, "topics": {"count": len(config.topics), "sha256": digest} if config.topics else None}
 
 
 _POSITIONS = 4096
-"""Most positions of a forward, padding included, unless one document has more."""
+"""Maximum positions per forward, including padding, unless one document has more."""
 _LOGITS = 256
-"""Answer tokens whose logits are held at once."""
+"""Answer tokens whose logits are in memory at once."""
 
 
 @torch.inference_mode()
 def teacher_targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Targets]:
-    """The likeliest tokens at each token of each response, with their log-probabilities at temperature 1.
+    """The likeliest tokens at each response token, with their log-probabilities at temperature 1.
 
     Args:
         model: autoregressive, with logits one position to the left.
-        documents: conversations, whose prompts have a token at least.
-        top_k: tokens at each place, up to the vocabulary.
+        documents: conversations with non-empty prompts.
+        top_k: tokens per position, up to the vocabulary.
 
     Returns:
-        A teacher's view of the responses, in the order of the documents.
+        Teacher predictions for the responses, in the order of the documents.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(documents)), key=lambda i: (_length(documents[i]), i)):
@@ -188,9 +190,9 @@ def _length(document: Document) -> int:
 
 def _targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Targets]:
     device = model.device
-    # The last token of a response is predicted, and read by nothing.
+    # The last token of a response is predicted, but nothing reads it.
     texts = [[*document.prompt, *document.response[:-1]] for document in documents]
-    # Filled up to whole eights, as the engine's forwards are. What fills a row stands after its text, unread.
+    # Padded to multiples of eight like the engine's forwards; the padding follows the text and is not read.
     width = -(-max(map(len, texts)) // 8) * 8
     tokens_RQ = torch.tensor([text + [0] * (width - len(text)) for text in texts], device=device)
     positions_RQ = torch.arange(width, device=device).expand_as(tokens_RQ)

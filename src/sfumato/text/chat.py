@@ -1,4 +1,4 @@
-"""Chat templates: messages to one text, with what looks like markup inside a message kept apart."""
+"""Chat templates: render messages to text, and keep markup inside messages apart."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sfumato.errors import CheckpointError, RequestError
 
 Message = Mapping[str, Any]
 
-# Plane 15 is for private use: no text means anything by these characters.
+# Plane 15 is for private use: these characters have no meaning in any text.
 _PRIVATE_CHARACTERS = range(0xF0000, 0xFFFFE)
 
-# Far more than a template has reason to do.
+# Far more than a template needs.
 _MAX_TURNS = 1_000_000
 _MAX_SIZE = 10_000_000
 
@@ -32,7 +32,7 @@ class ChatTemplate:
     """A checkpoint's chat template, run in a sandbox.
 
     Args:
-        source: Jinja text, or a list of {"name", "template"} whose "default" counts; None if there is none.
+        source: Jinja text, or a list of {"name", "template"} of which "default" is used; None if there is none.
         tokens: the tokens a template may name, such as {"eos_token": "<|end|>"}.
     """
 
@@ -43,16 +43,16 @@ class ChatTemplate:
         self._tokens = dict(tokens)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What jinja2 compiles cannot be copied; it is compiled again.
+        # Compiled templates cannot be copied, so a copy compiles again.
         return {name: value for name, value in vars(self).items() if name != "_template"}
 
     @property
     def exists(self) -> bool:
-        """Whether the checkpoint has one."""
+        """Whether the checkpoint has a template."""
         return bool(self._source)
 
     def render(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
-        """The conversation as one text.
+        """Render a conversation.
 
         Args:
             messages: dicts with at least "role" and "content".
@@ -76,14 +76,14 @@ class ChatTemplate:
         except jinja2.TemplateError as error:
             raise RequestError(f"the chat template refuses these messages: {error.message or error}") from error
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            # A template that meets a value of a type it did not expect fails with Python's own exceptions.
+            # A template that gets a value of an unexpected type fails with Python's own exceptions.
             raise RequestError(f"the chat template cannot read these messages: {error}") from error
 
     @cached_property
     def _template(self) -> jinja2.Template:
         if not self._source:
             raise RequestError("this model has no chat template; give it plain text instead of messages")
-        # The settings and names that templates are written for: transformers, utils/chat_template_utils.py.
+        # The settings and names that templates expect: transformers, utils/chat_template_utils.py.
         environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
         environment.filters["tojson"] = _to_json
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, "namespace": _GuardedNamespace}
@@ -97,7 +97,7 @@ _TURNS = "turns_of_all_loops"
 
 
 class _Turns:
-    """Counts turns of loops and calls of macros, over one rendering."""
+    """Counts loop iterations and macro calls within one rendering."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -105,16 +105,16 @@ class _Turns:
     def __call__(self) -> None:
         self._count += 1
         if self._count > _MAX_TURNS:
-            raise jinja2.TemplateError(f"it takes more than {_MAX_TURNS:,} turns of its loops")
+            raise jinja2.TemplateError(f"it takes more than {_MAX_TURNS:,} loop iterations")
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """jinja2's sandbox, in which loops end and nothing grows without bound."""
+    """jinja2's sandbox with limits on loops and sizes."""
 
     intercepted_binops = frozenset({"*", "**"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Multiply or take a power, unless that would be huge."""
+        """Multiply or raise to a power, unless the result would be huge."""
         sized, number = (left, right) if hasattr(left, "__len__") else (right, left)
         if operator == "*" and hasattr(sized, "__len__") and isinstance(number, int):
             if len(sized) * number > _MAX_SIZE:
@@ -133,12 +133,12 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 class _Generation(Extension):
-    """{% generation %}, by which templates mark what a model wrote; it says nothing about the text."""
+    """{% generation %}, which marks the model's text in templates and does not affect it."""
 
     tags = {"generation"}  # noqa: RUF012
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
-        """What stands inside the tag."""
+        """The contents of the tag."""
         next(parser.stream)
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
@@ -153,10 +153,10 @@ class _GuardedNamespace(Namespace):
 
 
 def cover(messages: Sequence[Message], markup: Iterable[str]) -> tuple[list[Message], dict[str, str]]:
-    """Put one private character for each piece of markup that stands inside a message.
+    """Replace each piece of markup inside messages by a private character.
 
     Returns:
-        The messages to render, and what each private character in the rendered text stands for.
+        The messages to render, and what each private character stands for.
     """
     given = "".join(_strings(list(messages)))
     free = (chr(code) for code in _PRIVATE_CHARACTERS if chr(code) not in given)
@@ -194,7 +194,7 @@ def _substitute(value: Any, pattern: re.Pattern[str], covers: Mapping[str, str])
 
 
 def _to_json(value: Any, ensure_ascii: bool = False, **settings: Any) -> str:
-    # jinja2's own filter escapes HTML, which no chat template means.
+    # jinja2's own filter escapes HTML, which chat templates do not want.
     return json.dumps(value, ensure_ascii=ensure_ascii, **settings)
 
 

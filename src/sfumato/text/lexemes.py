@@ -1,15 +1,14 @@
-"""Python source as lexemes: one for each token of code, and one at the head of each logical line for its indentation.
+"""Splits Python source into lexemes: one per token of code, and one per logical line for its indentation.
 
-Text that does not parse has lexemes too, so brackets that are never closed end where a statement begins. Comments,
-blank lines and the layout inside brackets have none: they stay in the source, which `Lexeme.start` and `end` refer to,
-so that an edit of some lexemes leaves every other character as it is.
+Text that does not parse also has lexemes: unclosed brackets end where a statement begins. Comments, blank lines and
+layout inside brackets have none. They stay in the source, which `Lexeme.start` and `end` refer to, so that editing some
+lexemes leaves every other character unchanged.
 
-Names, numbers and strings are too many for one vocabulary, so a `Lexicon` is made for each text. What a model knows of
-a lexeme is the hash of its spelling and of the words in it, so that a lexicon's embeddings are computed rather than
-looked up (`models.layers`).
+Names, numbers and strings are too many for one vocabulary, so each text gets its own `Lexicon`. A model knows a lexeme
+only by the hashes of its spelling and of its words, so embeddings are computed rather than looked up (`models.layers`).
 """
 
-# V lexemes, S words in a lexeme
+# V lexemes, S words of a lexeme
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 MAX_LEVEL = 15
-"""Deepest indentation that has a lexeme; deeper lines share it."""
+"""Deepest indentation with its own lexeme; deeper lines share it."""
 PAD, BLANK, MASK, END, MISALIGNED = "<pad>", "<blank>", "<mask>", "<end>", "<misaligned>"
 LEVELS = tuple(f"<{level}>" for level in range(MAX_LEVEL + 1))
 MAX_STRING = 200
-"""Characters of a string, number or name that its lexeme keeps."""
+"""Maximum characters of a string, number or name kept in its lexeme."""
 
-# What may replace what: operators of one kind, keywords in one role, functions of one shape.
+# Interchangeable lexemes: operators of one kind, keywords in one role, functions of one shape.
 FAMILIES: tuple[tuple[str, ...], ...] = (
     ("<", "<=", ">", ">=", "==", "!="),
     ("+", "-", "*", "//", "/", "%", "**"),
@@ -62,7 +61,7 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     (")", "]", "}"),
     (",", ".", ":", ";"),
 )
-# Written down, as the ids of a lexicon must not depend on the version of Python that runs.
+# Spelled out, because the ids of a lexicon must not depend on the Python version.
 KEYWORDS = (
     "False None True and as assert async await break class continue def del elif else except finally for from global "
     "if import in is lambda nonlocal not or pass raise return try while with yield"
@@ -75,7 +74,7 @@ BUILTINS = (
 NUMBERS = "0 1 2 3 4 5 6 7 8 9 10 16 32 64 100 255 256 1000 0.0 0.5 1.0 2.0"
 OTHERS = "- ~ @ -> := ... @= self cls join replace format get sort copy"
 EMPTY_STRINGS = ('""', "''")
-# Lexemes that every text may use, whatever its scope: the head of every lexicon.
+# Lexemes that every text may use, whatever its scope: the start of every lexicon.
 FIXED = tuple(
     dict.fromkeys(
         [PAD, BLANK, MASK, END, MISALIGNED, *LEVELS]
@@ -85,7 +84,7 @@ FIXED = tuple(
     )
 )
 
-# Keywords that begin a statement and stand nowhere else: inside brackets one means that a bracket is missing.
+# Keywords that only begin statements: inside brackets, one means that a bracket is missing.
 _STARTS = (
     "assert break class continue def del elif except finally global import nonlocal pass raise return try while with"
 )
@@ -109,24 +108,24 @@ OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 class Lexeme(NamedTuple):
-    """A lexeme and where it stands."""
+    """A lexeme and its location."""
 
     text: str
-    """As in the source, or `<n>` for the head of a line that is indented n levels."""
+    """As in the source, or `<n>` for the head of a line indented by n levels."""
     start: int
-    """Of its first character in the source; of a line's head, where its indentation starts."""
+    """Offset of its first character; for a line head, of its indentation."""
     end: int
-    """One past its last character."""
+    """Offset after its last character."""
 
 
 def lex(source: str) -> list[Lexeme]:
-    """Split Python source into lexemes; any text has some.
+    """Split Python source into lexemes.
 
     Args:
         source: need not parse. Tabs count to the next multiple of 8.
 
     Returns:
-        Lexemes in the order of the text.
+        Lexemes in order.
     """
     found: list[Lexeme] = []
     columns = [0]
@@ -158,7 +157,7 @@ def lex(source: str) -> list[Lexeme]:
 
 
 def _line_head(source: str, start: int, end: int, columns: list[int]) -> Lexeme:
-    """The lexeme of a line's indentation; `columns` of the open levels is brought up to date."""
+    """The lexeme of a line's indentation; updates `columns`, the open levels."""
     column, before = len(source[start:end].expandtabs(8)), columns[-1]
     while column < columns[-1]:
         columns.pop()
@@ -180,12 +179,12 @@ def line_numbers(source: str, lexemes: Sequence[Lexeme]) -> list[int]:
 
 
 def relative(lexemes: Sequence[str]) -> list[str]:
-    """Line heads counted from the least indented line, which becomes level 0."""
+    """Renumber line heads so that the least indented line is level 0."""
     levels = [_LEVEL[text] for text in lexemes if text in _LEVEL]
-    least = min(levels, default=0)
-    if not least:
+    lowest = min(levels, default=0)
+    if not lowest:
         return list(lexemes)
-    return [LEVELS[_LEVEL[text] - least] if text in _LEVEL else text for text in lexemes]
+    return [LEVELS[_LEVEL[text] - lowest] if text in _LEVEL else text for text in lexemes]
 
 
 _LEVEL = {text: level for level, text in enumerate(LEVELS)}
@@ -198,8 +197,7 @@ def is_level(text: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def kind_of(text: str) -> str:
-    """ "name", "number", "string", "level", "special" for `<...>` of other kinds, or "fixed" for keywords and
-    operators."""
+    """ "name", "number", "string", "level", "special" for other `<...>`, or "fixed" for keywords and operators."""
     if text in _LEVEL:
         return "level"
     if text in (PAD, BLANK, MASK, END, MISALIGNED):
@@ -214,20 +212,20 @@ def kind_of(text: str) -> str:
 
 
 MAX_WORDS = 15
-"""Words of a lexeme that features tell of; of a long string, the first."""
+"""Words of a lexeme for features; of a long string, the first ones."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
 
 @functools.lru_cache(maxsize=1 << 18)
 def features(text: str, num_spellings: int, num_words: int) -> tuple[int, ...]:
-    """What a model knows of a lexeme.
+    """Features of a lexeme for a model.
 
     Args:
         text: the lexeme.
-        num_spellings, num_words: rows of the tables that the hashes index.
+        num_spellings, num_words: sizes of the tables that the hashes index.
 
     Returns:
-        The hash of the spelling, then `MAX_WORDS + 1` hashes of its kind and its words; 0 where there are fewer.
+        The hash of the spelling, then `MAX_WORDS + 1` hashes of its kind and words, padded with 0.
     """
     kind = kind_of(text)
     words = [f"kind {kind}"]
@@ -238,7 +236,7 @@ def features(text: str, num_spellings: int, num_words: int) -> tuple[int, ...]:
 
 
 class Lexicon:
-    """Lexemes and their ids: `FIXED` first, then what is added, in the order in which it came."""
+    """Lexemes and their ids: `FIXED` first, then added ones in order."""
 
     def __init__(self, lexemes: Iterable[str] = ()) -> None:
         self._ids = dict(_FIXED_IDS)
@@ -248,13 +246,13 @@ class Lexicon:
         return len(self._ids)
 
     def encode(self, lexemes: Iterable[str]) -> list[int]:
-        """Ids of lexemes; those that are new are added."""
+        """Ids of lexemes; adds new ones."""
         ids = self._ids
         return [ids.setdefault(text, len(ids)) for text in lexemes]
 
     @property
     def lexemes(self) -> Sequence[str]:
-        """By their ids."""
+        """Lexemes by id."""
         return list(self._ids)
 
     def features(self, num_spellings: int, num_words: int) -> np.ndarray:

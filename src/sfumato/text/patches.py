@@ -1,4 +1,4 @@
-"""Edits of lexemes as edits of the source they stand in: every character that no edit names stays."""
+"""Applies lexeme edits to the source; every character outside the edits stays the same."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from sfumato.text.lexemes import LEVELS, MISALIGNED, Lexeme, is_level, kind_of
 
 
 class Patch(NamedTuple):
-    """Lexemes that take the place of others."""
+    """Lexemes that replace others."""
 
     start: int
-    """Index of the first lexeme that goes, or that the new ones stand before."""
+    """Index of the first lexeme to replace, or the insertion point."""
     end: int
-    """One past the last that goes."""
+    """Index after the last lexeme to replace."""
     texts: tuple[str, ...]
-    """What comes."""
+    """Replacement."""
 
 
 def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> str:
-    """The source after some patches.
+    """Apply patches to the source.
 
     Args:
-        source: text.
+        source: the text.
         lexemes: `lex(source)`.
-        patches: that do not overlap.
+        patches: must not overlap.
     """
     unit = indentation(source, lexemes)
     for patch in sorted(patches, reverse=True):
@@ -35,7 +35,7 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
 
 
 def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:
-    """What lines of each level are indented by: as the first such line, or four spaces more than the level above."""
+    """Indentation per level: as in the first such line, or four spaces more than the level above."""
     known: dict[str, str] = {}
     for lexeme in lexemes:
         if is_level(lexeme.text):
@@ -47,7 +47,7 @@ def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:
 
 
 def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[str]) -> tuple[int, int, str]:
-    """Characters that go, and the text that comes."""
+    """The character range to replace, and the new text."""
     start, end, texts = patch
     goes = lexemes[start:end]
     if len(goes) == len(texts) == 1 and _is_head(goes[0].text) == _is_head(texts[0]):
@@ -58,7 +58,7 @@ def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[s
     left = before.end if before is not None else 0
     right = after.start if after is not None else len(source)
     if (after is not None and _is_head(after.text)) or after is None or source[left:right].strip(" \t"):
-        # What stands between, such as a comment or the end of a line, stays after the new text.
+        # Text between them, such as a comment or a line end, stays after the new text.
         right = goes[-1].end if goes else left
     if goes and before is not None and source[left : goes[0].start].strip(" \t") and not _is_head(goes[0].text):
         left = goes[0].start
@@ -88,7 +88,7 @@ _UNARY = frozenset({"-", "+", "*", "**", "~"})
 
 
 def _separator(before: Sequence[str], text: str, depth: int) -> str:
-    """What stands between the last of some lexemes and the next one."""
+    """The text between the last of some lexemes and the next one."""
     last = before[-1] if before else ""
     if not last or _is_head(last) or last in _TIGHT_AFTER or text in _TIGHT_BEFORE:
         return ""

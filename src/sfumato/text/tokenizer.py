@@ -1,7 +1,7 @@
-"""Text to tokens and back: encoding, chat, and text that can be shown while tokens still arrive.
+"""Tokenizer: encoding, chat templates, and incremental decoding.
 
-Text is never searched for special tokens. They come into a sequence through the chat template alone, so a
-user who types "<|end|>" gets its characters and ends nothing.
+Special tokens are never parsed from text; they come only from the chat template. A user who types "<|end|>" gets its
+characters and ends nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sfumato.gguf_file import GGUFFile
 from sfumato.storage import read_json, write_atomically
 from sfumato.text.chat import ChatTemplate, Message, cover
 
-# Patterns of the models' own tokenizers. A split keeps what it matches as pieces of their own.
+# Split patterns of the models' own tokenizers; a split keeps its matches as separate pieces.
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
@@ -35,18 +35,18 @@ _GGUF_SPLITS: dict[str, list[pre_tokenizers.PreTokenizer]] = {
     "qwen2": [pre_tokenizers.Split(Regex(_LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")), "isolated")],
 }
 _META_SPACE = "\u2581"
-"""How tokenizers of sentencepiece's kind write a space."""
+"""How sentencepiece tokenizers write a space."""
 _REPLACEMENT = "\ufffd"
 _TURN = "\U00100000"
-"""Stands for a turn that is not written yet: a character of the private plane 16."""
+"""Placeholder for a turn that is not written yet: a character of private plane 16."""
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def check_characters(text: str) -> None:
-    """Refuse what is no text.
+    """Refuse invalid text.
 
     Raises:
-        RequestError: if the text holds half of a surrogate pair, which is no character.
+        RequestError: if the text holds a lone surrogate, which is not a character.
     """
     half = _HALF_PAIR.search(text)
     if half:
@@ -58,12 +58,12 @@ class Tokenizer:
     """A Hugging Face tokenizer with its chat template.
 
     Args:
-        tokenizer: the tokenizer proper; this object takes it over.
-        config: what tokenizer_config.json holds.
-        eos_ids: ids that end a text besides the config's own eos_token.
+        tokenizer: the Hugging Face tokenizer; this object takes ownership.
+        config: contents of tokenizer_config.json.
+        eos_ids: further ids that end a text, besides the config's eos_token.
 
     Raises:
-        CheckpointError: if the config names a token that the tokenizer lacks, or no token that ends a text.
+        CheckpointError: if the config names an unknown token, or no token that ends a text.
     """
 
     def __init__(self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any], eos_ids: Sequence[int] = ()) -> None:
@@ -79,7 +79,7 @@ class Tokenizer:
         self._named = {key: text for key, text in named if text is not None}
         self._chat = ChatTemplate(config.get("chat_template"), self._named)
         self.special_ids: frozenset[int] = frozenset(self._special_ids.values())
-        """Ids of the special tokens: those that no text encodes to."""
+        """Ids of the special tokens, which no text encodes to."""
         own_eos = self._id_of("eos_token")
         ids = ([] if own_eos is None else [own_eos]) + list(eos_ids)
         if not ids:
@@ -88,23 +88,23 @@ class Tokenizer:
         """Ids that end a text, the tokenizer's own first."""
         pad_id = self._id_of("pad_token")
         self.pad_id: int = self.eos_ids[0] if pad_id is None else pad_id
-        """Id that fills rows up; the first of `eos_ids` where the checkpoint names none."""
+        """Padding id; the first of `eos_ids` if the checkpoint names none."""
         self.mask_id: int | None = self._id_of("mask_token")
-        """Id of the mask, if the tokenizer has one."""
+        """Id of the mask token, if there is one."""
 
     @classmethod
     def load(cls, directory: str | Path) -> Tokenizer:
-        """Read tokenizer.json and tokenizer_config.json; generation_config.json may name further eos tokens.
+        """Read tokenizer.json and tokenizer_config.json; generation_config.json may add eos tokens.
 
         Raises:
-            CheckpointError: if one of the two is missing or cannot be read.
+            CheckpointError: if a file is missing or invalid.
         """
         directory = Path(directory)
         path = directory / "tokenizer.json"
         if not path.is_file():
             raise CheckpointError(f"no tokenizer at {path}; give a directory that holds tokenizer.json")
         try:
-            # The library raises bare Exception for whatever it cannot parse.
+            # The library raises a bare Exception for anything it cannot parse.
             tokenizer = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:
             raise CheckpointError(f"{path} is not a tokenizer: {error}") from error
@@ -118,20 +118,20 @@ class Tokenizer:
         return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids or [])
 
     @classmethod
-    def of(cls, place: Path | GGUFFile) -> Tokenizer:
-        """Read that of a checkpoint: a directory's, or a GGUF file's.
+    def of(cls, source: Path | GGUFFile) -> Tokenizer:
+        """Read the tokenizer of a checkpoint directory or GGUF file.
 
         Raises:
             CheckpointError: see `load` and `from_gguf`.
         """
-        return cls.from_gguf(place) if isinstance(place, GGUFFile) else cls.load(place)
+        return cls.from_gguf(source) if isinstance(source, GGUFFile) else cls.load(source)
 
     @classmethod
     def from_gguf(cls, file: GGUFFile) -> Tokenizer:
-        """Read the tokenizer of a GGUF file: byte-level BPE, with the splits that llama.cpp knows by name.
+        """Read the tokenizer of a GGUF file: byte-level BPE, with splits as llama.cpp names them.
 
         Raises:
-            CheckpointError: if it holds a tokenizer of another kind.
+            CheckpointError: if the tokenizer is of another kind.
         """
         kind, splits = file.get("tokenizer.ggml.model"), file.metadata.get("tokenizer.ggml.pre", "gpt-2")
         if kind != "gpt2" or splits not in _GGUF_SPLITS:
@@ -167,24 +167,24 @@ class Tokenizer:
         return cls(tokenizer, {**named, "chat_template": file.metadata.get("tokenizer.chat_template")}, ends)
 
     def save(self, directory: str | Path) -> None:
-        """Write tokenizer.json and tokenizer_config.json, which transformers reads too; makes the directory.
+        """Write tokenizer.json and tokenizer_config.json, which transformers can also read; creates the directory.
 
-        Eos ids that came from generation_config.json are the model's and are not written.
+        Eos ids from generation_config.json belong to the model and are not written.
         """
         directory = Path(directory)
         text = json.dumps(self._config, ensure_ascii=False, indent=2) + "\n"
-        # tokenizer.json last: a directory that has it is complete.
+        # tokenizer.json last: its presence marks the directory as complete.
         write_atomically(directory / "tokenizer_config.json", text.encode())
         write_atomically(directory / "tokenizer.json", self._tokenizer.to_str(pretty=True).encode())
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, added ones included."""
+        """Number of tokens, including added ones."""
         return self._tokenizer.get_vocab_size(with_added_tokens=True)
 
     @cached_property
     def unstable_ids(self) -> frozenset[int]:
-        """Ids of single bytes that a decoder with byte fallback reads together with their neighbours."""
+        """Ids of single bytes that a decoder with byte fallback merges with their neighbours."""
         if '"ByteFallback"' not in self._tokenizer.to_str():
             return frozenset()
         tokens = (f"<0x{byte:02X}>" for byte in range(256))
@@ -192,10 +192,10 @@ class Tokenizer:
 
     @cached_property
     def token_bytes(self) -> list[bytes | None]:
-        """The bytes that each token stands for; None for special tokens.
+        """The bytes of each token; None for special tokens.
 
         Raises:
-            RequestError: if the tokenizer writes texts in a way that single tokens do not tell.
+            RequestError: if single tokens of this tokenizer have no fixed bytes.
         """
         decoder = json.loads(self._tokenizer.to_str())["decoder"] or {}
         steps = [step["type"] for step in decoder.get("decoders", [decoder])] if decoder else []
@@ -226,7 +226,7 @@ class Tokenizer:
 
     @cached_property
     def has_bytes(self) -> bool:
-        """Whether `token_bytes` can be told."""
+        """Whether `token_bytes` is available."""
         try:
             return bool(self.token_bytes)
         except RequestError:
@@ -237,22 +237,22 @@ class Tokenizer:
         return self._tokenizer.token_to_id(_META_SPACE) or 0
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text; no special token is added, and none is read out of the text.
+        """Tokenize a text; special tokens are neither added nor parsed.
 
         Raises:
-            RequestError: if the text holds half of a surrogate pair, which is no character.
+            RequestError: if the text holds a lone surrogate, which is not a character.
         """
         check_characters(text)
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
-    def encode_with_places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids of a text, and of each the characters that it stands for: the first, and the one after the last."""
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids of a text with the (start, end) characters of each."""
         check_characters(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return encoding.ids, encoding.offsets
 
     def encode_raw(self, text: str) -> list[int]:
-        """The tokens of a text to be continued: after those that the tokenizer puts before any text, such as a bos.
+        """Tokenize a text to be continued, with the tokenizer's own prefix, such as a bos token.
 
         Raises:
             RequestError: as for `encode`.
@@ -261,28 +261,28 @@ class Tokenizer:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether conversations can be rendered."""
+        """Whether it has a chat template."""
         return self._chat.exists
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        """The text of tokens; bytes that form no character read as U+FFFD.
+        """Decode tokens; bytes that form no character become U+FFFD.
 
         Args:
-            ids: token ids; one that the tokenizer does not know adds nothing.
+            ids: token ids; unknown ones add nothing.
             skip_special: whether special tokens are left out.
         """
         return self._tokenizer.decode([int(id_) for id_ in ids], skip_special_tokens=skip_special)
 
     def render(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
-        """The conversation as one text, see `ChatTemplate.render`.
+        """Render a conversation as text; see `ChatTemplate.render`.
 
-        For reading: `encode` would take the template's special tokens for plain text as well. `encode_chat`
-        tells what the template wrote from what users wrote, which `encode_rendered` cannot.
+        For reading: `encode` would treat the template's special tokens as plain text too. `encode_chat` distinguishes
+        what the template wrote from what users wrote; `encode_rendered` cannot.
         """
         return self._chat.render(messages, add_generation_prompt)
 
     def encode_chat(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> list[int]:
-        """The tokens of a conversation; special tokens come from the chat template alone.
+        """Tokenize a conversation; special tokens come only from the chat template.
 
         Raises:
             RequestError, CheckpointError: as for `render` and `encode`.
@@ -291,37 +291,53 @@ class Tokenizer:
         return self.encode_rendered(self.render(covered, add_generation_prompt), covers)
 
     def encode_opening(self, messages: Sequence[Message] = ()) -> tuple[list[int], int | None]:
-        """The tokens of a conversation up to where the text of the user's next turn begins.
+        """Tokenize a conversation up to the start of the user's next turn.
 
         Returns:
-            The tokens, and the special token that the template puts right after the turn; None if it puts none there.
+            The tokens, and the special token that the template puts right after the turn, if any.
 
         Raises:
-            RequestError: as for `encode_chat`, or if the template does not write the turn as it is given.
+            RequestError: as for `encode_chat`, or if the template does not contain the turn unchanged.
             CheckpointError: as for `encode_chat`.
         """
         covered, covers = cover(messages, self._special_ids)
         rendered = self.render([*covered, {"role": "user", "content": _TURN}], add_generation_prompt=True)
         if rendered.count(_TURN) != 1:
             raise RequestError(
-                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, as it is given"
+                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, unchanged"
             )
-        before, behind = rendered.split(_TURN)
-        _, special_id = next(self._split_at_specials(behind.lstrip()), ("", None))
+        before, after = rendered.split(_TURN)
+        _, special_id = next(self._split_at_specials(after.lstrip()), ("", None))
         return self.encode_rendered(before, covers), special_id
 
+    def turn_pieces(self) -> list[str | int]:
+        """What a conversation of one turn is made of: ids of special tokens, and texts, to be encoded one by one, in
+        which U+100000 stands for the turn.
+
+        Raises:
+            RequestError: as for `encode_opening`.
+        """
+        if not self.has_chat_template:
+            return [*self._tokenizer.encode("", add_special_tokens=True).ids, _TURN]
+        rendered = self.render([{"role": "user", "content": _TURN}], add_generation_prompt=True)
+        if rendered.count(_TURN) != 1:
+            raise RequestError(
+                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, as it is given"
+            )
+        return [text if special_id is None else special_id for text, special_id in self._split_at_specials(rendered)]
+
     def ending_with(self, id_: int) -> Tokenizer:
-        """The same tokenizer with a further token that ends a text."""
+        """The same tokenizer with another token that ends a text."""
         other = copy.copy(self)
         other.eos_ids = tuple(dict.fromkeys((*self.eos_ids, id_)))
         return other
 
     def encode_rendered(self, rendered: str, covers: Mapping[str, str] | None = None) -> list[int]:
-        """The tokens of what `render` gave, special ones among them.
+        """Tokenize the result of `render`, including special tokens.
 
         Args:
             rendered: the text.
-            covers: characters that stand for others, which were no special tokens before.
+            covers: placeholders for characters that were not special tokens before.
 
         Raises:
             RequestError: as for `encode`.
@@ -333,7 +349,7 @@ class Tokenizer:
         return ids
 
     def _split_at_specials(self, text: str) -> Iterator[tuple[str, int | None]]:
-        """The special tokens in a text, each with its id, and the stretches of text between them."""
+        """Split a text at its special tokens, each with its id."""
         added = self._tokenizer.get_added_tokens_decoder()
         present = sorted((token for token in self._special_ids if token in text), key=len, reverse=True)
         alternatives = []
@@ -362,23 +378,23 @@ class Tokenizer:
 
 
 class Detokenizer:
-    """Turns tokens into text as they arrive, holding back what a later token could still change."""
+    """Decodes tokens as they arrive, holding back text that a later token could still change."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        # Tokens whose text is not settled, after one that is: some decoders treat a first token differently.
+        # Unsettled tokens after a settled one: some decoders treat a first token differently.
         self._window: list[int] = []
         self._num_shown = 0
 
     def push(self, ids: Iterable[int]) -> str:
-        """Take further tokens and give the text that they settle; special tokens have none."""
+        """Add tokens and return the newly settled text; special tokens have none."""
         new = [int(id_) for id_ in ids]
         self._window += [id_ for id_ in new if id_ not in self._tokenizer.special_ids]
         end = len(self._window)
         while end and self._window[end - 1] in self._tokenizer.unstable_ids:
             end -= 1
         text = self._tokenizer.decode(self._window[:end])
-        # A character whose bytes are not all there decodes to one U+FFFD at the end.
+        # An incomplete character decodes to one U+FFFD at the end.
         settled = text.removesuffix(_REPLACEMENT)
         shown = settled[self._num_shown :]
         if end and len(settled) == len(text):
@@ -389,21 +405,21 @@ class Detokenizer:
         return shown
 
     def finish(self) -> str:
-        """Give the text held back, incomplete bytes as U+FFFD, and start afresh."""
+        """Return the text held back, with incomplete bytes as U+FFFD, and reset."""
         text = self._tokenizer.decode(self._window)[self._num_shown :]
         self._window, self._num_shown = [], 0
         return text
 
 
 def _byte_level_characters() -> list[str]:
-    """The character that stands for each byte in a byte-level vocabulary: printable ones for themselves, the others
-    from U+0100 on (GPT-2)."""
+    """The character for each byte in a byte-level vocabulary: printable ones themselves, the others from U+0100 on
+    (GPT-2)."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = iter(range(256, 512))
     return [chr(byte if byte in printable else next(others)) for byte in range(256)]
 
 
 def _token_text(value: Any) -> str | None:
-    """The text of a token in tokenizer_config.json: plain, or an object with its flags, or null."""
+    """A token's text in tokenizer_config.json: plain, an object with flags, or null."""
     text = value.get("content") if isinstance(value, dict) else value
     return text if isinstance(text, str) else None

@@ -1,4 +1,4 @@
-"""A tokenizer and a chat template for a model that is trained from the start."""
+"""Trains a tokenizer for a new model, with a chat template."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _CHAT_TEMPLATE = """\
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int, *, words: bool = False) -> Tokenizer:
-    """Train a byte-level BPE in which every digit is a token of its own.
+    """Train a byte-level BPE in which every digit is its own token.
 
-    Merges stop at digits and line ends only, not at words: a small vocabulary on terse tasks then has pieces
-    such as "sqrt(", ")^", " = " and "    return ", and a canvas has fewer positions to fill.
+    Merges stop only at digits and line ends, not at words: a small vocabulary on terse tasks then has pieces such as
+    "sqrt(", ")^", " = " and "    return ", and a canvas has fewer positions to fill.
 
     Args:
         texts: prompts and responses, without chat markup.
-        vocab_size: tokens wanted, special ones and all 256 bytes included: 261 or more.
-        words: merges stop before spaces too, so that a word has the same tokens whatever stands beside it:
-            for answers that copy words of the prompt.
+        vocab_size: number of tokens, including special ones and all 256 bytes: 261 or more.
+        words: also stop merges before spaces, so that a word has the same tokens in any context, for answers that copy
+            words of the prompt.
 
     Returns:
-        A tokenizer with the tokens of `SPECIAL_TOKENS` and a chat template. It has fewer tokens than were
-        wanted if no further pair of pieces occurs twice.
+        A tokenizer with the tokens of `SPECIAL_TOKENS` and a chat template. It has fewer tokens than requested if no
+        further pair occurs twice.
 
     Raises:
         ConfigError: if vocab_size is too small.

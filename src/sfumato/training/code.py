@@ -1,4 +1,4 @@
-"""Batches of code with noise: canvases of lexemes over a lexicon of their own, without any text before them."""
+"""Batches of noisy code: canvases of lexemes over their own lexicon, without preceding text."""
 
 # B rows, T positions of a row, V lexemes of the batch's lexicon, F features of each
 
@@ -21,9 +21,10 @@ from sfumato.text.lexemes import PAD, Lexicon
 from sfumato.training.objective import TrainingBatch
 
 _BUCKET = 8
-"""Canvases of a batch are about as long as each other: within so many lexemes."""
+"""Maximum length difference, in lexemes, between canvases of a batch."""
 _WHOLE_SHARE = 0.9
-"""Of a batch's rows: noise makes some longer, and padding all to the longest would cost a fifth of a step."""
+"""Number of canvases whose padding is judged together: noise makes some longer, and padding all to the longest would
+cost a fifth of a step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +32,19 @@ class CodeConfig:
     """How code becomes canvases."""
 
     corpora: dict[str, float]
-    """Weight by directory of a corpus, see `sfumato.data.code`."""
+    """Weight of each corpus directory, see `sfumato.data.code`."""
     edits: EditNoiseConfig = EditNoiseConfig()
-    """What is done to it."""
+    """Noise settings."""
     max_length: int = 256
-    """Lexemes of the longest canvas; longer functions are cut into windows of whole lines."""
+    """Maximum lexemes per canvas; longer functions are cut into windows of whole lines."""
     batch_lexemes: int = 8192
-    """Positions of a batch."""
+    """Positions per batch."""
     window_share: float = 0.2
-    """Share of batches that hold any lines of files rather than functions."""
+    """Share of batches with arbitrary lines of files instead of functions."""
     changed_weight: float = 4.0
-    """Of a position where something is wrong, in the loss."""
+    """Loss weight of positions with an error."""
     kept_weight: float = 0.15
-    """Of a position where nothing is."""
+    """Loss weight of correct positions."""
 
     def __post_init__(self) -> None:
         if not self.corpora:
@@ -56,11 +57,11 @@ class CodeConfig:
 
 
 class CodeBatches:
-    """Batches by their number in a run, which decides everything about one.
+    """Batches by number; the number determines everything about a batch.
 
     Args:
-        config: see its class.
-        lexemes: tables of the model, which hold what its features index.
+        config: how code becomes canvases.
+        lexemes: sizes of the model's tables, which its features index.
         causal: batches for an autoregressive model: clean text, each lexeme predicted from those before it.
         seed: of the run.
     """
@@ -75,7 +76,7 @@ class CodeBatches:
         self._buckets = [_bucketed(corpus, config.max_length) for corpus in self._corpora]
 
     def draw(self, index: int) -> list[list[str]]:
-        """Clean texts of a batch, about as long as each other."""
+        """The clean texts of a batch, of similar length."""
         config, rng = self._config, random.Random(f"code {self._seed} {index}")
         [chosen] = rng.choices(range(len(self._corpora)), self._weights)
         corpus, (buckets, sizes) = self._corpora[chosen], self._buckets[chosen]
@@ -95,7 +96,7 @@ class CodeBatches:
         return texts
 
     def make(self, index: int) -> tuple[TrainingBatch, int]:
-        """A batch, and how many of its positions are no padding."""
+        """A batch, and its number of positions without padding."""
         rng = random.Random(f"noise {self._seed} {index}")
         clean = self.draw(index)
         if self._causal:
@@ -150,7 +151,7 @@ class CodeBatches:
 
 
 def _bucketed(corpus: Corpus, max_length: int) -> tuple[list[np.ndarray], list[int]]:
-    """Functions by their length, and how many lexemes those of each length have."""
+    """Functions sorted by length, and the cumulative number of lexemes."""
     lengths = np.diff(corpus.functions_M2, axis=1)[:, 0].clip(max=max_length)
     bucket = (lengths - 1) // _BUCKET
     buckets = [np.flatnonzero(bucket == number) for number in range((max_length - 1) // _BUCKET + 1)]

@@ -1,6 +1,6 @@
-"""What a teacher predicts at canvas positions: stored when the documents were written, or read now."""
+"""A teacher's predictions at canvas positions, stored with the documents or computed on the fly."""
 
-# B rows, T positions of a row, S positions that a teacher reads, N positions that are taught, K likeliest tokens
+# B rows, T positions of a row, S positions the teacher reads, N taught positions, K likeliest tokens
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from torch import Tensor
 
 from sfumato.data.packing import IGNORED, PackedBatch
 from sfumato.data.shards import Targets
-from sfumato.models.attention import Attention, masked
+from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
 
 
 @dataclass(frozen=True)
 class StoredTarget:
-    """What it said when the documents were written."""
+    """A teacher's predictions stored with the documents."""
 
     taught_BT: Tensor
-    """bool, where it says something."""
+    """bool, where there are predictions."""
     ids_NK: Tensor
     """int64."""
     log_probs_NK: Tensor
     """float32."""
 
     def topk(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
-        """See `TeacherPass`; no model is asked."""
+        """See `TeacherPass`; no model is run."""
         return self.ids_NK[:, :top], self.log_probs_NK[:, :top]
 
 
 @dataclass(frozen=True)
 class TeacherPass:
-    """What it reads now, and where what it says is about."""
+    """The teacher's inputs, and the positions its predictions are for."""
 
     tokens_BS: Tensor
-    """int64; clean halves alone, or whole rows with less noise."""
+    """int64; clean halves only, or whole rows with less noise."""
     positions_BS: Tensor
     """int64 rotary positions."""
     attention: Attention
@@ -45,11 +45,11 @@ class TeacherPass:
     canvas_BS: Tensor
     """bool, True on canvases."""
     given_BS: Tensor
-    """bool, where the token that is read is given."""
+    """bool, where the token read is given."""
     place_BT: Tensor
-    """int64; for each position of the batch the one that the teacher predicts its token at."""
+    """int64; for each position of the batch, the teacher position that predicts its token."""
     taught_BT: Tensor
-    """bool, where it does."""
+    """bool, where there is one."""
 
     @torch.no_grad()
     def topk(self, teacher: Decoder | None, top: int) -> tuple[Tensor, Tensor]:
@@ -59,7 +59,7 @@ class TeacherPass:
             ids_NK: int64.
             log_probs_NK: float32, in nats, of up to `top` tokens.
         """
-        assert teacher is not None, "who reads is there"
+        assert teacher is not None, "the teacher is given"
         marks = {"given_RQ": self.given_BS} if teacher.config.given_embedding else {}
         hidden_BSD = teacher(self.tokens_BS, self.positions_BS, self.attention, canvas_RQ=self.canvas_BS, **marks)
         rows_B1 = torch.arange(len(hidden_BSD), device=hidden_BSD.device)[:, None]
@@ -70,28 +70,28 @@ class TeacherPass:
 
 
 DistillationTarget = StoredTarget | TeacherPass
-"""What a teacher predicts at some positions of a batch."""
+"""A teacher's predictions for a batch."""
 
 
 def stored_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> StoredTarget | None:
-    """What was said of the documents when they were written, one below the other."""
+    """Stored predictions of all documents, concatenated."""
     firsts_BM = torch.full((len(batch.teachers), max(map(len, batch.teachers)) + 1), -1)
-    said: list[Targets] = []
+    targets: list[Targets] = []
     count = 0
     for row, teachers in enumerate(batch.teachers):
         for document, teacher in enumerate(teachers):
             if teacher is not None:
                 firsts_BM[row, document] = count
-                said.append(teacher)
+                targets.append(teacher)
                 count += len(teacher.tokens_N)
-    if not said:
+    if not targets:
         return None
     # Padding, document -1, reads the last column.
     first_BT = firsts_BM.gather(1, batch.documents_BT % firsts_BM.shape[1])
     taught_BT = on_canvas_BT & (first_BT >= 0) & (batch.answers_BT >= 0)
     line_N = (first_BT + batch.answers_BT)[taught_BT].numpy()
-    ids_NK = np.concatenate([one.ids_NK for one in said])[line_N]
-    log_probs_NK = np.concatenate([one.log_probs_NK for one in said])[line_N]
+    ids_NK = np.concatenate([one.ids_NK for one in targets])[line_N]
+    log_probs_NK = np.concatenate([one.log_probs_NK for one in targets])[line_N]
     return StoredTarget(
         taught_BT=taught_BT.to(device),
         ids_NK=torch.from_numpy(ids_NK).to(device).long(),
@@ -100,26 +100,26 @@ def stored_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device
 
 
 def clean_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> TeacherPass:
-    """The clean halves of the rows, in front of each other; what predicts a canvas's token stands one before it."""
+    """Teacher inputs of clean halves; a canvas token's prediction is one position before it."""
     clean_BT = (batch.canvases_BT == 0) & (batch.documents_BT >= 0)
     num_rows, row_length = clean_BT.shape
-    most = max(1, int(clean_BT.sum(1).max()))
-    index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :most]
+    width = max(1, int(clean_BT.sum(1).max()))
+    index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :width]
     _, positions_BT, reads = batch.inputs(batch.tokens_BT)
-    # Where a document's position stands, for those whose next token is known.
+    # Index of each document position whose next token is known.
     size = int(batch.documents_BT.max()) + 1, int(batch.positions_BT.max()) + 2
     table = torch.full((num_rows, *size), -1)
-    places = torch.arange(most)[None].expand(num_rows, -1)
+    columns = torch.arange(width)[None].expand(num_rows, -1)
     documents_BS, own_BS = batch.documents_BT.gather(1, index_BS), batch.positions_BT.gather(1, index_BS)
     known_BS = clean_BT.gather(1, index_BS) & (batch.targets_BT.gather(1, index_BS) != IGNORED)
-    rows_BS = torch.arange(num_rows)[:, None].expand(-1, most)
-    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = places[known_BS]
+    rows_BS = torch.arange(num_rows)[:, None].expand(-1, width)
+    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = columns[known_BS]
     rows_BT = torch.arange(num_rows)[:, None].expand(-1, row_length)
     place_BT = table[rows_BT, batch.documents_BT.clamp_min(0), batch.positions_BT]
     return TeacherPass(
         tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
         positions_BS=positions_BT.gather(1, index_BS).to(device),
-        attention=masked(reads.at(index_BS).mask(device)),
+        attention=select_masked_attention(reads.at(index_BS).mask(device)),
         canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
         place_BT=place_BT.to(device),
@@ -133,7 +133,7 @@ def canvas_target(batch: PackedBatch, easier_BT: Tensor, on_canvas_BT: Tensor, d
     return TeacherPass(
         tokens_BS=tokens_BT.to(device),
         positions_BS=positions_BT.to(device),
-        attention=masked(reads.mask(device)),
+        attention=select_masked_attention(reads.mask(device)),
         canvas_BS=(batch.canvases_BT > 0).to(device),
         given_BS=(batch.read_given_BT > 0).to(device),
         place_BT=(torch.arange(tokens_BT.shape[1])[None] - batch.shift).expand_as(tokens_BT).to(device),

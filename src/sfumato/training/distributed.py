@@ -1,9 +1,9 @@
-"""One run in several processes: each holds a shard of the weights and takes its share of a step's batches.
+"""Training in several processes: each holds a shard of the weights and takes its share of a step's batches.
 
-torchrun starts the processes and says in the environment who they are. FSDP2 keeps every parameter as a `DTensor`, cut
-along its first dimension, and has it whole only while a layer computes. The loop stays that of one process: it asks the
-`World` for its share, for sums over all, and for decisions that all have to take alike, as a process that goes on alone
-would wait for the others for ever.
+torchrun starts the processes and identifies them in the environment. FSDP2 keeps every parameter as a `DTensor`,
+sharded along its first dimension, and gathers it only while a layer computes. The loop is the same as in one process.
+It asks the `World` for its share, for global sums, and for common decisions, because a process that continues alone
+would block the others for ever.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sfumato.models.decoder import Decoder
 
 Made = TypeVar("Made")
 PATIENCE = timedelta(hours=1)
-"""How long processes wait for each other: as long as an evaluation, which the first does alone, may take."""
+"""Collective timeout, long enough for an evaluation, which only the first process runs."""
 _NAMED = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -38,50 +38,50 @@ class World:
     """The processes of a run, seen from one of them."""
 
     rank: int = 0
-    """Which of them this is; the first, 0, is the only one that logs, prints and evaluates."""
+    """Rank of this process; only rank 0 logs, prints and evaluates."""
     size: int = 1
-    """How many there are."""
+    """Number of processes."""
     mesh: DeviceMesh | None = None
-    """What weights are sharded over; None leaves them whole, in the one process there is."""
+    """Device mesh for sharding; None leaves weights whole in a single process."""
 
     def check(self, accumulation: int, *, compile: bool) -> None:
-        """Refuse what cannot be divided over the processes, or is not done with sharded weights.
+        """Refuse settings that do not work with several processes or sharded weights.
 
         Raises:
-            ConfigError: naming what is allowed.
+            ConfigError: with what is allowed.
         """
         if accumulation % self.size:
             raise ConfigError(
-                f"accumulation is {accumulation}; allowed with {self.size} processes: a multiple of {self.size}, "
-                "as each takes as many batches of a step"
+                f"accumulation is {accumulation}; allowed with {self.size} processes: a multiple of "
+                f"{self.size}, because they share a step's batches equally"
             )
         if self.mesh is not None and compile:
             raise ConfigError("compile is true; allowed under torchrun: false")
 
     @property
     def leads(self) -> bool:
-        """True in the first process."""
+        """Whether this is the first process."""
         return self.rank == 0
 
     def share(self, count: int) -> range:
-        """Which of the numbers below `count` are this process's."""
+        """Which of the numbers below `count` belong to this process."""
         return range(self.rank, count, self.size)
 
     def sum(self, *numbers: float) -> list[float]:
-        """Each number, summed over all processes."""
+        """Sum each number over all processes."""
         return self._reduced(numbers, dist.ReduceOp.SUM)
 
     def any(self, *flags: bool) -> list[bool]:
-        """For each flag, whether it is set in some process; the answer is the same in all of them."""
+        """For each flag, whether any process has set it; the same in all processes."""
         return [found > 0 for found in self._reduced([float(flag) for flag in flags], dist.ReduceOp.MAX)]
 
     def wait(self) -> None:
-        """Go on when all have come here."""
+        """Wait until all processes are here."""
         if self.size > 1:
             dist.barrier()
 
     def first(self, make: Callable[[], Made]) -> Made:
-        """Call something in the first process and, when that is done, in the others, which find what it wrote."""
+        """Call a function in the first process and then in the others, which find what it wrote."""
         if not self.leads:
             self.wait()
         made = make()
@@ -90,9 +90,9 @@ class World:
         return made
 
     def whole(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors without shards, on the CPU of the first process; the others get an empty dict.
+        """The tensors gathered on the CPU of the first process; the others get an empty dict.
 
-        Weights that are not sharded are given as they are.
+        Unsharded weights are returned as they are.
         """
         if self.mesh is None:
             return dict(tensors)
@@ -114,10 +114,10 @@ class World:
 
 @contextmanager
 def join_world() -> Iterator[World]:
-    """Meet the processes that torchrun started, with gloo on CPUs and NCCL on GPUs; without torchrun, be alone.
+    """Join the processes started by torchrun, with gloo on CPUs and NCCL on GPUs; without torchrun, a world of one.
 
     Raises:
-        ConfigError: if the environment says only half of what torchrun says.
+        ConfigError: if only some of torchrun's variables are set.
     """
     if "WORLD_SIZE" not in os.environ and "RANK" not in os.environ:
         yield World()
@@ -132,7 +132,7 @@ def join_world() -> Iterator[World]:
     if kind == "cuda":
         device = torch.device(kind, int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
-        # Counts and flags are numbers of the host: they go over gloo here too.
+        # Counts and flags are on the host, so they use gloo even with GPUs.
         dist.init_process_group("cpu:gloo,cuda:nccl", timeout=PATIENCE, device_id=device)
     else:
         dist.init_process_group("gloo", timeout=PATIENCE)
@@ -144,15 +144,15 @@ def join_world() -> Iterator[World]:
 
 
 def shard(model: Decoder, world: World, *, dtype: torch.dtype) -> None:
-    """Cut a model's parameters over the processes, layer by layer; it moves to their devices.
+    """Shard a model's parameters over the processes, layer by layer, and move it to their devices.
 
-    The embedding, the head and what stands around the layers stay whole from the forward to the end of the backward, as
-    the losses read the head after the forward.
+    The embedding, head and other parts outside the layers stay whole from the forward to the end of the backward,
+    because the losses read the head after the forward.
 
     Args:
-        model: its parameters become DTensors; without a mesh it is left as it is.
-        world: who shares it.
-        dtype: what layers compute in. Weights, reduced gradients and optimizers stay float32.
+        model: its parameters become DTensors; unchanged without a mesh.
+        world: the processes.
+        dtype: compute type of the layers. Weights, reduced gradients and optimizers stay float32.
 
     Source: FSDP: Zhao et al. 2023, arXiv 2304.11277; per-parameter shards as in torchtitan, arXiv 2410.06511.
     """
@@ -166,35 +166,35 @@ def shard(model: Decoder, world: World, *, dtype: torch.dtype) -> None:
     fully_shard(model, mesh=world.mesh, mp_policy=policy, reshard_after_forward=False)
     for module in model.modules():
         if isinstance(module, FSDPModule):
-            # Losses are divided by the counts of all processes, so that gradients are to be summed.
+            # Losses are divided by global counts, so gradients must be summed, not averaged.
             module.set_gradient_divide_factor(1.0)
             module.set_force_sum_reduction_for_comms(True)
 
 
 def recompute(model: Decoder) -> None:
-    """Have layers keep their inputs alone, and compute the rest again in the backward."""
+    """Make layers keep only their inputs and recompute the rest in the backward."""
     for layer in model.model.layers:
         layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
 
 
 def local(tensor: Tensor) -> Tensor:
-    """This process's part of a tensor, which shares its memory."""
+    """This process's shard of a tensor, sharing its memory."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def like(whole: Tensor, sharded: Tensor) -> Tensor:
-    """A tensor that every process has, cut as another one is."""
+    """Shard a tensor that every process has like another one."""
     if not isinstance(sharded, DTensor):
         return whole
     return distribute_tensor(whole.to(sharded.device), sharded.device_mesh, sharded.placements, src_data_rank=None)
 
 
 def is_of_memory(error: BaseException) -> bool:
-    """Whether what went wrong is that there is no more memory, of a device or of the host."""
-    # What the CPU's allocator says has no type of its own.
+    """Whether an error means that a device or the host is out of memory."""
+    # The CPU allocator's error has no type of its own.
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)
 
 
 def trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    """The parameters that training changes, by name; the others are what they were at the start of the run."""
+    """The trained parameters, by name; all others stay as they were at the start."""
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}

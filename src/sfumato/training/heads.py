@@ -1,6 +1,6 @@
-"""Heads on a finished model, learned from what it did: when to stop, and how long an answer will be.
+"""Trains a stop head and a length head on a finished model's own answers.
 
-The model itself stays as it is. What the heads see is gathered once, by whoever runs the model, and saved; to fit them
+The model itself does not change. The heads' inputs are gathered once by whoever runs the model, and saved; fitting
 takes seconds.
 """
 
@@ -25,41 +25,40 @@ from sfumato.sampling.stopping import LearnedStop
 
 @dataclass(frozen=True, kw_only=True)
 class HeadsRecipe:
-    """What heads are learned from."""
+    """Settings of `sfumato heads`."""
 
     model: str
     """The model: a name or a checkpoint directory."""
     tasks: dict[str, float] = field(default_factory=dict)
-    """Weight by procedural task, whose prompts are answered."""
+    """Weight of each procedural task whose prompts are answered."""
     files: dict[str, float] = field(default_factory=dict)
-    """Weight by path of a .jsonl file, whose prompts are answered."""
+    """Weight of each .jsonl file whose prompts are answered."""
     n: int = 400
-    """Answers to learn from."""
+    """Number of answers to learn from."""
     held_out: float = 0.2
-    """Share of them to measure on instead."""
+    """Share of them held out for measuring."""
     steps: int = 24
-    """Denoising steps of each canvas, all of them taken: what a draft is at the end is what it should have been."""
+    """Denoising steps per canvas, all of which are taken: the final draft is the target."""
     max_tokens: int = 64
-    """Most tokens of an answer."""
+    """Maximum tokens of an answer."""
     stop: bool = True
-    """Whether to learn when to stop."""
+    """Whether to train a stop head."""
     right: float = 0.99
-    """Share of canvases that have to be what more steps would have made of them, where the head stops them; it decides
-    how sure the head has to be."""
+    """Share of canvases that must be the same as with all steps when the head stops them; sets the head's threshold."""
     length_buckets: tuple[int, ...] = ()
-    """Lengths of a new length head; empty keeps what the model has."""
+    """Buckets of a new length head; empty keeps the model's."""
     epochs: int = 400
     """Passes over all examples."""
     lr: float = 1e-2
     """Learning rate of AdamW."""
     seed: int = 0
-    """Of prompts and answers."""
+    """Random seed for prompts and answers."""
 
     def __post_init__(self) -> None:
         if not self.tasks and not self.files:
             raise ConfigError("tasks and files are empty; give prompts to answer")
         if not self.stop and not self.length_buckets:
-            raise ConfigError("stop is false and length_buckets is empty; ask for a head to learn")
+            raise ConfigError("stop is false and length_buckets is empty; choose at least one head to train")
         check_range(self, "n steps max_tokens epochs", 1)
         if not 0.0 < self.right < 1.0:
             raise ConfigError(f"right is {self.right}; allowed: between 0 and 1")
@@ -69,20 +68,20 @@ class HeadsRecipe:
 
 @dataclass(frozen=True)
 class HeadDataset:
-    """What heads see, and what they should have said."""
+    """Inputs and targets of the heads."""
 
     features_NF: Tensor
-    """float32; see `stop_features`; of every step."""
+    """float32; inputs of every step, see `stop_features`."""
     settled_N: Tensor
-    """bool; whether the draft was already what it was at the end."""
+    """bool; whether the draft was already final."""
     states_ND: Tensor
     """float32; the model's last state before each answer."""
     lengths_N: Tensor
-    """int64; tokens of the answer, its end included."""
+    """int64; tokens of each answer, with its end token."""
 
     @classmethod
     def load(cls, paths: Sequence[Path]) -> HeadDataset:
-        """What some files hold, as one.
+        """Load and concatenate files.
 
         Raises:
             CheckpointError: if a file is damaged.
@@ -94,24 +93,24 @@ class HeadDataset:
                     for name, tensors in parts.items():
                         tensors.append(file.get_tensor(name))
             except (SafetensorError, OSError) as error:
-                raise CheckpointError(f"cannot read {path}: {error}; remove it, and it is made again") from None
+                raise CheckpointError(f"cannot read {path}: {error}; delete it to gather it again") from None
         return cls(**{name: torch.cat(tensors) for name, tensors in parts.items()})
 
 
 def split(paths: Sequence[Path], held_out: float) -> tuple[HeadDataset, HeadDataset]:
-    """Files to learn from, and to measure on.
+    """Split files into training and held-out ones.
 
     Raises:
-        ConfigError: if there is nothing left to learn from.
+        ConfigError: if there are too few.
     """
     count = max(1, round(held_out * len(paths)))
     if count >= len(paths):
-        raise ConfigError(f"{len(paths)} pieces of answers are there; allowed: 2 or more, raise n")
+        raise ConfigError(f"there are {len(paths)} files of answers; allowed: 2 or more, raise n")
     return HeadDataset.load(paths[:-count]), HeadDataset.load(paths[-count:])
 
 
 def fit_stop(dataset: HeadDataset, recipe: HeadsRecipe) -> LearnedStop:
-    """Learn when a draft is what it will be at the end, by cross-entropy."""
+    """Train a stop head with cross-entropy to predict whether a draft is final."""
     torch.manual_seed(recipe.seed)
     head, targets_N = LearnedStop(), dataset.settled_N.float()
 
@@ -133,16 +132,16 @@ def _fit(head: nn.Module, loss: Callable[[], Tensor], recipe: HeadsRecipe, *, we
 
 
 def first_stops(prob_N: Tensor, dataset: HeadDataset, steps: int, threshold: float) -> tuple[float, float]:
-    """What a stop head makes of canvases that it looks at step by step.
+    """Result of a stop head applied step by step to canvases.
 
     Args:
-        prob_N: what it says.
-        dataset: of canvases with `steps` steps each.
-        steps: their number.
-        threshold: of the probability that it stops at.
+        prob_N: its predictions.
+        dataset: canvases with `steps` steps each.
+        steps: steps per canvas.
+        threshold: probability from which it stops.
 
     Returns:
-        Share of canvases that end as they would have, and mean steps that they take.
+        Share of canvases that end with their final draft, and the mean number of steps.
     """
     says = (prob_N > threshold).view(-1, steps)
     says[:, -1] = True
@@ -152,7 +151,7 @@ def first_stops(prob_N: Tensor, dataset: HeadDataset, steps: int, threshold: flo
 
 
 def stop_threshold(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe) -> float:
-    """The lowest probability to stop at that leaves as many canvases right as the recipe wants."""
+    """The lowest threshold that keeps the recipe's share of canvases right."""
     prob_N = head.logits(dataset.features_NF).sigmoid()
     candidates = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998]
     right = (one for one in candidates if first_stops(prob_N, dataset, recipe.steps, one)[0] >= recipe.right)
@@ -160,11 +159,11 @@ def stop_threshold(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe)
 
 
 def stop_scores(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe, threshold: float) -> dict[str, float]:
-    """How a stop head does on canvases that it has not seen.
+    """Scores of a stop head on held-out canvases.
 
     Returns:
-        right: share that end as more steps would have had them; mean_steps: that they take; settled_steps: that an
-        oracle would have needed.
+        right: share that end with their final draft; mean_steps: steps taken; settled_steps: steps an oracle would
+        take.
     """
     prob_N = head.logits(dataset.features_NF).sigmoid()
     right, mean_steps = first_stops(prob_N, dataset, recipe.steps, threshold)
@@ -173,7 +172,7 @@ def stop_scores(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe, th
 
 
 def fit_length(model: Decoder, dataset: HeadDataset, recipe: HeadsRecipe) -> None:
-    """Learn the bucket of an answer's length, on the model's own length head; nothing else of it changes."""
+    """Train the model's length head to predict the bucket of an answer's length; nothing else changes."""
     assert model.length_head is not None
     head = model.length_head.float()
     bucket_N = torch.bucketize(dataset.lengths_N, torch.tensor(model.length_buckets))
@@ -181,7 +180,7 @@ def fit_length(model: Decoder, dataset: HeadDataset, recipe: HeadsRecipe) -> Non
 
 
 def length_scores(model: Decoder, dataset: HeadDataset) -> dict[str, float]:
-    """How a length head does on answers that it has not seen: bucket_right, and its mean confidence in that bucket."""
+    """Scores of a length head on held-out answers: bucket_right, and its mean confidence in that bucket."""
     bucket_N = torch.bucketize(dataset.lengths_N, torch.tensor(model.length_buckets))
     shares_NB = model.length_logits(dataset.states_ND).softmax(-1)
     best = shares_NB.max(-1)

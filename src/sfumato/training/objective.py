@@ -1,10 +1,10 @@
-"""What a training step minimises: one pass over packed rows, however the model is meant to generate.
+"""The training objective: one pass over packed rows, for every way a model may generate.
 
-Canvas positions carry DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted and clean, unweighted), or the
-bound on the likelihood that LLaDA and MDLM are trained by, the clean half an autoregressive cross-entropy. Without
-canvases the second term is all there is, which makes the autoregressive twin the same program on the same documents. A
-teacher adds a term: read autoregressively where a model is adapted, now or when its data were written; on the same
-canvas with less noise where it is distilled to fewer steps.
+Canvas positions get DiffusionGemma's flat cross-entropy (all canvas tokens, corrupted or clean, unweighted) or the
+likelihood bound that LLaDA and MDLM are trained with; the clean half gets an autoregressive cross-entropy. Without
+canvases only the latter remains, so the autoregressive twin is the same program on the same documents. A teacher adds a
+term: its autoregressive predictions, computed now or stored with the data, when a model is adapted; its predictions on
+the same canvas with less noise when a model is distilled to fewer steps.
 """
 
 # B rows, T positions of a row, N positions, D model, V vocabulary
@@ -24,7 +24,7 @@ from sfumato.data.packing import IGNORED, PackedBatch, deciding
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError, check_range
-from sfumato.models.attention import Attention, masked
+from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
 from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target
 from sfumato.training.unroll import Unroll, draw_unroll
@@ -32,56 +32,56 @@ from sfumato.training.unroll import Unroll, draw_unroll
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveConfig:
-    """Terms of the loss and how canvases are corrupted."""
+    """Loss terms, and how canvases are corrupted."""
 
     canvas_weight: float = 1.0
     """Weight of the loss on canvas positions."""
     canvas_loss: Literal["flat", "bound"] = "flat"
-    """What that is: "flat" is the cross-entropy of all positions alike; "bound" the integrand of the bound on the
-    negative log-likelihood under the noise: with masks, cross-entropy of what is masked over t (LLaDA, Nie et al. 2025,
+    """The canvas loss: "flat" is the mean cross-entropy of all positions; "bound" the integrand of the bound on the
+    negative log-likelihood under the noise: with masks, cross-entropy of masked tokens over t (LLaDA, Nie et al. 2025,
     arXiv 2502.09992); with random tokens, that of UDLM or GIDD. See `sfumato.diffusion.loss`."""
     ar_weight: float = 1.0
     """Weight of the next-token cross-entropy on the clean half of responses."""
     length_weight: float = 0.0
-    """Weight of the length head's cross-entropy, a term for each document (models that have one)."""
+    """Weight of the length head's cross-entropy, one term per document."""
     teacher_weight: float = 0.0
     """Weight of the divergence from a teacher's prediction, over its likeliest tokens, at canvas positions."""
     teacher: Literal["ar", "stored", "canvas"] = "ar"
-    """What the teacher reads: "ar" the clean half, for documents whose response stands there (ar_share); "stored" the
-    same, when the documents were written (`sfumato data synth --top-k`), so that it costs nothing here; "canvas" the
-    same canvas at a lower noise level, the next point of the same path back from noise (Sahoo et al. 2025, Duo,
-    arXiv 2506.10892)."""
+    """The teacher's input: "ar" reads the clean half, for documents with their response there (ar_share); "stored" is
+    the same, computed when the documents were written (`sfumato data synth --top-k`), so it costs nothing here;
+    "canvas" reads the same canvas at a lower noise level, the next point on the same path back from noise (Sahoo et al.
+    2025, Duo, arXiv 2506.10892)."""
     teacher_until: float = 1.0
-    """Share of the run at which the teacher's weight has fallen to 0, in a line; 1 keeps it whole."""
+    """Share of the run after which the teacher's weight, falling linearly, is 0; 1 keeps it constant."""
     teacher_step: float = 0.25
-    """How much lower the level of a "canvas" teacher is."""
+    """How much lower a "canvas" teacher's noise level is."""
     teacher_top: int = 64
-    """How many of the teacher's likeliest tokens count."""
+    """Number of the teacher's likeliest tokens used."""
     sharpen_weight: float = 0.0
-    """Weight of the entropy, at temperature 1/2, of predictions on canvases that are right: what is certain can be
-    accepted together (Chen et al. 2025, dParallel, arXiv 2509.26488)."""
+    """Weight of the entropy, at temperature 1/2, of correct canvas predictions: certain tokens can be accepted together
+    (Chen et al. 2025, dParallel, arXiv 2509.26488)."""
     t_min: float = 1e-3
     """Lowest noise level drawn."""
     t_max: float = 1.0
     """Highest noise level drawn."""
     span_share: float = 0.0
-    """Share of canvases whose noise covers one random interval, or all but one, at the level drawn, over a second,
-    lower level elsewhere: the states that samplers and infilling meet, which independent noise hardly ever shows."""
+    """Share of canvases whose noise covers one random interval, or everything else, at the drawn level, and the rest at
+    a second, lower level: states that samplers and infilling meet, but independent noise hardly ever shows."""
     noised_only: bool = False
-    """Supervise only positions whose token was changed, instead of the whole canvas."""
+    """Supervise only changed positions instead of the whole canvas."""
     mask_until: float = 0.0
-    """Share of the run over which canvases take mask instead of the process's own noise with a probability falling
+    """Share of the run during which canvases use mask noise instead of the process's own, with a probability falling
     from 1 to 0; 0 never does. Needs a mask token."""
     self_conditioning_from: float = 0.0
-    """Share of the run after which self-conditioning is trained (models that have it)."""
+    """Share of the run after which self-conditioning is trained."""
     self_conditioning_share: float = 0.5
-    """Share of batches whose canvases read the soft embedding of a first, gradient-free pass."""
+    """Share of batches whose canvases read the soft embedding of a first pass without gradient."""
     unroll_from: float = 1.0
-    """Share of the run after which such a first pass also writes: 1 never does."""
+    """Share of the run after which that first pass also writes; 1 never does."""
     unroll_share: float = 0.5
-    """Share of canvases that hold, in the second pass, tokens drawn from the first, some put back to noise: mistakes
-    that look right, which noise alone never shows. Two copies of a result that agree are right under noise; of a
-    model's own writing they may both be wrong (SUNDAE, Savinov et al. 2022, arXiv 2112.06749)."""
+    """Share of canvases that hold, in the second pass, tokens drawn from the first, some of them renoised: plausible
+    mistakes, which noise alone never shows. Under noise, two copies of a result that agree are right; in a model's own
+    writing both may be wrong (SUNDAE, Savinov et al. 2022, arXiv 2112.06749)."""
 
     def __post_init__(self) -> None:
         check_range(self, "canvas_weight ar_weight length_weight teacher_weight sharpen_weight", 0)
@@ -90,24 +90,24 @@ class ObjectiveConfig:
         check_range(self, "teacher_top", 1)
         for name, only in (("noised_only", False), ("unroll_from", 1.0), ("mask_until", 0.0)):
             if self.canvas_loss == "bound" and getattr(self, name) != only:
-                raise ConfigError(f'{name} is {getattr(self, name)} and canvas_loss "bound"; allowed: {only}')
+                raise ConfigError(f'{name} is {getattr(self, name)} and canvas_loss is "bound"; allowed: {only}')
         if self.canvas_loss == "bound" and self.t_min <= 0.0:
-            raise ConfigError(f't_min is {self.t_min} and canvas_loss "bound"; allowed: more than 0')
+            raise ConfigError(f't_min is {self.t_min} and canvas_loss is "bound"; allowed: more than 0')
         if self.t_min >= self.t_max:
             raise ConfigError(f"t_min is {self.t_min}; allowed: below t_max = {self.t_max}")
 
     @property
     def asks_teacher(self) -> bool:
-        """Whether a teacher reads, beside the model in training."""
+        """Whether a teacher model is run during training."""
         return self.teacher_weight > 0.0 and self.teacher != "stored"
 
     @property
     def stored_teacher(self) -> bool:
-        """Whether what a teacher said is to come with the documents."""
+        """Whether a teacher's predictions must come with the documents."""
         return self.teacher_weight > 0.0 and self.teacher == "stored"
 
     def weights(self, share_done: float) -> dict[str, float]:
-        """Weight of each term that counts, by name, when so much of the run is done."""
+        """Weight of each active term, by name, at a point of the run."""
         falling = 1.0 if self.teacher_until == 1.0 else max(0.0, 1.0 - share_done / max(self.teacher_until, 1e-9))
         weights = {
             "canvas": self.canvas_weight,
@@ -121,17 +121,17 @@ class ObjectiveConfig:
 
 @dataclass(frozen=True)
 class Bound:
-    """What canvases are weighed by, where their loss is a bound."""
+    """Inputs of a likelihood bound."""
 
     process: Process
-    """The noise."""
+    """The noise process."""
     noisy_BT: Tensor
-    """int64, the canvases as they stand, not shifted."""
+    """int64, the canvases, not shifted."""
     t_BT: Tensor
     """float32, noise levels."""
 
     def sum(self, logits_NV: Tensor, targets_N: Tensor, on_canvas_BT: Tensor) -> Tensor:
-        """Of the canvas positions that are supervised, in nats."""
+        """Loss of the supervised canvas positions, in nats."""
         noisy_N, t_N = self.noisy_BT[on_canvas_BT], self.t_BT[on_canvas_BT]
         return nelbo_of_denoiser(self.process, logits_NV, targets_N, noisy_N, t_N).sum()
 
@@ -141,7 +141,7 @@ class TrainingBatch:
     """A corrupted batch, ready for the model."""
 
     tokens_BT: Tensor
-    """int64, noise on the canvases."""
+    """int64, with noise on the canvases."""
     positions_BT: Tensor
     """int64 rotary positions."""
     attention: Attention
@@ -155,38 +155,38 @@ class TrainingBatch:
     on_clean_BT: Tensor
     """bool, the supervised positions of clean halves."""
     given_BT: Tensor
-    """bool, where the token that is read is given."""
+    """bool, where the token read is given."""
     lengths_BT: Tensor
     """int64, where a length head reads, the number of tokens to come; 0 elsewhere."""
     shift: int
     """See `PackedBatch.shift`."""
     known_BT: Tensor
-    """bool, where the token that is decided is known: it is given, or stands where all noise is masks."""
+    """bool, where the token to decide is known: given, or visible under mask noise."""
     known_tokens_BT: Tensor
     """int64, those tokens."""
     self_conditioned: bool
-    """True if there is a first pass, whose soft embedding the canvases read if the model has self-conditioning."""
+    """Whether there is a first pass, whose soft embedding the canvases read if the model has self-conditioning."""
     unroll: Unroll | None = None
-    """What that pass writes, if it writes."""
+    """What that pass writes, if anything."""
     target: DistillationTarget | None = None
-    """What a teacher says, if one is asked."""
+    """The teacher's predictions, if needed."""
     bound: Bound | None = None
-    """What the loss of canvases is, if it is not flat."""
+    """Inputs of the canvas loss, unless it is flat."""
     accompanied: bool = False
-    """True if some process has a first pass: then all of them do one, and a batch that has none reads zeros."""
+    """Whether any process has a first pass: then all run one, and batches without it read zeros."""
     features_VF: Tensor | None = None
     """int64, of the lexicon that tokens are ids of, for models that compute their embeddings."""
     weights_BT: Tensor | None = None
-    """float32, of each supervised token in its sum; None weighs all alike."""
+    """float32, weight of each supervised token; None weighs all equally."""
     length_weights_BT: Tensor | None = None
-    """float32, of each length in its sum."""
+    """float32, weight of each length."""
 
     def first_pass(self, model: Decoder) -> bool:
-        """Whether this batch's canvases read something of a first pass, or are written on by it."""
+        """Whether a first pass affects this batch's canvases."""
         return self.self_conditioned and (model.config.self_conditioning or self.unroll is not None)
 
     def counts(self) -> dict[str, int]:
-        """How many positions or documents each term is a sum over, by name."""
+        """Number of positions or documents in each term's sum, by name."""
         return {
             "canvas": _count(self.on_canvas_BT, self.weights_BT),
             "ar": _count(self.on_clean_BT, self.weights_BT),
@@ -209,7 +209,7 @@ def corrupt(
     *,
     less: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
-    """Put noise on the canvases of a batch, each at a level of its own.
+    """Add noise to the canvases of a batch, each at its own level.
 
     Args:
         batch: clean rows.
@@ -217,18 +217,18 @@ def corrupt(
         config: range of levels, share of mask noise.
         share_done: share of the run that is done, in [0, 1].
         generator: source of every draw.
-        less: how much lower every level is; the same draws with more of it are further on the same path to the text.
+        less: lowers every level; the same draws with a larger value are further along the same path to the text.
 
     Returns:
         tokens_BT: int64; clean halves unchanged.
-        t_BT: float32, the level of each position; 0 on clean halves, and at what is given around a gap.
+        t_BT: float32, level of each position; 0 on clean halves and on given tokens around a gap.
     """
     num_rows = batch.tokens_BT.shape[0]
-    most = max(1, int(batch.canvases_BT.max()))
-    levels = sample_t(num_rows * most, generator, config.t_min, config.t_max).view(num_rows, -1)
+    num_canvases = max(1, int(batch.canvases_BT.max()))
+    levels = sample_t(num_rows * num_canvases, generator, config.t_min, config.t_max).view(num_rows, -1)
     t_BT = torch.cat((torch.zeros(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
     if config.span_share > 0.0:
-        t_BT = torch.where(_outside_span(batch, most, config.span_share, generator), t_BT * t_BT, t_BT)
+        t_BT = torch.where(_outside_span(batch, num_canvases, config.span_share, generator), t_BT * t_BT, t_BT)
     t_BT = torch.where(batch.given_BT > 0, 0.0, t_BT)
     t_BT = (t_BT - less).clamp_min(0.0)
     noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
@@ -236,23 +236,23 @@ def corrupt(
         if process.mask_id is None:
             raise ConfigError(f"mask_until is {config.mask_until}; allowed with this noise: 0 (it has no mask token)")
         share = 1.0 - share_done / config.mask_until
-        chosen = torch.rand((num_rows, most + 1), generator=generator) < share
+        chosen = torch.rand((num_rows, num_canvases + 1), generator=generator) < share
         kept_BT = torch.rand(t_BT.shape, generator=generator) >= t_BT
         masked_BT = torch.where(kept_BT, batch.tokens_BT, process.mask_id)
         noisy_BT = torch.where(chosen.gather(1, batch.canvases_BT), masked_BT, noisy_BT)
     return torch.where(batch.canvases_BT > 0, noisy_BT, batch.tokens_BT), t_BT
 
 
-def _outside_span(batch: PackedBatch, most: int, share: float, generator: torch.Generator) -> Tensor:
-    """bool_BT: positions of canvases chosen for span noise that lie outside their random interval."""
+def _outside_span(batch: PackedBatch, num_canvases: int, share: float, generator: torch.Generator) -> Tensor:
+    """bool_BT: for canvases chosen for span noise, the positions outside their random interval."""
     num_rows = batch.tokens_BT.shape[0]
-    chosen = torch.rand((num_rows, most + 1), generator=generator) < share
-    ends = torch.rand((2, num_rows, most + 1), generator=generator).sort(dim=0).values
-    # Two draws in four reach to the end of the canvas: the text so far is settled, the rest is noise. One in four turns
-    # inside out: both ends are noise, and what stands at the top cannot be copied from the bottom.
-    kind = torch.rand((num_rows, most + 1), generator=generator)
+    chosen = torch.rand((num_rows, num_canvases + 1), generator=generator) < share
+    ends = torch.rand((2, num_rows, num_canvases + 1), generator=generator).sort(dim=0).values
+    # Two draws in four reach the end of the canvas: the text so far is settled, the rest is noise. One in four is
+    # inverted: both ends are noise, and nothing at the start can be copied from the end.
+    kind = torch.rand((num_rows, num_canvases + 1), generator=generator)
     ends[1] = torch.where(kind < 0.5, 1.0, ends[1])
-    lengths = torch.zeros((num_rows, most + 1)).scatter_add_(
+    lengths = torch.zeros((num_rows, num_canvases + 1)).scatter_add_(
         1, batch.canvases_BT, torch.ones_like(batch.tokens_BT, dtype=torch.float32)
     )
     canvas = batch.canvases_BT
@@ -271,7 +271,7 @@ def prepare(
     generator: torch.Generator,
     device: torch.device,
 ) -> TrainingBatch:
-    """Corrupt a batch and decide what is supervised.
+    """Corrupt a batch and choose what is supervised.
 
     Args:
         batch: clean rows.
@@ -304,7 +304,7 @@ def prepare(
     elif teacher == "stored":
         target = stored_target(batch, on_canvas_BT, device)
     if batch.moved:
-        # The last token of a prompt is read at the head of the canvas.
+        # The last token of a prompt is read at the start of the canvas.
         lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
     if teacher == "canvas":
         again = torch.Generator().set_state(before)
@@ -316,7 +316,7 @@ def prepare(
     return TrainingBatch(
         tokens_BT=tokens_BT.to(device),
         positions_BT=positions_BT.to(device),
-        attention=masked(reads.mask(device)),
+        attention=select_masked_attention(reads.mask(device)),
         targets_BT=batch.targets_BT.to(device),
         canvas_BT=canvas_BT.to(device),
         on_canvas_BT=on_canvas_BT.to(device),
@@ -346,8 +346,8 @@ def losses(
     Args:
         decoder: the model in training.
         batch: from `prepare`.
-        weights: from `ObjectiveConfig.weights`; what is not named there is left out, if it costs anything.
-        teacher: what says more, if that is asked for and not stored.
+        weights: from `ObjectiveConfig.weights`; costly terms without a weight are skipped.
+        teacher: the teacher model, unless its predictions are stored.
         teacher_top: see `ObjectiveConfig`.
     """
     model = decoder if batch.features_VF is None else decoder.bind(batch.features_VF)
@@ -402,7 +402,7 @@ def losses(
 
 
 def cross_entropy(logits_NV: Tensor, targets_N: Tensor, weights_N: Tensor | None = None) -> Tensor:
-    """Summed over tokens, corrupted and clean alike, each by its weight if it has one, in nats.
+    """Cross-entropy summed over corrupted and clean tokens alike, weighted if there are weights, in nats.
 
     Source: the objective of DiffusionGemma (google-deepmind/gemma, hackable_diffusion_adapter).
     """
@@ -412,7 +412,7 @@ def cross_entropy(logits_NV: Tensor, targets_N: Tensor, weights_N: Tensor | None
 
 
 def right_entropy(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
-    """Summed entropy at temperature 1/2 where the likeliest token is the right one, in nats.
+    """Summed entropy at temperature 1/2 where the likeliest token is correct, in nats.
 
     Source: Chen et al. 2025, dParallel, arXiv 2509.26488, equation 5.
     """

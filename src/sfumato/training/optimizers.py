@@ -1,4 +1,4 @@
-"""AdamW and Muon over the parameters that are trained."""
+"""AdamW and Muon over the trained parameters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sfumato.training.distributed import trained
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether a device is as fast at bfloat16 as at float32; a CPU without AVX-512 takes 50 times as long."""
+    """Whether bfloat16 is as fast as float32 on a device; a CPU without AVX-512 takes 50 times as long."""
     return device.type != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 class _Float32(TorchFunctionMode):
-    """Copies to float32 what should be copied to bfloat16."""
+    """Makes conversions to bfloat16 produce float32 instead."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -29,10 +29,10 @@ class _Float32(TorchFunctionMode):
 
 
 class Muon(torch.optim.Muon):
-    """PyTorch's Muon; its Newton-Schulz iteration is done in float32 where bfloat16 is slow."""
+    """PyTorch's Muon, with its Newton-Schulz iteration in float32 where bfloat16 is slow."""
 
     def step(self, closure: Any = None) -> Any:
-        """One update of each matrix."""
+        """Update every matrix once."""
         if multiplies_bfloat16(self.param_groups[0]["params"][0].device):
             return super().step(closure)  # type: ignore[no-untyped-call]
         with _Float32():
@@ -42,7 +42,7 @@ class Muon(torch.optim.Muon):
 def make_optimizers(
     model: Decoder, *, lr: float, muon_lr: float, weight_decay: float
 ) -> dict[str, torch.optim.Optimizer]:
-    """AdamW, and Muon for the matrices inside the blocks if it has a learning rate; each group keeps its "peak_lr".
+    """AdamW, plus Muon for matrices inside the blocks if it has a learning rate; each group keeps its "peak_lr".
 
     Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
     """

@@ -1,8 +1,8 @@
-"""What a training step would take, counted from its sizes: memory, arithmetic, traffic between GPUs, time.
+"""Estimates a training step from its sizes: memory, arithmetic, traffic between GPUs, time.
 
-Nothing is started and no weight is made. Memory and arithmetic follow what `trainer` does, to the tensor: weights,
-gradients, AdamW's moments and the moving average are float32 and sharded; layers compute on gathered copies; what the
-backward reads is kept for every layer. Times are those over the share of published peaks that is assumed to be reached.
+Nothing is run and no weight is created. Memory and arithmetic follow `trainer` tensor by tensor: weights, gradients,
+AdamW's moments and the moving average are float32 and sharded; layers compute on gathered copies; every layer's saved
+activations are counted. Times assume a share of the published peaks.
 """
 
 # B rows, T positions of a row
@@ -27,17 +27,17 @@ from sfumato.training.trainer import TrainConfig
 BYTES = {"float32": 4, "bfloat16": 2}
 GPUS_OF_A_NODE = 8
 STATE_BYTES = {"weights": 4, "gradients": 4, "optimizer": 8, "average": 4}
-"""Of each parameter, in float32; AdamW's two moments count as one thing."""
+"""Float32 numbers per parameter."""
 STATE_TRAFFIC = 36
-"""Bytes of memory that an optimizer step moves for each parameter: weight, moments and average are read and written,
-the gradient is read."""
+"""Bytes moved per parameter by an optimizer step: weight, moments and average are read and written, the gradient is
+read."""
 MFU = 0.4
-"""Share of the peak that dense training reaches. Llama 3 405B: 0.38 to 0.43 on 8,192 to 16,384 H100 (Llama team 2024,
-arXiv 2407.21783, table 4)."""
+"""Share of peak arithmetic that dense training reaches. Llama 3 405B: 0.38 to 0.43 on 8,192 to 16,384 H100 (Llama team
+2024, arXiv 2407.21783, table 4)."""
 LINK_SHARE = 0.7
-"""Share of the links' rate that collectives reach: our assumption."""
+"""Share of link rates that collectives reach: our assumption."""
 MEMORY_SHARE = 0.92
-"""Share of a GPU's memory that tensors can have; the rest is for the driver, NCCL and gaps: our assumption."""
+"""Share of a GPU's memory available to tensors; the rest is for the driver, NCCL and fragmentation: our assumption."""
 
 
 _SIZES = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim"
@@ -60,94 +60,94 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 """Tables of `DecoderConfig`, by name."""
 SHAPE_PACKING: dict[str, Any] = {"rows": 1, "row_length": 4096, "canvas_lengths": [256]}
-"""Packing of a model that comes without a recipe."""
+"""Default packing without a recipe."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCount:
-    """Parameters of a decoder."""
+    """Parameter counts of a decoder."""
 
     total: int
-    """All, the shared embedding counted once."""
+    """All parameters, with a shared embedding counted once."""
     active: int
-    """Those that one position goes through: of a mixture, the chosen experts alone."""
+    """Parameters used per position; in a mixture, only the chosen experts."""
     trained: int
-    """Those that training changes."""
+    """Trained parameters."""
     layers: tuple[int, ...]
-    """Of each layer; what is not in them (embedding, head, norms, self-conditioning) is gathered apart."""
+    """Per layer; parameters outside (embedding, head, norms, self-conditioning) are gathered separately."""
 
     @property
     def around(self) -> int:
-        """Those outside the layers."""
+        """Outside the layers."""
         return self.total - sum(self.layers)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchCost:
-    """One packed batch, forward and backward."""
+    """Cost of one packed batch, forward and backward."""
 
     forward_operations: float
-    """Multiplications and additions of the forward that is trained."""
+    """Multiplications and additions of the trained forward."""
     backward_operations: float
-    """Of its backward; with recomputation, the layers' forward once more."""
+    """Of its backward; with recomputation, plus the layers' forward."""
     first_pass_operations: float
-    """Of a first pass without gradient, the soft embedding included, if there is one."""
+    """Of a first pass without gradient, including the soft embedding, if there is one."""
     layer_bytes: tuple[int, ...]
-    """What each layer keeps for the backward."""
+    """Activations kept by each layer for the backward."""
     head_bytes: int
-    """What is kept around the layers: norms, self-conditioning, log-probabilities."""
+    """Activations kept outside the layers: norms, self-conditioning, log-probabilities."""
     transient_bytes: int
-    """What the head, a layer being recomputed, or a first pass needs for a moment besides."""
+    """Temporary peak of the head, of a layer being recomputed, or of a first pass."""
 
     @property
     def kept_bytes(self) -> int:
-        """What all keep for the backward."""
+        """Total kept for the backward."""
         return sum(self.layer_bytes) + self.head_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A run's steps on some GPUs."""
+    """Estimate of a run's steps on some GPUs."""
 
     gpu: str
     """One of `hardware.GPUS`."""
     num_gpus: int
-    """How many."""
+    """Number of GPUs."""
     accumulation: int
-    """Packed batches of a step: the recipe's, or one for each GPU where those are more."""
+    """Packed batches per step: the recipe's, or one per GPU if that is more."""
     positions: int
-    """Of a step: clean halves, canvases and padding."""
+    """Positions per step: clean halves, canvases and padding."""
     state_bytes: dict[str, float]
-    """Of each GPU, sharded: weights, gradients, optimizer, average; and a teacher, whole, if there is one."""
+    """Per GPU, sharded: weights, gradients, optimizer, average; plus a whole teacher, if there is one."""
     gathered_bytes: float
-    """Of each GPU: whole copies of what computes, and of what the next layer will."""
+    """Per GPU: gathered copies of the current and the next layer."""
     activation_bytes: float
-    """Of each GPU: what the backward reads, and what is needed for a moment besides."""
+    """Per GPU: activations, and temporary memory."""
     fits: bool
-    """Whether all of this is at most MEMORY_SHARE of the GPU's memory."""
+    """Whether the total is at most MEMORY_SHARE of the GPU's memory."""
     first_pass_share: float
-    """Share of batches that have a first pass, their own or that of another GPU at the same time; mean over the run."""
+    """Share of batches with a first pass, their own or forced by another GPU; mean over the run."""
     operations: float
-    """Of a step, over all GPUs."""
+    """Operations per step, over all GPUs."""
     operations_per_position: float
-    """Of a step, over its positions."""
+    """Operations of a step, per position."""
     exchanged_bytes: float
-    """Received by each GPU in a step."""
+    """Bytes received by each GPU per step."""
     compute_s: float
-    """Arithmetic of a step."""
+    """Arithmetic time per step."""
     exchange_s: float
-    """Traffic of a step; it goes on beside the arithmetic."""
+    """Traffic time per step; overlaps with the arithmetic."""
     optimizer_s: float
-    """Reading and writing of the optimizer's state."""
+    """Time to read and write the optimizer's state."""
 
     @property
     def memory_bytes(self) -> float:
-        """Of each GPU, in all."""
+        """Total memory per GPU."""
         return sum(self.state_bytes.values()) + self.gathered_bytes + self.activation_bytes
 
     @property
     def step_s(self) -> float:
-        """A step: arithmetic or traffic, whichever is longer, and the optimizer."""
+        """Time per step: the longer of arithmetic and traffic, plus the optimizer."""
         return max(self.compute_s, self.exchange_s) + self.optimizer_s
 
     @property
@@ -157,7 +157,7 @@ class Plan:
 
 
 def count_model(config: DecoderConfig) -> ModelCount:
-    """Count a decoder's parameters; none is made."""
+    """Count the parameters of a decoder config, without creating any."""
     with torch.device("meta"):
         return count_parameters(Decoder(config))
 
@@ -183,18 +183,18 @@ def batch_cost(
     self_conditioned: bool = False,
     recompute: bool = False,
 ) -> BatchCost:
-    """Count one packed batch.
+    """Estimate the cost of one packed batch.
 
-    Of attention, all T x T scores are computed, masked or not, by a kernel that keeps none of them; of the two products
-    of its backward that such kernels do again, neither is counted.
+    Attention counts all T x T scores, masked or not, with a kernel that keeps none of them; the two products such
+    kernels repeat in the backward are not counted.
 
     Args:
         config: of the model.
         rows, row_length: B and T.
-        supervised: positions with a loss, which alone have logits.
-        dtype: one of BYTES; norms and losses keep what they keep in it.
+        supervised: positions with a loss; only these have logits.
+        dtype: one of BYTES; norms and losses also keep their activations in it.
         self_conditioned: whether the trained forward reads a soft embedding.
-        recompute: layers keep their inputs alone.
+        recompute: whether layers keep only their inputs.
     """
     size, num, width = BYTES[dtype], rows * row_length, config.hidden_size
     queries, keys = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
@@ -202,8 +202,8 @@ def batch_cost(
     kept: list[int] = []
     for layer in range(config.num_hidden_layers):
         weights = 2 * width * (queries + keys)
-        # A norm keeps its input, that over its root mean square, and what comes out; then queries, keys, values and
-        # what attention makes of them.
+        # A norm keeps its input, the input over its root mean square, and its output; then queries, keys, values and
+        # attention's output.
         numbers = 2 * (3 * width + 1) + 2 * (queries + keys)
         if config.qk_norm:
             numbers += 2 * (queries + keys) + config.num_attention_heads + config.num_key_value_heads
@@ -217,10 +217,10 @@ def batch_cost(
             chosen, inner = moe.num_experts_per_tok, moe.moe_intermediate_size
             weights += width * moe.num_experts + 3 * width * inner * (chosen + moe.num_shared_experts)
             numbers += chosen * (2 * width + 4 * inner) + 4 * inner * moe.num_shared_experts
-            # The router scores in float32; which expert, and the order of positions, are int64.
+            # Router scores are float32; expert indices and the order of positions are int64.
             extra = 4 * moe.num_experts + 24 * chosen + (4 * width if size < 4 else 0)
         operations.append(2.0 * num * weights + 4.0 * num * row_length * queries)
-        # The mask is added to scores as a number, which every layer makes anew; one log-sum a head is float32.
+        # The mask is added to scores as a number, created by every layer; one log-sum per head is float32.
         mask = rows * row_length * row_length * size
         kept.append(num * (size * numbers + extra + 4 * config.num_attention_heads) + mask)
     head = 2.0 * supervised * config.vocab_size * width
@@ -231,7 +231,7 @@ def batch_cost(
         correction = 2.0 * num * 3 * width * config.intermediate_size
         around += num * size * (3 * width + 1 + 4 * config.intermediate_size)
     forward = sum(operations) + head + correction
-    # Logits and their gradient beside the log-probabilities that are kept; in a first pass, logits and probabilities.
+    # Logits and their gradient beside the log-probabilities kept; in a first pass, logits and probabilities.
     transient = 2 * 4 * supervised * config.vocab_size
     if self_conditioned:
         transient = max(transient, 2 * 4 * num * config.vocab_size - sum(kept))
@@ -260,18 +260,18 @@ def plan(
     supervised_share: float = 1.0,
     count: ModelCount | None = None,
 ) -> Plan:
-    """Plan a run's steps under FSDP.
+    """Estimate a run's steps under FSDP.
 
     Args:
         config, packing, objective, train: of the recipe.
         gpu: one of `hardware.GPUS`.
-        num_gpus: 1 or more; eight make a node.
-        mfu: share of the peak that arithmetic reaches.
-        supervised_share: share of positions with a loss; 1 is the most there can be.
-        count: of the config, where it is known.
+        num_gpus: 1 or more; eight per node.
+        mfu: share of peak arithmetic reached.
+        supervised_share: share of positions with a loss; 1 is the maximum.
+        count: of the config, if known.
 
     Raises:
-        ConfigError: if the GPU is not known or a number is out of range.
+        ConfigError: if the GPU is unknown or a number is out of range.
     """
     if gpu not in GPUS:
         raise ConfigError(unknown("gpu", gpu, GPUS))
@@ -282,47 +282,47 @@ def plan(
             raise ConfigError(f"{name} is {share}; allowed: above 0, up to 1")
     peaks, size, count = GPUS[gpu], BYTES[train.precision], count or count_model(config)
     share, in_company = _first_pass_shares(config, objective, num_gpus)
-    own = max(1, train.accumulation // num_gpus)
+    per_gpu = max(1, train.accumulation // num_gpus)
     cost = batch_cost(
         config,
         rows=packing.rows,
         row_length=packing.row_length,
         supervised=math.ceil(packing.rows * packing.row_length * supervised_share),
         dtype=train.precision,
-        # Memory is that of the batches that need most.
+        # Memory is for the largest batches.
         self_conditioned=share > 0.0,
         recompute=train.recompute,
     )
-    # Half of a backward is gradients of weights, which those that are not trained do without.
+    # Half of a backward computes weight gradients, which frozen weights do not need.
     spared = cost.forward_operations * (1.0 - count.trained / count.total)
     teacher = objective.teacher_until * cost.forward_operations if objective.asks_teacher else 0.0
     batch_operations = cost.forward_operations + cost.backward_operations - spared + teacher
     batch_operations += in_company * cost.first_pass_operations
-    operations = own * num_gpus * batch_operations
+    operations = per_gpu * num_gpus * batch_operations
 
     layers, around, largest = sum(count.layers), count.around, max(count.layers)
     gathered = 0.0
     if num_gpus > 1 or train.precision != "float32":
-        # Weights of two layers and what is around them, their gradients, and those being reduced, in float32.
+        # In float32: weights of two layers and of the parts around them, their gradients, and those being reduced.
         gathered = size * (around + 2 * largest) + size * (around + largest) + 4 * max(around, largest)
     state = {name: each * count.trained / num_gpus for name, each in STATE_BYTES.items()}
     state["weights"] = STATE_BYTES["weights"] * count.total / num_gpus
     if teacher:
-        # Every process has it whole.
+        # Every process has all of it.
         state["teacher"] = float(STATE_BYTES["weights"] * count.total)
     activations = float(cost.kept_bytes + cost.transient_bytes)
     memory = sum(state.values()) + gathered + activations
 
     others = (num_gpus - 1) / num_gpus
-    exchanged = own * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.trained)
+    exchanged = per_gpu * others * (size * (layers * (2.0 + in_company) + around) + 4.0 * count.trained)
     rate = peaks.link_bytes_per_s
     if num_gpus > GPUS_OF_A_NODE:
         rate = min(rate, peaks.network_bytes_per_s)
-    positions = own * num_gpus * packing.rows * packing.row_length
+    positions = per_gpu * num_gpus * packing.rows * packing.row_length
     return Plan(
         gpu=gpu,
         num_gpus=num_gpus,
-        accumulation=own * num_gpus,
+        accumulation=per_gpu * num_gpus,
         positions=positions,
         state_bytes=state,
         gathered_bytes=gathered,
@@ -339,10 +339,10 @@ def plan(
 
 
 def _first_pass_shares(config: DecoderConfig, objective: ObjectiveConfig, num_gpus: int) -> tuple[float, float]:
-    """Share of batches with a first pass of their own, and of those with one of some GPU at the time, over the run."""
+    """Share of batches with their own first pass, and of those with one on any GPU, over the run."""
     begins = objective.self_conditioning_from
     if not config.self_conditioning:
         begins = max(begins, objective.unroll_from)
-    # GPUs draw by themselves, and go along with who has one.
+    # GPUs draw independently and run a first pass if any of them does.
     together = 1.0 - (1.0 - objective.self_conditioning_share) ** num_gpus
     return (1.0 - begins) * objective.self_conditioning_share, (1.0 - begins) * together

@@ -1,4 +1,4 @@
-"""A recipe: one TOML file that says everything about a run."""
+"""Recipes: one TOML file that describes a whole run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sfumato.training.trainer import TrainConfig
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-# A resumed run may change these: they do not touch the weights of the steps that were taken.
+# A resumed run may change these: they do not affect the weights of steps already taken.
 _FREE = (
     "evaluation.",
     "generation.",
@@ -38,34 +38,33 @@ _FREE = (
 
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
-    """What is trained on."""
+    """The training data."""
 
     tasks: dict[str, float] = field(default_factory=dict)
-    """Weight by procedural task; items of the test split are never drawn."""
+    """Weight of each procedural task; items of the test split are never drawn."""
     files: dict[str, float] = field(default_factory=dict)
-    """Weight by path of a text, .jsonl or .parquet file, or directory of shards, relative to the working directory."""
+    """Weight of each text, .jsonl or .parquet file or directory of shards, relative to the working directory."""
     tokenizer: str = ""
-    """A tokenizer to use: its directory, or the name of a model; empty trains one of model.vocab_size on the tasks."""
+    """Tokenizer directory or model name; empty trains a tokenizer of model.vocab_size on the tasks."""
     tokenizer_items: int = 2000
-    """Items of each task that a new tokenizer is trained on."""
+    """Items of each task used to train a new tokenizer."""
     tokenizer_words: bool = False
-    """A new tokenizer's tokens end before spaces, for tasks whose answers copy words of the prompt."""
+    """Make a new tokenizer's tokens end before spaces, for tasks whose answers copy words of the prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptConfig:
-    """An autoregressive checkpoint that learns to refine canvases."""
+    """An autoregressive checkpoint to adapt to canvases."""
 
     base: str
-    """Its directory or GGUF file, a hub id, or the name of one that comes in a package, such as
-    smollm2-135m-instruct."""
+    """Its directory or GGUF file, a hub id, or a packaged name such as smollm2-135m-instruct."""
     layers: int = 0
-    """Its first so many layers alone, with its embeddings and its head, to try a recipe out; 0 takes all."""
+    """Use only its first layers, with embeddings and head, to try out a recipe; 0 uses all."""
     canvas_embedding: bool = True
     given_embedding: bool = False
     self_conditioning: bool = True
     length_buckets: tuple[int, ...] = ()
-    """What it gets besides, as in `DecoderConfig`; all of it starts at zero, where the model is what it was."""
+    """Settings of `DecoderConfig` to add; all new parts start at zero, so the model is unchanged at first."""
 
     def __post_init__(self) -> None:
         if self.layers < 0:
@@ -74,13 +73,13 @@ class AdaptConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LoRAConfig:
-    """Corrections of low rank that the layers' matrices learn, while they and all else that was there stay as they are;
-    what a model gets besides is trained whole."""
+    """Low-rank corrections of the layers' matrices, which stay frozen with everything else that existed; new parts are
+    trained in full."""
 
     rank: int
-    """Of each correction."""
+    """Rank of each correction."""
     alpha: float = 32.0
-    """Corrections are multiplied by this over their rank."""
+    """Corrections are multiplied by this divided by their rank."""
 
     def __post_init__(self) -> None:
         if self.rank < 1:
@@ -91,23 +90,22 @@ class LoRAConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationConfig:
-    """What is measured while training, on the averaged weights."""
+    """Evaluations during training, on the averaged weights."""
 
     tasks: tuple[str, ...] = ()
     """Tasks to score."""
     n: int = 100
-    """Items of each, and answers to prompts."""
+    """Items per task, and answers to prompts."""
     steps: int = 0
-    """Cap on denoising steps a canvas; 0 takes the generation defaults."""
+    """Maximum denoising steps per canvas; 0 takes the generation default."""
     bound_batches: int = 0
-    """Packed batches of held-out documents to bound the likelihood on; 0 leaves it out."""
+    """Packed batches of held-out documents for the likelihood bound; 0 leaves it out."""
     files: dict[str, float] = field(default_factory=dict)
-    """Weight by path of files of such documents; without them they are items of the tasks that are never trained on."""
+    """Weight of each file of such documents; by default, items of the tasks' test split."""
     prompts: str = ""
-    """A file of prompts to answer, as `sfumato eval --samples` takes it; the first n of them, again from the start if
-    there are fewer."""
+    """File of prompts to answer, as for `sfumato eval --samples`; the first n, repeated if there are fewer."""
     judge: str = ""
-    """An autoregressive model that reads the answers: a name, directory or hub id."""
+    """An autoregressive model that judges the answers: a name, directory or hub id."""
 
     def __post_init__(self) -> None:
         if self.judge and not self.prompts:
@@ -115,64 +113,64 @@ class EvaluationConfig:
 
     @property
     def wanted(self) -> bool:
-        """True if anything is to be measured."""
+        """Whether anything is evaluated."""
         return bool(self.tasks) or self.bound_batches > 0 or bool(self.prompts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Everything about a run; one table a field."""
+    """A whole run; one table per field."""
 
     model: DecoderConfig | None = None
-    """Shape of the model; vocab_size is also that of a tokenizer trained here. Not for one that is adapted."""
+    """Shape of the model; vocab_size is also that of a tokenizer trained here. Not for adapted models."""
     adapt: AdaptConfig | None = None
-    """What is adapted."""
+    """What to adapt."""
     lora: LoRAConfig | None = None
-    """What is trained of a model that starts as another one was, if not everything."""
+    """Train low-rank corrections instead of everything, for a model that starts from another one."""
     data: DataConfig = DataConfig()
     """Sources and tokenizer."""
     code: CodeConfig | None = None
-    """Code to train on, in place of documents, for a model with lexemes."""
+    """Code to train on instead of documents, for a model with lexemes."""
     train: TrainConfig
-    """The loop."""
+    """The training loop."""
     generation_spec: GenerationSpec | None = None
-    """How the model will generate; its noise is the training noise, and rows are read as its prefixes are. Without it,
-    that of init_from, or else `spec.DEFAULT`."""
+    """How the model will generate; its noise is the training noise, and rows are read like its prefixes. Default: that
+    of init_from, or `spec.DEFAULT`."""
     generation: dict[str, object] = field(default_factory=dict)
-    """Sampling defaults written to generation_config.json; if there are none, those of init_from."""
+    """Sampling defaults for generation_config.json; by default, those of init_from."""
     packing: PackingConfig = PackingConfig()
     """Rows and canvases."""
     objective: ObjectiveConfig = ObjectiveConfig()
     """Loss terms."""
     evaluation: EvaluationConfig = EvaluationConfig()
-    """Scores while training."""
+    """Evaluations during training."""
     init_from: str = ""
-    """The checkpoint whose weights to start from: a name, a directory, a GGUF file or a hub id; parts of the model that
-    it lacks start fresh. Without a [model] its shape is taken from there as well."""
+    """Checkpoint to start from: a name, a directory, a GGUF file or a hub id; parts that it lacks are initialized.
+    Without a [model], its shape is used as well."""
 
     def __post_init__(self) -> None:
         if self.generation_spec is not None:
             self.packing.check_for(self.generation_spec)
         if self.code is not None and self.evaluation.wanted:
-            raise ConfigError("the recipe has [code] and [evaluation]; allowed: no [evaluation], which asks in tokens")
+            raise ConfigError("the recipe has [code] and [evaluation]; allowed: no [evaluation], which needs tokens")
         objective = self.objective
         if objective.asks_teacher and objective.teacher == "ar" and self.packing.ar_share == 0.0:
             raise ConfigError(
-                'objective.teacher is "ar", which reads responses on clean halves, and packing.ar_share is 0; allowed: '
-                'more than 0, or teacher "stored" or "canvas"'
+                'objective.teacher is "ar", which reads responses on clean halves, but '
+                'packing.ar_share is 0; allowed: more than 0, or teacher "stored" or "canvas"'
             )
 
 
 def write_recipe(path: Path, recipe: DataclassInstance) -> None:
-    """Leave a recipe as it is run, overrides included."""
+    """Save a recipe as it is run, including overrides."""
     write_atomically(path, (json.dumps(asdict(recipe), indent=2) + "\n").encode())
 
 
 def check_recipe(path: Path, recipe: DataclassInstance) -> None:
-    """Hold a recipe against the one that a run was started with, if that was left.
+    """Compare a recipe with the one that a run was started with, if it was saved.
 
     Raises:
-        ConfigError: if it says otherwise where that would change the weights.
+        ConfigError: if they differ in a way that affects the weights.
     """
     if not path.exists():
         return
@@ -180,6 +178,6 @@ def check_recipe(path: Path, recipe: DataclassInstance) -> None:
     changed = changes(before, now, _FREE)
     if changed:
         raise ConfigError(
-            f"{path.parent} holds a run of another recipe: {'; '.join(changed)}. Resume with the same values, or start "
-            "in another directory with init_from"
+            f"{path.parent} holds a run of another recipe: {'; '.join(changed)}. Resume with the "
+            "same values, or use init_from in another directory"
         )

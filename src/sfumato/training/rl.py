@@ -1,17 +1,17 @@
-"""Learning from rewards: several answers to each prompt, and steps towards the better ones (GRPO).
+"""Learning from rewards (GRPO): several answers per prompt, and updates towards the better ones.
 
-A decision is a token that one step drew at one position, and that was kept (`rollout`). Each carries the advantage of
-its answer over the others to the same prompt, and a ratio of its own between the weights now and those that drew it,
-which is clipped as in PPO. The sum over all decisions is divided by their number, so that each counts the same, in long
-trajectories as in short ones; dividing by answer instead would make the steps of an answer cheaper the more it takes.
+A decision is a token drawn by one step at one position and kept (`rollout`). Each decision has the advantage of its
+answer over the others to the same prompt, and its own probability ratio between the current weights and those that drew
+it, clipped as in PPO. The sum over all decisions is divided by their number, so that each counts equally in long and
+short trajectories; dividing per answer would make steps cheaper the more an answer takes.
 
-Nothing here knows a task, an engine or a terminal: answers and what they are worth come from a callable.
+Nothing here knows a task, an engine or a terminal: answers and rewards come from a callable.
 
 Source: GRPO, Shao et al. 2024, arXiv 2402.03300, section 4.1; the normalisation as in DAPO, Yu et al. 2025, arXiv
 2503.14476; advantages without the standard deviation, Liu et al. 2025, arXiv 2503.20783.
 """
 
-# G answers to a prompt, N decided positions
+# G answers per prompt, N decided positions
 
 from __future__ import annotations
 
@@ -35,39 +35,39 @@ from sfumato.training.state import Record
 from sfumato.training.trainer import Loop, TrainConfig, mix
 
 Collect = Callable[[int], Sequence[Sequence[Rollout]]]
-"""Answers of the weights as they are, for an update: a group for each prompt. The same weights and step give the same
-ones."""
+"""Collects answers of the current weights for an update, one group per prompt. The same weights and step give the same
+answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RLConfig:
-    """What an update learns from, and how far it may go."""
+    """Settings of an update."""
 
     prompts: int = 8
-    """Prompts of an update."""
+    """Prompts per update."""
     answers: int = 8
-    """Answers to each, 2 or more."""
+    """Answers per prompt, 2 or more."""
     epochs: int = 1
     """Optimizer steps over the answers of an update; from the second on, ratios differ from 1."""
     ratio_clip: float = 0.2
-    """How far from 1 the ratio of a decision may go and still gain, more than 0 and less than 1; 0.2 is PPO's."""
+    """Maximum distance of a decision's ratio from 1 that still gains, more than 0 and less than 1; 0.2 is PPO's."""
     kl_weight: float = 0.02
-    """Weight of the divergence from the starting weights, in nats a decision; 0 leaves it out, and its forwards."""
+    """Weight of the divergence from the starting weights, in nats per decision; 0 leaves it out, with its forwards."""
     divide_by_std: bool = False
-    """Divide advantages by the standard deviation of their group, as GRPO did first: prompts that are almost always, or
-    almost never, answered right then count as much as others, and so does a step where all are right."""
+    """Divide advantages by their group's standard deviation, as the original GRPO: prompts that are almost always, or
+    almost never, answered correctly then count as much as others, and so does the last step to all correct."""
     by_part: bool = False
-    """Hold each part of an answer against the same part of the others, where its task judges them by themselves: what
-    one part decided then learns nothing from another's mistakes."""
+    """Compare each part of an answer with the same part of the others, if the task judges parts separately: one part's
+    decisions then learn nothing from another's mistakes."""
     part_reward: float = 0.0
-    """Added to an answer's reward for the share of its parts that are right, where its task judges them by themselves:
-    so that answers differ where none of them is right."""
+    """Reward for the share of an answer's correct parts, if the task judges parts separately, so that wrong answers
+    differ too."""
     step_cost: float = 0.0
-    """Taken off an answer's reward for each denoising step; at 1/48, of 48 steps all that being right gives."""
+    """Penalty per denoising step; at 1/48, 48 steps cost as much as a correct answer gains."""
     step_share: float = 1.0
-    """Probability with which a step is learned from, more than 0; less is faster."""
+    """Probability of learning from a step, more than 0; less is faster."""
     positions: int = 4096
-    """Most canvas positions of one forward."""
+    """Maximum canvas positions per forward."""
 
     def __post_init__(self) -> None:
         check_range(self, "prompts epochs positions", 1)
@@ -80,16 +80,16 @@ class RLConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutConfig:
-    """What is asked while learning from rewards, and how it is answered."""
+    """Prompts and generation settings for learning from rewards."""
 
     tasks: dict[str, float] = field(default_factory=dict)
-    """Weight by procedural task; items of the test split are never drawn."""
+    """Weight of each procedural task; items of the test split are never drawn."""
     canvas_length: int = 0
-    """Positions denoised together; 0 takes the model's own, which a length head may set."""
+    """Canvas length; 0 takes the model's default, which a length head may set."""
     max_tokens: int = 0
-    """Most tokens of an answer; 0 takes the model's own."""
+    """Maximum tokens of an answer; 0 takes the model's default."""
     sampler: dict[str, object] = field(default_factory=dict)
-    """Settings of the sampler, name included, where they are not to be the model's own."""
+    """Sampler settings, including its name, that differ from the model's defaults."""
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -102,18 +102,18 @@ class RolloutConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RLRecipe:
-    """Everything about a run that learns from rewards; one table a field."""
+    """A whole run of learning from rewards; one table per field."""
 
     init_from: str
     """The model to start from: a name, directory or hub id."""
     rollout: RolloutConfig
-    """What is asked, and how it is answered."""
+    """Prompts and generation settings."""
     train: TrainConfig
-    """The loop; a step is an update."""
+    """The training loop; a step is an update."""
     rl: RLConfig = RLConfig()
     """Groups, ratios and divergence."""
     evaluation: EvaluationConfig = EvaluationConfig()
-    """Scores before, while and after training, by the sampler that answers while training."""
+    """Evaluations before, during and after training, with the sampler used for training."""
 
     def __post_init__(self) -> None:
         if self.evaluation.bound_batches:
@@ -126,19 +126,19 @@ class PolicyTerms(NamedTuple):
     """Sums over decisions."""
 
     loss: Tensor
-    """What is minimised."""
+    """The loss."""
     kl: Tensor
-    """Divergence from the starting weights, estimated; nats."""
+    """Estimated divergence from the starting weights, in nats."""
     clipped: Tensor
-    """Decisions that gain no more, their ratio being as far as it may go."""
+    """Decisions whose ratio is clipped."""
 
 
 def advantages(rewards: Sequence[float], *, divide_by_std: bool = False) -> list[float]:
-    """How much better each answer of a group is than their mean.
+    """Each answer's reward minus its group's mean.
 
     Args:
         rewards: of the answers to one prompt.
-        divide_by_std: whether the result has a standard deviation of 1, if not all are equal.
+        divide_by_std: whether to scale the result to a standard deviation of 1, unless all are equal.
     """
     reward_G = torch.tensor(rewards, dtype=torch.float64)
     above_G = reward_G - reward_G.mean()
@@ -154,18 +154,18 @@ def credit(
     """Advantages of the answers to one prompt, part by part.
 
     Args:
-        rewards: of whole answers; what stands after the parts of one goes by it, as do answers without parts.
-        parts: see `Rollout`; the first part of an answer is held against the first of the others, and so on.
+        rewards: of whole answers; used after the last part of an answer, and for answers without parts.
+        parts: see `Rollout`; parts are compared by their index.
         divide_by_std: see `advantages`.
     """
     whole = advantages(rewards, divide_by_std=divide_by_std)
     found: list[list[tuple[float, float]]] = [[] for _ in parts]
-    for place in range(max(map(len, parts), default=0)):
-        having = [one for one, own in enumerate(parts) if place < len(own)]
-        above = advantages([parts[one][place][1] for one in having], divide_by_std=divide_by_std)
-        for one, advantage in zip(having, above, strict=True):
-            found[one].append((parts[one][place][0], advantage))
-    return [[*own, (math.inf, rest)] for own, rest in zip(found, whole, strict=True)]
+    for index in range(max(map(len, parts), default=0)):
+        having = [answer for answer, values in enumerate(parts) if index < len(values)]
+        above = advantages([parts[answer][index][1] for answer in having], divide_by_std=divide_by_std)
+        for answer, advantage in zip(having, above, strict=True):
+            found[answer].append((parts[answer][index][0], advantage))
+    return [[*values, (math.inf, rest)] for values, rest in zip(found, whole, strict=True)]
 
 
 def policy_loss(
@@ -177,15 +177,15 @@ def policy_loss(
     ratio_clip: float,
     kl_weight: float,
 ) -> PolicyTerms:
-    """PPO's clipped objective of each decision, less the weighted divergence.
+    """PPO's clipped objective per decision, minus the weighted divergence.
 
-    The divergence is estimated from what was drawn by exp(d) - d - 1 with d = log p_start - log p: never negative, and
-    without bias as long as the draws are the weights' own (k3).
+    The divergence is estimated from draws as exp(d) - d - 1 with d = log p_start - log p: never negative, and unbiased
+    while the draws are from the current weights (k3).
 
     Args:
-        log_prob_N: of the weights in training.
-        old_N: of those that drew.
-        start_N: of the starting weights; None leaves the divergence out.
+        log_prob_N: under the weights in training.
+        old_N: under the weights that drew.
+        start_N: under the starting weights; None leaves the divergence out.
         advantage_N: of each decision's answer.
         ratio_clip, kl_weight: see `RLConfig`.
 
@@ -203,17 +203,17 @@ def policy_loss(
 
 
 class RLTrainer(Loop):
-    """Training by rewards. A step of the loop is an update: answers, and `epochs` optimizer steps over them.
+    """Training with rewards. A step of the loop is an update: answers, and `epochs` optimizer steps over them.
 
     Args:
-        model: the starting weights; trained in place, and what `collect` must answer with.
-        policy: what its samplers draw from.
-        collect: gives the answers of an update.
+        model: the starting weights; trained in place, and used by `collect`.
+        policy: the samplers' distribution.
+        collect: collects the answers of an update.
         rl, config: see their classes.
         directory, evaluate, on_record: see `Loop`; the starting weights are evaluated too.
 
     Raises:
-        ConfigError: if a field of config is set that has no meaning here.
+        ConfigError: if a field of config does not apply here.
     """
 
     def __init__(
@@ -248,9 +248,9 @@ class RLTrainer(Loop):
                 raise
             rl = self._rl
             raise SfumatoError(
-                f"out of memory at update {self.progress.step + 1}: {rl.prompts * rl.answers} answers are written at "
-                f"once, and a forward that is learned from has {rl.positions} positions; lower rl.positions, or "
-                "rl.prompts"
+                f"out of memory at update {self.progress.step + 1}: {rl.prompts * rl.answers} answers "
+                f"are written at once, and a forward to learn from has {rl.positions} positions; "
+                "lower rl.positions, or rl.prompts"
             ) from error
 
     def _update(self) -> Record:
@@ -269,7 +269,7 @@ class RLTrainer(Loop):
             terms, error = self._backward(replays, starts, num_decisions)
             numbers["gradient_norm"], scale, again = self._apply(finite=math.isfinite(terms["loss"]))
             refused = refused or again
-            # Divergence and replays are of the weights that gave the answers, the rest is of the last epoch.
+            # Divergence and replay error are of the weights that gave the answers, the rest is of the last epoch.
             first = {"kl": terms["kl"], "replay_error": error} if epoch == 0 else {}
             numbers |= {"loss": terms["loss"], "clipped": terms["clipped"]} | first
         seconds = time.monotonic() - started
@@ -295,7 +295,7 @@ class RLTrainer(Loop):
         return rollout.reward + self._rl.part_reward * right - self._rl.step_cost * rollout.num_steps
 
     def _replays(self, groups: Sequence[Sequence[Rollout]], generator: torch.Generator) -> list[Replay]:
-        """The steps to learn from; an answer that is as good as its group's mean teaches nothing and is left out."""
+        """The steps to learn from; answers with their group's mean reward are left out."""
         pairs = []
         for group in groups:
             credits = credit(
@@ -322,7 +322,7 @@ class RLTrainer(Loop):
         """Gradients of the mean loss over all decisions.
 
         Returns:
-            Means of the terms, and the largest difference between a log-probability and what it was when drawn.
+            Means of the terms, and the largest difference between replayed and original log-probabilities.
         """
         sums, error = dict.fromkeys(PolicyTerms._fields, 0.0), 0.0
         for replay, start_N in zip(replays, starts, strict=True):

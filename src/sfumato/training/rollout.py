@@ -1,22 +1,20 @@
-"""Answers as the sampler wrote them, and their steps taken again with gradients.
+"""Rollouts: answers recorded step by step, and replayed with gradients.
 
-A canvas is a trajectory: at each step a token is drawn at every free position, some are accepted, and the rest is put
-back to noise. Where entropies, margins or chance decide which are accepted, the log-probability of a trajectory is the
-sum, over steps and accepted positions, of that of the drawn token: noise has no parameters. Where the drawn tokens' own
-probability decides, it is the sum over all that were drawn: those that are accepted alone are the likely ones more
-often than not, so that they would be made less likely wherever answers are mostly wrong, that is, where the model is
-unsure (docs/log). It is the log-probability of the distribution the sampler drew from: at its temperature, of the
-canvas and the soft embedding as they were, which count as observed.
+A canvas is a trajectory: each step draws a token at every free position, accepts some and renoises the rest. If
+entropies, margins or chance decide what is accepted, the trajectory's log-probability is the sum, over steps and
+accepted positions, of the drawn tokens': noise has no parameters. If the drawn tokens' own probability decides, it is
+the sum over all drawn tokens: accepted ones alone are biased towards likely tokens, which would be made less likely
+wherever answers are mostly wrong, that is, where the model is unsure (docs/log). The distribution is the one the
+sampler drew from, at its temperature, given the recorded canvas and soft embedding, which count as observed.
 
-The last step is no draw where the draft is committed, whatever was drawn. To learn from it as if it were one would
-weaken what is likely but unsure, which wrong answers end with more than right ones: entropies would rise, and scores
-fall. But then nothing holds what the draft has at positions that are never accepted; with `commit_sample` every token
-of an answer is a draw.
+If the draft is committed, the last step is not a draw. Learning from it as if it were one would weaken likely but
+unsure tokens, which wrong answers end with more often: entropies would rise and scores fall. But then nothing
+constrains draft tokens at positions that are never accepted; with `commit_sample` every answer token is a draw.
 
 Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301.
 """
 
-# B steps, L canvas, W positions of a row, A positions ahead of it, N decided positions, D model, V vocabulary
+# B steps, L canvas, W positions of a row, A positions before it, N decided positions, D model, V vocabulary
 
 from __future__ import annotations
 
@@ -29,27 +27,26 @@ from torch import Tensor
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import readable
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec, BehindText
+from sfumato.models.attention import AttentionSpec, SharedPrefix
 from sfumato.models.decoder import Decoder
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.logits import COLD, NEVER
 from sfumato.spec import GenerationSpec
 
-# What a float32 softmax can still tell from 0.
+# Smallest probability that a float32 softmax distinguishes from 0.
 _LEAST = 1e-30
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """One answer, and what it is worth."""
+    """One answer and its reward."""
 
     canvases: tuple[CanvasRecord, ...]
-    """Its canvases; those of an answer that failed may be left out."""
+    """Its canvases; may be empty for a failed answer."""
     reward: float
-    """What the checker says."""
+    """Reward from the checker."""
     parts: tuple[tuple[int, float], ...] = ()
-    """What its parts are worth by themselves: the token that each ends before, counted from the answer's first, and its
-    worth."""
+    """Rewards of its parts: the index of the answer token each ends before, and its reward."""
 
     @property
     def num_steps(self) -> int:
@@ -58,59 +55,58 @@ class Rollout:
 
 
 Credit = Sequence[tuple[float, float]]
-"""How much better an answer is than others, part by part: the token that a part ends before, and its advantage. What is
-behind the last part has none."""
+"""Advantages by part: the token index a part ends before, and its advantage. Tokens after the last part have none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """Steps over canvases of one length behind one text, to be taken again in one forward."""
+    """Steps over canvases of one length after one text, to replay in one forward."""
 
     text: tuple[int, ...]
-    """What stands before the canvases."""
+    """Tokens before the canvases."""
     tokens_BL: Tensor
-    """int64; what was read."""
+    """int64; tokens read."""
     frozen_BL: Tensor
     """bool; given tokens."""
     soft_BLD: Tensor | None
-    """Soft embeddings that were read; None without self-conditioning."""
+    """Soft embeddings read; None without self-conditioning."""
     temperature_B: Tensor
     """float32."""
     decided_BL: Tensor
-    """bool; the N positions in question."""
+    """bool; the N decided positions."""
     sampled_N: Tensor
-    """int64; what was drawn there."""
+    """int64; tokens drawn there."""
     log_prob_N: Tensor
-    """float32; how probable that was."""
+    """float32; their probabilities."""
     advantage_N: Tensor
-    """float32; how much better than others the answer is, or the part of it."""
+    """float32; advantages of the answers, or of their parts."""
 
     @property
     def num_positions(self) -> int:
-        """Canvas positions to compute."""
+        """Number of canvas positions to compute."""
         return self.tokens_BL.numel()
 
 
 def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
-    """Refuse what is no draw from the model's distribution, or cannot be computed again.
+    """Refuse settings whose steps are not draws from the model's distribution, or cannot be replayed.
 
     Raises:
-        ConfigError: naming the field, its value and what is allowed.
+        ConfigError: with the field, its value and what is allowed.
     """
     if spec.autoregressive:
         raise ConfigError(f"canvas_length is {spec.canvas_length}; allowed: 2 or more, a model that denoises canvases")
     if spec.commit == "in_place":
         raise ConfigError(
-            "commit is 'in_place'; allowed: 'reencode', as what a canvas leaves in the cache is not computed again"
+            "commit is 'in_place'; allowed: 'reencode', because a canvas's cached keys and values cannot be replayed"
         )
     if sampler.sampler.reverse:
         raise ConfigError(
-            f"sampler is {sampler.sampler.name!r}, which follows the reverse process; allowed: one that accepts what "
-            "it has drawn, such as 'entropy'"
+            f"sampler is {sampler.sampler.name!r}, which follows the reverse process; allowed: "
+            "one that accepts what it has drawn, such as 'entropy'"
         )
     for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("reuse", "none")):
         if getattr(sampler, name) != only:
-            raise ConfigError(f"{name} is {getattr(sampler, name)!r}; allowed where steps are taken again: {only!r}")
+            raise ConfigError(f"{name} is {getattr(sampler, name)!r}; allowed for replayed steps: {only!r}")
     for name in ("temperature_start", "temperature_end"):
         if not getattr(sampler, name) >= COLD:
             raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed: {COLD} or more, as 0 draws nothing")
@@ -124,17 +120,17 @@ def lay_out(
     step_share: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> list[Replay]:
-    """Put steps together that can be taken again in one forward.
+    """Group steps that can be replayed in one forward.
 
     Args:
-        rollouts: answers with their advantages; a position without one decides nothing.
+        rollouts: answers with advantages; positions without one decide nothing.
         device: where the result goes.
-        positions: most canvas positions of a forward; a single step may have more.
-        step_share: probability with which a step is taken again.
+        positions: maximum canvas positions per forward; a single step may have more.
+        step_share: probability of replaying a step.
         generator: decides which.
 
     Returns:
-        The replays; steps that decided nothing are left out.
+        The replays, without steps that decided nothing.
     """
     alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, Tensor]]] = {}
     for rollout, credit in rollouts:
@@ -155,10 +151,10 @@ def lay_out(
 
 
 def _by_position(credit: Credit, first: int, length: int) -> Tensor:
-    """advantage_L of a canvas whose first position is that token of the answer."""
+    """advantage_L of a canvas that starts at a token of the answer."""
     advantage_L, start = torch.zeros(length), 0.0
     for end, advantage in credit:
-        low, high = (round(min(max(place - first, 0), length)) for place in (start, end))
+        low, high = (round(min(max(index - first, 0), length)) for index in (start, end))
         advantage_L[low:high], start = advantage, end
     return advantage_L
 
@@ -188,24 +184,24 @@ def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, Tensor]], devi
 
 @dataclass(frozen=True)
 class Policy:
-    """The distribution a sampler draws from, of weights that are given with each call."""
+    """A sampler's distribution, as a function of the weights."""
 
     spec: GenerationSpec
     """How text and canvas are laid out."""
     mask_id: int | None = None
-    """Never drawn."""
+    """Mask token, never drawn."""
     banned_V: Tensor | None = None
-    """bool; tokens that are never drawn either."""
+    """bool; other tokens never drawn."""
 
     def log_probs(self, model: Decoder, replay: Replay) -> Tensor:
-        """Log-probabilities of what was drawn and decided.
+        """Log-probabilities of decided tokens.
 
         Args:
             model: the weights.
-            replay: steps, none of which need be those weights' own.
+            replay: steps, possibly of other weights.
 
         Returns:
-            log_prob_N: float32, with a gradient where one is asked for.
+            log_prob_N: float32, with gradient if enabled.
         """
         text = torch.tensor(replay.text, device=replay.tokens_BL.device)
         num_rows, length = replay.tokens_BL.shape
@@ -214,7 +210,7 @@ class Policy:
         token_W, canvas_W, logits_W = (torch.from_numpy(column).to(text.device) for column in columns)
 
         def pack(text_S: Tensor, canvas_BL: Tensor) -> Tensor:
-            """[1, N]: the text that is written ahead, and for each row what it reads of text and canvas."""
+            """[1, N]: the text before, and for each row what it reads of text and canvas."""
             rows_BS = torch.cat((text_S.expand(num_rows, -1), canvas_BL), dim=1)[:, len(text) + token_W]
             return torch.cat((text_S[:num_ahead], rows_BS.flatten())).unsqueeze(0)
 
@@ -228,7 +224,7 @@ class Policy:
         hidden_1ND = model(
             pack(text, replay.tokens_BL),
             torch.cat((torch.arange(num_ahead, device=text.device), place_W.repeat(num_rows))).unsqueeze(0),
-            BehindText(num_ahead, num_rows, _text_attention(layout, num_ahead, text.device)),
+            SharedPrefix(num_ahead, num_rows, _text_attention(layout, num_ahead, text.device)),
             canvas_RQ=canvas_1N,
             soft_RQD=soft_1ND,
             given_RQ=pack(no_text, replay.frozen_BL) if model.marks_given else None,
@@ -245,7 +241,7 @@ class Policy:
 
 
 def _text_attention(layout: PrefixLayout, num_text: int, device: torch.device) -> AttentionSpec:
-    """How the text before a canvas reads itself."""
+    """How the text before a canvas attends to itself."""
     if layout.block == 1 or not num_text:
         return AttentionSpec(causal=True)
     _, mask_QS = readable(0, num_text, layout.block, device=device)

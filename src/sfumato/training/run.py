@@ -1,4 +1,4 @@
-"""The run that a recipe describes: where its model starts, its trainer, and the checkpoint that comes out."""
+"""The run of a recipe: its starting model, its trainer, and the resulting checkpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sfumato.data.sources import make_source, read_records
 from sfumato.data.tasks import draw, find_task, kinds_of
 from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError, SfumatoError
-from sfumato.gguf_file import opened
+from sfumato.gguf_file import open_checkpoint
 from sfumato.hardware import GPUS
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -38,7 +38,7 @@ from sfumato.training.trainer import Trainer
 
 
 class Run:
-    """A recipe with its directory: tokenizer, trainer, and the checkpoint that comes out.
+    """A recipe with its directory, tokenizer and trainer.
 
     Raises:
         ConfigError: if the parts of the recipe do not fit together.
@@ -62,11 +62,11 @@ class Run:
         layout = PrefixLayout(self.spec)
         if recipe.objective.length_weight and not layout.causal:
             raise ConfigError(
-                f"objective.length_weight is {recipe.objective.length_weight} and {layout.setting}; allowed: 0, as a "
-                "length head reads text that is read causally"
+                f"objective.length_weight is {recipe.objective.length_weight} and {layout.setting}; "
+                "allowed: 0, because a length head needs a causal prefix"
             )
         before = {} if found is None else found.generation
-        # Files teach other prompts than those of tasks, and so did whatever a start without kinds was trained on.
+        # Files teach prompts other than the tasks', and so may have a starting model without kinds.
         unknown_kinds = recipe.data.files or (found is not None and FIELD not in before)
         kinds = [] if unknown_kinds else kinds_of(recipe.data.tasks)
         self.generation = with_kinds(recipe.generation or before, kinds)
@@ -77,7 +77,7 @@ class Run:
                 "allowed: the same for both"
             )
         self.stop_head = _stop_head(recipe.init_from) if found is not None else None
-        """That of init_from, which the checkpoint keeps."""
+        """Stop head of init_from, kept in the checkpoint."""
         if found is not None and self.stop_head is not None:
             kept = {name: found.generation[name] for name in ("stop_probability",) if name in found.generation}
             self.generation = kept | self.generation
@@ -117,8 +117,8 @@ class Run:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Of a model that reads tokens."""
-        assert self._text_tokenizer is not None, "a recipe with [code] asks for nothing that needs one"
+        """The tokenizer, for a model of tokens."""
+        assert self._text_tokenizer is not None, "a recipe with [code] needs none"
         return self._text_tokenizer
 
     @property
@@ -127,30 +127,29 @@ class Run:
 
     @property
     def recipe_path(self) -> Path:
-        """The recipe as it was run, overrides included."""
+        """The recipe as it is run, including overrides."""
         return self.directory / "recipe.json"
 
     def start(self) -> None:
-        """Leave the recipe in the directory, for `resume` to compare and for people to read."""
+        """Save the recipe in the directory, for `resume` and for people."""
         if self.world.leads:
             write_recipe(self.recipe_path, self.recipe)
 
     def resume(self) -> None:
-        """Go back to the last saved state.
+        """Restore the last saved state.
 
         Raises:
-            ConfigError: if the recipe says otherwise than the one the run was started with, where that would change
-                the weights.
+            ConfigError: if the recipe differs from the run's original in a way that affects the weights.
             CheckpointError: if the state cannot be read.
         """
         check_recipe(self.recipe_path, self.recipe)
         self.trainer.resume()
 
     def train(self) -> None:
-        """Train to the last step, see `Loop.run`.
+        """Train to the last step; see `Loop.run`.
 
         Raises:
-            SfumatoError: also if memory does not suffice, with what the run needs and how it would need less.
+            SfumatoError: also if memory runs out, with what the run needs and how to reduce it.
         """
         try:
             self.trainer.run()
@@ -198,18 +197,18 @@ class Run:
 
     def _tokenizer(self) -> Tokenizer:
         data, vocab_size = self.recipe.data, self.shape.vocab_size
-        own = self.directory / "tokenizer"
-        given = Path(data.tokenizer) if data.tokenizer else own
+        saved = self.directory / "tokenizer"
+        given = Path(data.tokenizer) if data.tokenizer else saved
         if data.tokenizer and not given.is_dir():
-            tokenizer = Tokenizer.of(opened(find_model(data.tokenizer)))
-        elif data.tokenizer or (own / "tokenizer.json").exists():
+            tokenizer = Tokenizer.of(open_checkpoint(find_model(data.tokenizer)))
+        elif data.tokenizer or (saved / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.model is None:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
-            tokenizer = Tokenizer.of(opened(given))
+            tokenizer = Tokenizer.of(open_checkpoint(given))
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size, words=data.tokenizer_words)
-            tokenizer.save(own)
+            tokenizer.save(saved)
         if tokenizer.vocab_size > vocab_size:
             raise ConfigError(
                 f"model.vocab_size is {vocab_size}; allowed: at least {tokenizer.vocab_size}, "
@@ -218,7 +217,7 @@ class Run:
         return tokenizer
 
     def _start(self) -> tuple[Decoder, Checkpoint | None]:
-        """The model before its first step, and the checkpoint that it is trained further from."""
+        """The model before its first step, and the checkpoint it continues from."""
         recipe = self.recipe
         _check_model(recipe)
         if (recipe.code is None) != (recipe.model is None or recipe.model.lexemes is None):
@@ -227,7 +226,8 @@ class Run:
             return _adapted(recipe, recipe.adapt), None
         if recipe.lora is not None and not recipe.init_from:
             raise ConfigError(
-                "[lora] corrects what a model was, and this one starts afresh; allowed: [adapt], or init_from"
+                "[lora] corrects an existing model, but this one starts from random weights; "
+                "allowed: [adapt], or init_from"
             )
         found = load_checkpoint(find_model(recipe.init_from)) if recipe.init_from else None
         if recipe.model is None:
@@ -238,25 +238,25 @@ class Run:
         model = Decoder(recipe.model)
         model.initialize(recipe.train.seed)
         if found is not None:
-            start, own = _of_ours(found.model, recipe.init_from).state_dict(), model.state_dict()
-            alien = [name for name in start if name not in own or start[name].shape != own[name].shape]
+            start, state = _of_ours(found.model, recipe.init_from).state_dict(), model.state_dict()
+            alien = [name for name in start if name not in state or start[name].shape != state[name].shape]
             if alien:
                 raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
-            model.load_state_dict(own | start)
+            model.load_state_dict(state | start)
             _correct(model, recipe, start)
         return model, found
 
 
 def _stop_head(init_from: str) -> LearnedStop | None:
-    place = find_model(init_from)
-    return LearnedStop.read(place) if place.is_dir() else None
+    path = find_model(init_from)
+    return LearnedStop.read(path) if path.is_dir() else None
 
 
 def outline(recipe: Recipe) -> Decoder:
-    """The model of a recipe without its weights, on the meta device; what is trained of it asks for a gradient.
+    """The model of a recipe on the meta device; trained parameters require gradients.
 
     Raises:
-        ConfigError: if the recipe has no model, or not one that is trained here.
+        ConfigError: if the recipe has no model, or one that cannot be trained here.
     """
     _check_model(recipe)
     base: Model | None = None
@@ -264,7 +264,7 @@ def outline(recipe: Recipe) -> Decoder:
         base, spec, _ = build(resolve_base(recipe.adapt.base))
         config = _adapted_config(recipe.adapt, base, spec)
     elif recipe.model is not None and (recipe.lora is None or not recipe.init_from):
-        # Where it starts need not be there yet; a shape alone is planned as if it had been trained before.
+        # The starting checkpoint may not exist yet; a shape alone is planned as if it had been trained before.
         config = recipe.model
     else:
         base = build(find_model(recipe.init_from))[0]
@@ -276,33 +276,35 @@ def outline(recipe: Recipe) -> Decoder:
 
 
 def _check_model(recipe: Recipe) -> None:
-    """Refuse a recipe that does not say what its model is, or says it twice."""
+    """Refuse a recipe that defines its model twice or not at all."""
     if recipe.adapt is not None and (recipe.model is not None or recipe.init_from):
-        raise ConfigError("[adapt] says what the model is and where it starts; leave [model] and init_from out")
+        raise ConfigError("[adapt] defines the model and where it starts; leave [model] and init_from out")
     if recipe.adapt is None and recipe.model is None and not recipe.init_from:
         raise ConfigError("the recipe has no model; allowed: [model], [adapt], or init_from")
 
 
 def _of_ours(model: Model, init_from: str) -> Decoder:
     if not isinstance(model, Decoder):
-        raise ConfigError(f"init_from is {init_from}, a {type(model).__name__}; allowed: a model of ours")
+        raise ConfigError(
+            f"init_from is {init_from}, a {type(model).__name__}; allowed: a model of Sfumato's own decoder"
+        )
     return model
 
 
 def _adapted(recipe: Recipe, adapt: AdaptConfig) -> Decoder:
-    """An autoregressive checkpoint with what a canvas needs, which starts at zero."""
+    """An autoregressive checkpoint with added canvas parts, which start at zero."""
     found = load_checkpoint(resolve_base(adapt.base))
     model = Decoder(_adapted_config(adapt, found.model, found.spec))
     model.initialize(recipe.train.seed)
-    own = model.state_dict()
-    start = {name: tensor for name, tensor in found.model.state_dict().items() if name in own}
-    model.load_state_dict(own | start)
+    state = model.state_dict()
+    start = {name: tensor for name, tensor in found.model.state_dict().items() if name in state}
+    model.load_state_dict(state | start)
     _correct(model, recipe, start)
     return model
 
 
 def _correct(model: Decoder, recipe: Recipe, start: Collection[str]) -> None:
-    """Leave what was there at the start as it is and train corrections of it, if that is asked for."""
+    """Freeze what existed at the start and add low-rank corrections, if the recipe asks for it."""
     if recipe.lora is not None:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name not in start)

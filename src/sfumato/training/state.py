@@ -1,9 +1,9 @@
-"""The state of a run: everything that cannot be computed again from (recipe, step).
+"""The state of a run: everything that cannot be recomputed from (recipe, step).
 
-Data order and noise depend only on the seed and the step, so the state is tensors (weights that are trained, their
-moving average, optimizer moments) and a few numbers. One process keeps it in one file, several keep their shards side
-by side in a directory; either is replaced by a rename, so that a kill at any moment leaves the old state or the new
-one. The names are the same in both, and any number of processes resumes from either.
+Data order and noise depend only on the seed and the step, so the state is tensors (trained weights, their moving
+average, optimizer moments) and a few numbers. One process keeps it in one file; several keep shards in a directory.
+Either is replaced by a rename, so that a kill at any moment leaves the old or the new state. Names are the same in
+both, and any number of processes can resume from either.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sfumato.storage import write_atomically
 from sfumato.training.distributed import World, like, trained
 
 Record = dict[str, float]
-"""The numbers of a step."""
+"""The figures of a step."""
 Optimizers = Mapping[str, torch.optim.Optimizer]
 Target = Callable[[str, tuple[int, ...]], Tensor]
 _PROGRESS = "progress.json"
@@ -43,35 +43,35 @@ _PROGRESS = "progress.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a run has come."""
+    """Progress of a run."""
 
     step: int = 0
     """Optimizer steps done."""
     num_tokens: int = 0
-    """Positions seen, canvases included, padding not."""
+    """Positions seen, including canvases, without padding."""
     num_refused: int = 0
-    """Steps left out because loss or gradient was not finite."""
+    """Steps skipped because loss or gradient was not finite."""
     seconds: float = 0.0
-    """Time spent in training steps, over all sittings."""
+    """Time in training steps, over all sessions."""
 
 
 class Log:
-    """The file with a record of each step, a line of JSON each."""
+    """The log file, one JSON record per step."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def records(self) -> list[Record]:
-        """What has been logged."""
+        """The records."""
         return [json.loads(line) for line in self._lines()]
 
     def cut(self, step: int) -> None:
-        """Drop the records of later steps, and one that a kill cut short."""
+        """Drop the records of later steps, and an incomplete last one."""
         kept = [line for line in self._lines() if _step_of(line) <= step]
         write_atomically(self.path, "".join(f"{line}\n" for line in kept).encode())
 
     def append(self, record: Record) -> None:
-        """Write one more.
+        """Append a record.
 
         Raises:
             CheckpointError: if it cannot be written.
@@ -105,11 +105,11 @@ def save_state(
 
     Args:
         path: the file.
-        progress: kept in the file's header, or beside the shards.
+        progress: stored in the file's header, or next to the shards.
         model: its weights.
         average: moving average of the weights, by name.
         optimizers: by name.
-        world: all of its processes have to call this; None is one alone.
+        world: all its processes must call this; None is a single process.
 
     Raises:
         CheckpointError: if it cannot be written; the previous state survives.
@@ -130,7 +130,7 @@ def save_state(
 
 
 def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizers: Optimizers) -> Progress:
-    """Read the newest state, of however many processes, into a model, its average and its optimizers, all built from
+    """Read the newest state, of any number of processes, into a model, its average and its optimizers, all built from
     the same recipe.
 
     Raises:
@@ -148,7 +148,7 @@ def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizer
     wanted |= {f"average.{name}": tensor for name, tensor in average.items()}
 
     def target(name: str, shape: tuple[int, ...]) -> Tensor:
-        """What a stored tensor is sharded like."""
+        """A tensor with the sharding that a stored one needs."""
         if name.startswith("optimizer."):
             _, kind, index, _ = name.split(".", 3)
             owner = parameters.get((kind, int(index)))
@@ -187,11 +187,11 @@ def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizer
 
 @torch.no_grad()
 def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give a model's trained parameters their values.
+    """Set a model's trained parameters.
 
     Raises:
-        KeyError: naming one that is missing.
-        RuntimeError: if one has another shape.
+        KeyError: naming a missing one.
+        RuntimeError: if a shape differs.
     """
     for name, parameter in trained(model).items():
         if weights[name].shape != parameter.shape:
@@ -200,7 +200,7 @@ def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def newest_state(path: Path) -> Path | None:
-    """The state of the latest step, a file or a directory of shards; None if there is none."""
+    """The newest state, a file or a directory of shards; None if there is none."""
     found = list(_sharded(path))
     if path.exists():
         found.append((_step_in(path), path))
@@ -208,11 +208,11 @@ def newest_state(path: Path) -> Path | None:
 
 
 def _save_shards(path: Path, progress: Progress, tensors: Mapping[str, Tensor], world: World) -> None:
-    place = path.with_name(f"{path.stem}-{progress.step}")
-    if world.any(place.is_dir())[0]:
+    folder = path.with_name(f"{path.stem}-{progress.step}")
+    if world.any(folder.is_dir())[0]:
         # The state of a step is always the same.
         return
-    partial = place.with_name(place.name + ".partial")
+    partial = folder.with_name(folder.name + ".partial")
     failure: BaseException | None = None
     try:
         if world.leads:
@@ -231,10 +231,10 @@ def _save_shards(path: Path, progress: Progress, tensors: Mapping[str, Tensor], 
         if world.leads:
             shutil.rmtree(partial, ignore_errors=True)
         reason = _said(failure) if failure else "another process failed"
-        raise CheckpointError(f"cannot write {place}: {reason}; the state before it stays")
+        raise CheckpointError(f"cannot write {folder}: {reason}; the previous state is kept")
     if world.leads:
-        partial.replace(place)
-        _remove(path, but=place)
+        partial.replace(folder)
+        _remove(path, but=folder)
     world.wait()
 
 
@@ -257,33 +257,33 @@ def _read_shards(path: Path, target: Target) -> tuple[dict[str, Tensor], Progres
         if isinstance(entry, TensorStorageMetadata)
     }
     with warnings.catch_warnings():
-        # Torch says that one process reads alone, also where it is told to.
+        # Torch warns that one process reads alone, even when told to.
         warnings.filterwarnings("ignore", message="torch.distributed is disabled")
         load_shards(tensors, checkpoint_id=path, no_dist=not dist.is_initialized())
     return tensors, progress
 
 
 def _sharded(path: Path) -> Iterator[tuple[int, Path]]:
-    """(step, directory) of the shards beside a state file, whole ones alone."""
-    for place in path.parent.glob(f"{path.stem}-*"):
-        if place.is_dir() and (step := re.fullmatch(rf"{re.escape(path.stem)}-(\d+)", place.name)):
-            yield int(step[1]), place
+    """(step, directory) of complete shards next to a state file."""
+    for folder in path.parent.glob(f"{path.stem}-*"):
+        if folder.is_dir() and (step := re.fullmatch(rf"{re.escape(path.stem)}-(\d+)", folder.name)):
+            yield int(step[1]), folder
 
 
 def _remove(path: Path, *, but: Path) -> None:
-    """Drop the states that another one has taken the place of."""
-    for _, place in list(_sharded(path)):
-        if place != but:
-            # A directory goes file by file: under its own name, half of it would be taken for a state.
-            place.rename(place.with_name(place.name + ".partial"))
-    for place in path.parent.glob(f"{path.stem}-*.partial"):
-        shutil.rmtree(place, ignore_errors=True)
+    """Delete superseded states."""
+    for _, folder in list(_sharded(path)):
+        if folder != but:
+            # A directory is deleted file by file: under its own name, half of it would be taken for a state.
+            folder.rename(folder.with_name(folder.name + ".partial"))
+    for folder in path.parent.glob(f"{path.stem}-*.partial"):
+        shutil.rmtree(folder, ignore_errors=True)
     if path != but:
         path.unlink(missing_ok=True)
 
 
 def _said(error: BaseException) -> str:
-    """An error in one line; of those of several processes, the first."""
+    """An error on one line; for several processes, the first error."""
     if isinstance(error, CheckpointException) and error.failures:
         rank, (cause, _) = next(iter(error.failures.items()))
         return f"{cause} (process {rank})"
@@ -295,7 +295,7 @@ def _step_in(path: Path) -> int:
         with safe_open(path, framework="pt") as file:
             return int(json.loads(file.metadata()["progress"])["step"])
     except (SafetensorError, OSError, KeyError, TypeError, ValueError):
-        # Whoever loads it is told.
+        # The caller reports it.
         return 0
 
 

@@ -1,9 +1,9 @@
-"""The training loop, the only one: pretraining, the autoregressive twin and adaptation differ in their recipe, learning
-from rewards (`rl`) in what a step is.
+"""The training loop. Pretraining, the autoregressive twin and adaptation differ only in their recipe; learning from
+rewards (`rl`) differs in what a step is.
 
-All randomness of a batch comes from the seed and its number in the run, so resuming needs nothing but the state of
-`state.py`, and several processes divide a step's batches as they like. The loop knows nothing of tasks' scores or
-terminals: evaluation and reporting are callables it is given.
+A batch's randomness depends only on the seed and its number in the run, so resuming needs only the state of `state.py`,
+and several processes can divide a step's batches in any way. The loop knows no scores and no
+terminal: evaluation and reporting are callables.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_REFUSED_IN_A_ROW = 20
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The loop's own settings."""
+    """Settings of the training loop."""
 
     steps: int
     """Optimizer steps of the whole run."""
@@ -52,34 +52,33 @@ class TrainConfig:
     warmup: int = 100
     """Steps of linear warmup."""
     final_lr: float = 0.05
-    """Learning rate at the end of the cosine, as a share of the peak."""
+    """Final learning rate of the cosine, as a share of the peak."""
     weight_decay: float = 0.01
-    """Decoupled decay of matrices."""
+    """Decoupled weight decay of matrices."""
     clip: float = 1.0
-    """Largest norm of the gradient."""
+    """Maximum gradient norm."""
     average: float = 0.999
-    """Decay of the moving average of the weights, which is what is evaluated and shipped; 0 keeps the weights."""
+    """Decay of the moving average of the weights, which is evaluated and shipped; 0 uses the weights themselves."""
     accumulation: int = 1
-    """Packed batches of one optimizer step; several processes divide them, so that it is a multiple of their number."""
+    """Packed batches per optimizer step; must be a multiple of the number of processes."""
     seed: int = 0
-    """Of weights, data order and noise."""
+    """Random seed for weights, data order and noise."""
     eval_every: int = 0
     """Steps between evaluations; 0 evaluates only at the end."""
     save_every_s: float = 120.0
     """Seconds between saved states."""
     minutes: float = 0.0
-    """Minutes after which a sitting ends as if it were interrupted, its state saved; 0 never does."""
+    """Minutes after which a session ends as if interrupted, with its state saved; 0 never does."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where a single process trains; auto takes an accelerator if there is one."""
+    """Device of a single process; auto takes an accelerator if there is one."""
     threads: int = 0
-    """CPU threads; 0 leaves torch's choice."""
+    """CPU threads; 0 keeps torch's default."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of what is computed; weights, gradients and optimizer states are float32."""
+    """Compute type; weights, gradients and optimizer states are float32."""
     compile: bool = False
-    """Compile the model's forward and backward (a minute at the start of every sitting)."""
+    """Compile the model's forward and backward (a minute at the start of every session)."""
     recompute: bool = False
-    """Keep the inputs of layers alone for the backward, which then computes the rest again: less memory, a third more
-    arithmetic."""
+    """Keep only the layers' inputs and recompute the rest in the backward: less memory, a third more arithmetic."""
 
     def __post_init__(self) -> None:
         check_range(self, "steps accumulation", 1)
@@ -97,18 +96,18 @@ class TrainConfig:
 
 
 class Loop(ABC):
-    """One run in one directory: a state to resume from, and `log.jsonl` with a record a step.
+    """A run in a directory, with a state to resume from and `log.jsonl` with one record per step.
 
     Args:
-        model: weights already drawn or copied; trained in place.
-        config: the loop's own settings.
-        directory: of the run; made if need be.
-        evaluate: called with the model holding averaged weights, and the step; its numbers go into the record.
+        model: with initial weights; trained in place.
+        config: the loop's settings.
+        directory: run directory; created if missing.
+        evaluate: called with the model holding averaged weights, and the step; its figures join the record.
         on_record: called with every record, in the first process.
         world: the processes of the run; None is this one alone.
 
     Raises:
-        ConfigError: if the config asks for what sharded weights do not do, or its batches cannot be divided.
+        ConfigError: if a setting does not work with sharded weights, or batches cannot be divided equally.
     """
 
     def __init__(
@@ -139,10 +138,10 @@ class Loop(ABC):
 
     @abstractmethod
     def _step(self) -> Record:
-        """Take the next step: train, count it, and tell of it; "step" and "refused" are in the record."""
+        """Take the next step and return its record, including "step" and "refused"."""
 
     def _first_record(self) -> Record | None:
-        """What is to be logged before the first step, if anything."""
+        """Figures to log before the first step, if any."""
         return None
 
     @property
@@ -150,10 +149,10 @@ class Loop(ABC):
         return self.directory / "state.safetensors"
 
     def resume(self) -> None:
-        """Go back to the last saved state, and drop the log's records of steps that came after it.
+        """Restore the last saved state, and drop log records of later steps.
 
         Raises:
-            ConfigError: if the run is to have fewer steps than it has taken.
+            ConfigError: if the run has already taken more steps than configured.
             CheckpointError: if the state cannot be read.
         """
         self.progress = load_state(self.state_path, self.model, self.average, self.optimizers)
@@ -166,15 +165,15 @@ class Loop(ABC):
             self.log.cut(self.progress.step)
 
     def save(self) -> None:
-        """Write the state; the previous one survives if that fails."""
+        """Write the state; the previous one survives a failure."""
         save_state(self.state_path, self.progress, self.model, self.average, self.optimizers, self.world)
 
     def run(self) -> None:
-        """Train to the last step, saving as it goes; SIGINT and SIGTERM save after the step in work.
+        """Train to the last step, saving regularly; SIGINT and SIGTERM save after the current step.
 
         Raises:
-            Interrupted: at a signal, with the state saved; also after the minutes that a sitting may take.
-            SfumatoError: if the loss or gradient stayed non-finite; the last good state is kept.
+            Interrupted: at a signal, with the state saved; also when a session's minutes are up.
+            SfumatoError: if the loss or gradient stays non-finite; the last good state is kept.
             CheckpointError: if state or log cannot be written; the previous state survives.
         """
         if self.config.threads:
@@ -192,7 +191,7 @@ class Loop(ABC):
         began = saved_at = time.monotonic()
         refused_in_a_row = 0
         record: Record | None = None
-        # Several processes save together or not at all: one that fails by itself would wait for the others.
+        # Several processes save together or not at all: a process that fails alone would wait for the others.
         together = self.world.size == 1
         try:
             while self.progress.step < self.config.steps:
@@ -234,7 +233,7 @@ class Loop(ABC):
                 self._on_record(record)
 
     def _apply(self, *, finite: bool) -> tuple[float, float, bool]:
-        """Clip the gradient and follow it, if it and the loss are finite.
+        """Clip the gradient and apply it, if it and the loss are finite.
 
         Returns:
             The gradient's norm, the factor on the learning rates, and whether the gradient was refused.
@@ -254,7 +253,7 @@ class Loop(ABC):
         return norm, scale, refused
 
     def _clip(self) -> float:
-        """Clip the gradient by its norm over all processes, which is returned."""
+        """Clip the gradient by its norm over all processes, and return that norm."""
         parameters = list(self.model.parameters())
         norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
         if isinstance(norm, DTensor):
@@ -272,7 +271,7 @@ class Loop(ABC):
         )
 
     def _update_average(self, step: int) -> None:
-        # Early on the average follows closely, else it would carry the initial weights for 1/(1-decay) steps.
+        # Follow closely at first; otherwise the average would carry the initial weights for 1/(1-decay) steps.
         decay = min(self.config.average, (1 + step) / (10 + step))
         parameters = [local(parameter.detach()) for parameter in trained(self.model).values()]
         torch._foreach_lerp_([local(average) for average in self.average.values()], parameters, 1.0 - decay)
@@ -298,7 +297,8 @@ class Loop(ABC):
             put(self.model, before)
 
     def averaged(self) -> dict[str, Tensor]:
-        """The averaged weights of the whole model, corrections merged; in the first process, the others get none."""
+        """The averaged weights of the whole model with corrections merged, in the first process; the others get
+        none."""
         fixed = {name: one.detach() for name, one in self.model.named_parameters() if name not in self.average}
         return merged(self.model, self.world.whole(fixed | self.average))
 
@@ -315,12 +315,13 @@ class Trainer(Loop):
     """Training on documents.
 
     Args:
-        process: the noise put on canvases.
-        source: gives documents; None with `make_batch`.
-        end_id: end token, which fills canvases.
-        spec: how the model will read.
-        make_batch: gives a batch by its number and its positions that are no padding, in place of documents.
-        teacher: predicts what the objective asks for; it is not trained.
+        process: the noise on canvases.
+        source: of documents; None with `make_batch`.
+        end_id: end token, which pads canvases.
+        spec: how the model will generate.
+        make_batch: alternative to documents: returns a batch by its number, with its number of positions without
+            padding.
+        teacher: for the objective; not trained.
         model, packing, objective, config, directory, evaluate, on_record, world: see `Loop` and their classes.
     """
 
@@ -348,9 +349,9 @@ class Trainer(Loop):
         self._process, self._source, self._end_id, self._spec = process, source, end_id, spec
         self._packing, self._objective, self._make_batch = packing, objective, make_batch
         if config.compile:
-            # The layers, not the whole: what is bound to a lexicon is another model for each batch.
+            # Compile the layers, not the whole model: a model bound to a lexicon would be a new one for each batch.
             model.model.compile(dynamic=model.config.lexemes is not None)
-        # An accelerator does not wait for the batches of its next step, which are made beside it.
+        # An accelerator does not wait for its next batches, which are made in the meantime.
         self._beside = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
         self._ahead: tuple[int, Future[Batches]] | None = None
 
@@ -363,12 +364,12 @@ class Trainer(Loop):
         own_counts = {name: sum(counts[name] for counts in each) for name in each[0]}
         num_tokens, *found = self.world.sum(own_tokens, *own_counts.values())
         counts = {name: max(1, int(count)) for name, count in zip(own_counts, found, strict=True)}
-        # Forwards gather weights from all, so that a first pass of one process is one of all.
+        # Forwards gather weights from all processes, so a first pass of one is a first pass of all.
         firsts = self.world.any(*(batch.first_pass(self.model) for batch in batches))
         batches = [replace(batch, accompanied=first) for batch, first in zip(batches, firsts, strict=True)]
 
         self.model.train()
-        # Sharded weights are cast where they are gathered.
+        # Sharded weights are cast when they are gathered.
         autocast = config.precision == "bfloat16" and self.world.mesh is None
         means = dict.fromkeys(("canvas", "ar", *weights), 0.0)
         for batch in batches:
@@ -401,7 +402,7 @@ class Trainer(Loop):
         }
 
     def _taken(self, step: int) -> Batches:
-        """This process's share of a step; that of the next is begun."""
+        """This process's share of a step; also starts making the next one."""
         begun, self._ahead = self._ahead, None
         made = begun[1].result() if begun is not None and begun[0] == step else self._batches(step)
         if self._beside is not None and step + 1 < self.config.steps:
@@ -409,14 +410,14 @@ class Trainer(Loop):
         return made
 
     def _batches(self, step: int) -> Batches:
-        """This process's share of a step. What a batch holds depends on its number in the run, and on no process."""
+        """This process's share of a step. A batch depends on its number in the run, and not on the process."""
         share_done = step / self.config.steps
         first = step * self.config.accumulation
         made = [self._make(first + part, share_done) for part in self.world.share(self.config.accumulation)]
         return [batch for batch, _ in made], sum(count for _, count in made)
 
     def _make(self, index: int, share_done: float) -> tuple[TrainingBatch, int]:
-        """A batch of the run by its number, and how many of its positions are no padding."""
+        """A batch of the run by number, and its number of positions without padding."""
         if self._make_batch is not None:
             return self._make_batch(index)
         assert self._source is not None, "batches come from one or the other"

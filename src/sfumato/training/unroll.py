@@ -1,4 +1,4 @@
-"""Canvases that hold what a first pass wrote: mistakes that look right, which noise alone never shows.
+"""Training on the model's own drafts: canvases with what a first pass wrote, so it learns to revise plausible mistakes.
 
 Source: SUNDAE, Savinov et al. 2022, arXiv 2112.06749.
 """
@@ -21,19 +21,19 @@ class Unroll:
     """What a first pass writes on the canvases before the second."""
 
     canvas_BT: Tensor
-    """int64, the canvases as they stand, not shifted."""
+    """int64, the canvases, not shifted."""
     uniforms_BT: Tensor
     """float32 in [0, 1), one for each draw."""
     taken_BT: Tensor
-    """bool, where the drawn token is taken."""
+    """bool, where the drawn token is used."""
     before_BT: Tensor | None
-    """int64, see `PackedBatch.before_BT`; None where canvases are not shifted."""
+    """int64, see `PackedBatch.before_BT`; None if canvases are not shifted."""
 
     def write(self, probs_BTV: Tensor) -> Tensor:
-        """What the canvases hold in the second pass.
+        """Canvas tokens for the second pass.
 
         Returns:
-            tokens_BT: int64, shifted if the canvases are; of no meaning outside of them.
+            tokens_BT: int64, shifted if the canvases are; undefined outside them.
         """
         running_BTV = probs_BTV.cumsum(-1)
         below_BT1 = (self.uniforms_BT * running_BTV[..., -1])[..., None]
@@ -51,8 +51,8 @@ def draw_unroll(
     generator: torch.Generator,
     device: torch.device,
 ) -> Unroll:
-    """Draw which canvases are written on, and where: as in a sampler's step from t to a lower level, what is not taken
-    is noise."""
+    """Choose which canvases are written, and where: like a sampler's step from t to a lower level, the rest is
+    noise."""
     canvases_BT = batch.canvases_BT
     sizes = (noisy_BT.shape[0], int(canvases_BT.max()) + 1)
     chosen_BT = (torch.rand(sizes, generator=generator) < unroll_share).gather(1, canvases_BT) & (t_BT > 0)

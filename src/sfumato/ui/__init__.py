@@ -1,6 +1,6 @@
-"""Interfaces as trees, and changes of them as programs; no model is needed for either.
+"""User interfaces as trees, and edits of them as programs. No model is needed for either.
 
-`schema.json` says which components there are, for Python and for a studio in the browser alike.
+`schema.json` defines the components, for Python and for the studio in the browser.
 """
 
 from sfumato.ui.edits import OPERATIONS, REFUSALS, execute, is_refusal

@@ -1,4 +1,4 @@
-"""Changes of an interface as programs: a few short lines, each one operation on named slots.
+"""Edits of an interface as programs of short lines, each one operation on named slots.
 
     set d red                   a property; `clear d color` gives it its default back
     text d: Save all            what a slot says; `cell r Price | 12` that of a record under a column
@@ -10,8 +10,8 @@
     column t Priority | low     a new column with a cell for each record; drop t Price, head t Price | Cost
     refuse: not on this screen  changes nothing
 
-A slot that no line names is the same object afterwards, except that a program which moves, hides or sorts slots names
-what holds them. New slots get the ids behind the highest in use.
+A slot that no line names stays the same object, except that moving, hiding or sorting also affects the slot's parent.
+New slots get the next free ids.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from sfumato.errors import RequestError, unknown
 from sfumato.ui.tree import Component, check_page, kinds, read_line, slot_ids
 
 REFUSALS = ("not on this screen", "a screen cannot do that", "more than one fits")
-"""Why a command is not carried out: it names what is not there, what no component can, or what several are called."""
+"""Why a command cannot be carried out: something is not there, not possible, or ambiguous."""
 _TARGET = r"[a-z]{1,2}(?:,[a-z]{1,2})*|[a-z]{1,2}(?:\*|[+-][a-z]+|\[.+\])"
 Rewrite = Callable[[Component], Iterable[Component]]
 
 
 def is_refusal(program: str) -> bool:
-    """Whether a program says why nothing is changed."""
+    """Whether a program is a refusal."""
     return program.removeprefix("refuse: ") in REFUSALS and program.startswith("refuse: ")
 
 
 def execute(page: Component, program: str) -> Component:
-    """The page that a program makes of one; the same page if it refuses.
+    """Apply a program to a page; a refusal returns the same page.
 
     Raises:
-        RequestError: naming the line that cannot be read, or that does not fit the page as it is by then.
+        RequestError: naming the line that cannot be parsed, or does not fit the page at that point.
     """
     if is_refusal(program):
         return page
@@ -51,7 +51,7 @@ def execute(page: Component, program: str) -> Component:
             form, operation = OPERATIONS[name]
             match = re.fullmatch(form, rest)
             if match is None:
-                raise RequestError(f"it is incomplete; allowed, by example: {EXAMPLES[name]}")
+                raise RequestError(f"it is incomplete; allowed, for example: {EXAMPLES[name]}")
             page = check_page(operation(page, *match.groups()))
         except RequestError as error:
             raise RequestError(f"{line!r} does not fit: {error}") from None
@@ -59,7 +59,7 @@ def execute(page: Component, program: str) -> Component:
 
 
 def rewrite(component: Component, changes: Mapping[str, Rewrite]) -> tuple[Component, ...]:
-    """A component with some slots replaced by none, one or several; the same object where none is in it."""
+    """A component with some slots replaced by none, one or several; the same object if it contains none of them."""
     children = tuple(itertools.chain.from_iterable(rewrite(child, changes) for child in component.children))
     same = len(children) == len(component.children) and all(map(lambda a, b: a is b, children, component.children))
     result = component if same else replace(component, children=children)
@@ -101,7 +101,7 @@ def _column(table: Component, name: str) -> int:
 
 
 def select(page: Component, target: str) -> list[Component]:
-    """The components that a target names, in their order; of those by a condition perhaps none."""
+    """The components that a target names, in order; a condition may match none."""
     match = re.fullmatch(r"([a-z]{1,2})(?:(\*)|([+-])([a-z]+)|\[(.+) \| (.+)\])", target)
     if match is None:
         return [find(page, slot) for slot in dict.fromkeys(target.split(","))]
@@ -153,11 +153,11 @@ def _put(cells: tuple[str, ...], index: int, *values: str) -> tuple[str, ...]:
     return (*cells[:index], *values, *cells[index + 1 :])
 
 
-def _place(page: Component, place: str, slot: str, new: Component) -> Component:
-    holder = find(page, slot) if place in ("first", "last") else _find_parent(page, slot)
+def _place(page: Component, where: str, slot: str, new: Component) -> Component:
+    holder = find(page, slot) if where in ("first", "last") else _find_parent(page, slot)
     children = list(holder.children)
     index = next((i for i, child in enumerate(children) if child.id == slot), 0)
-    children.insert({"first": 0, "last": len(children), "before": index, "after": index + 1}[place], new)
+    children.insert({"first": 0, "last": len(children), "before": index, "after": index + 1}[where], new)
     return _apply(page, {holder.id: lambda component: [replace(component, children=tuple(children))]})
 
 
@@ -169,11 +169,11 @@ def _new_ids(page: Component, count: int) -> list[str]:
     return known[start : start + count]
 
 
-def _add(page: Component, place: str, slot: str, line: str) -> Component:
+def _add(page: Component, where: str, slot: str, line: str) -> Component:
     _, has_id, new = read_line(line, _new_ids(page, 1)[0])
     if has_id:
-        raise RequestError("it gives the new component an id; allowed: none, it gets one")
-    return _place(page, place, slot, new)
+        raise RequestError("the new component has an id; allowed: none, it gets one")
+    return _place(page, where, slot, new)
 
 
 def _delete(page: Component, target: str) -> Component:
@@ -183,13 +183,13 @@ def _delete(page: Component, target: str) -> Component:
     return _apply(page, dict.fromkeys(slots, lambda component: []))
 
 
-def _move(page: Component, slot: str, place: str, other: str) -> Component:
+def _move(page: Component, slot: str, where: str, other: str) -> Component:
     _find_parent(page, slot)
     moved = find(page, slot)
     if any(component.id == other for component in moved.walk()):
         raise RequestError(f"{other} is in {slot} itself; allowed: a slot outside of it")
     find(page, other)
-    return _place(_apply(page, {slot: lambda component: []}), place, other, moved)
+    return _place(_apply(page, {slot: lambda component: []}), where, other, moved)
 
 
 def _swap(page: Component, one: str, other: str) -> Component:
@@ -211,7 +211,7 @@ def _copy(page: Component, slot: str) -> Component:
 
 
 def sort_key(text: str) -> tuple[bool, float, str]:
-    """Numbers before texts, by the first number where a text starts with one; texts whatever their case."""
+    """Sort key: numbers before texts, by a leading number, otherwise by text without case."""
     match = re.match(r"[^\w-]*(-?\d+(?:\.\d+)?)", text)
     return match is None, float(match[1]) if match else 0.0, text.casefold()
 
@@ -287,7 +287,7 @@ OPERATIONS: dict[str, tuple[str, Callable[..., Component]]] = {
     "drop": (rf"{_ID} (.+)", _drop),
     "head": (rf"{_ID} (.+) \| (.+)", _head),
 }
-"""What follows each operation's name, and what it does."""
+"""The pattern after each operation's name, and its function."""
 EXAMPLES = {
     line.split()[0]: line
     for line in (

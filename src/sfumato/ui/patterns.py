@@ -1,8 +1,8 @@
-"""Regular expressions of the texts of all pages, and of the programs that fit one page.
+"""Regular expressions for the texts of all pages, and for the programs that fit one page.
 
-A model that is held to them writes nothing that cannot be shown or executed. Pages are regular as their depth is
-bounded, and the columns of tables. Programs are where at most the last line deletes, moves, copies or changes columns:
-no other line takes away what a later one may name.
+A model constrained by them writes nothing that cannot be shown or executed. Pages are regular because their depth and
+table columns are bounded. Programs are regular if at most the last line deletes, moves, copies or changes columns: then
+no line removes what a later one may name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _head(kind: Kind) -> str:
 
 
 def _line(kind: Kind, num_cells: int | None = None) -> str:
-    """The line of a kind without id and indent; of tables and records with so many cells."""
+    """A line of some kind without id and indentation; for tables and records, with a number of cells."""
     if num_cells is not None:
         return f"{_head(kind)}: {' [|] '.join([_string('cell')] * num_cells)}"
     low, high = kind.cells
@@ -53,7 +53,7 @@ def _line(kind: Kind, num_cells: int | None = None) -> str:
 
 
 def _tree(name: str, depth: int) -> str:
-    """A component of a kind and all that stands in it, from its indent on; behind its page a line end comes first."""
+    """A component of some kind with its children, indented; inside a page it starts with a line end."""
     kind, start = kinds()[name], ("\n" if depth else "") + " " * depth
     if name == "table":
         rows = f"(?:\n{' ' * (depth + 1)}{{}})*" if depth < MAX_DEPTH else ""
@@ -71,18 +71,18 @@ def _tree(name: str, depth: int) -> str:
 
 
 def screen_regex() -> str:
-    """What every page matches that is written without slot ids, and `refuse:` with a reason; nothing else does.
+    """Matches every page written without slot ids, and `refuse:` with a reason; nothing else.
 
-    More than `tree.MAX_SLOTS` lines match as well.
+    It also matches more than `tree.MAX_SLOTS` lines.
     """
     return f"{_tree('page', 0)}|refuse: {_literals(REFUSALS)}"
 
 
 def edit_regex(page: Component) -> str:
-    """What programs match that fit a page: its slots, their properties, the columns and cells of its tables.
+    """Matches programs that fit a page: its slots, their properties, its tables' columns and cells.
 
-    Each can be executed, if no more lines add slots than there are ids. Programs that name what an earlier line has
-    made, moved or taken away do not match.
+    Each can be executed unless its lines add more slots than there are ids. Programs that name what an earlier line has
+    made, moved or removed do not match.
     """
     slots = list(page.walk())
     safe, last = _safe_operations(page, slots), _last_operations(page, slots)
@@ -91,7 +91,7 @@ def edit_regex(page: Component) -> str:
 
 
 def _targets(slots: list[Component]) -> dict[str, list[Component]]:
-    """Each target that names children of one slot by a condition, and those it names now."""
+    """Each target that selects children of one slot by a condition, with those it selects now."""
     found: dict[str, list[Component]] = {}
     for holder in slots:
         children = holder.children
@@ -119,7 +119,7 @@ def _safe_operations(page: Component, slots: list[Component]) -> list[str]:
         groups[(name,)].append(f"{one}(?:,{one})*")
     targets = _targets(slots)
     for target in targets:
-        # What a line sets or clears before may have changed which are chosen: the word has to suit all children.
+        # Earlier lines may change which children are selected, so the word must suit all of them.
         holder = next(component for component in slots if component.id == re.split(r"[^a-z]", target)[0])
         groups[tuple(sorted({child.kind for child in holder.children}))].append(re.escape(target))
     for names, forms in groups.items():
@@ -149,17 +149,17 @@ def _safe_operations(page: Component, slots: list[Component]) -> list[str]:
 
 
 def _additions(slots: list[Component]) -> list[str]:
-    """New components, by where they may stand."""
-    places: dict[tuple[str, int | None], list[str]] = defaultdict(list)
+    """New components, by position."""
+    holders: dict[tuple[str, int | None], list[str]] = defaultdict(list)
     depths = _depths(slots[0])
     for holder in slots:
         if depths[holder.id] == MAX_DEPTH:
             continue
         forms = [f"(?:first|last) {holder.id}", *(f"(?:before|after) {child.id}" for child in holder.children)]
         for name in kinds()[holder.kind].children:
-            places[name, len(holder.cells) if name == "record" else None] += forms
+            holders[name, len(holder.cells) if name == "record" else None] += forms
     by_forms: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for (name, num_cells), forms in sorted(places.items(), key=str):
+    for (name, num_cells), forms in sorted(holders.items(), key=str):
         by_forms[tuple(forms)].append(_any_of(_line(kinds()[name], count) for count in _counts(name, num_cells)))
     return [f"add {_any_of(forms)} {_any_of(lines)}" for forms, lines in by_forms.items()]
 

@@ -1,15 +1,15 @@
-"""The tree of an interface, and its text: one line a component.
+"""The tree of an interface and its text, one line per component.
 
-A line has an indent of one space a level, a slot id, the component's kind, the words of its properties in the order of
-the schema, and behind a colon its text and cells:
+A line has one space of indentation per level, a slot id, the component's kind, its properties in schema order, and
+after a colon its text and cells:
 
     a page dark: Moving house
      b list
       c checkbox on: Pack the books
      d select: Room | Kitchen | Attic
 
-A property is written as its value alone, since no two properties of a kind share a word. What has its default is not
-written. So every tree has one text, and every text that can be read is that of the tree it is read as.
+A property is written as its value alone, because no two properties of a kind share a word. Defaults are not written. So
+every tree has exactly one text, and parsing that text gives the tree back.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from typing import Any
 from sfumato.errors import RequestError, unknown
 
 MAX_DEPTH = 4
-"""Levels below the page."""
+"""Maximum levels below the page."""
 MAX_SLOTS = 26 + 26 * 26
-# No kind has a name of less than three letters, so none reads as a slot id.
+# Kind names have at least three letters, so none can be read as a slot id.
 _LINE = re.compile(r"( *)(?:([a-z]{1,2}) )?([a-z]{3,})((?: [a-z0-9]+)*)(?:: (.+))?")
 _NUMBER = re.compile(r"0|[1-9]\d*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What the schema says of one kind of component."""
+    """The schema of one kind of component."""
 
     name: str
     words: dict[str, str]
-    """Each word of a property, and the property; that of a number is "#"."""
+    """Each word and its property; "#" stands for a number."""
     properties: tuple[str, ...]
-    """In the order in which they are written."""
+    """Properties in the order they are written."""
     range: tuple[int, int]
-    """Of the number."""
+    """Range of the number."""
     has_text: bool
     needs_text: bool
     cells: tuple[int, int]
-    """Fewest and most."""
+    """Minimum and maximum number of cells."""
     children: frozenset[str]
-    """Kinds that may stand in it."""
+    """Kinds allowed as children."""
 
     def property_of(self, word: str) -> str | None:
         """The property that a word sets; None if it sets none."""
@@ -74,7 +74,7 @@ def _resolve(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """The kinds of components by name."""
+    """Component kinds by name."""
     found = {}
     for name, definition in schema()["$defs"].items():
         if "component" not in definition.get("properties", {}):
@@ -109,16 +109,16 @@ def _string_pattern(name: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Component:
-    """One slot of a page, with what stands in it; a value, never changed in place.
+    """A slot of a page with its children; immutable.
 
     Raises:
-        RequestError: if it is not as the schema says.
+        RequestError: if it does not satisfy the schema.
     """
 
     id: str
     kind: str
     words: tuple[str, ...] = ()
-    """Of its properties, in the order of the schema, without those that have their default."""
+    """Words of its properties, in schema order, without defaults."""
     text: str = ""
     cells: tuple[str, ...] = ()
     children: tuple[Component, ...] = ()
@@ -127,12 +127,12 @@ class Component:
         if self.kind not in kinds():
             raise RequestError(unknown("component", self.kind, kinds()))
         kind, where = kinds()[self.kind], f"{self.kind} {self.id}"
-        places = []
+        indices = []
         for word in self.words:
             if (name := kind.property_of(word)) is None:
                 raise RequestError(f"{where} has {word!r}; allowed: {_allowed_words(kind)}")
-            places.append(kind.properties.index(name))
-        if places != sorted(set(places)):
+            indices.append(kind.properties.index(name))
+        if indices != sorted(set(indices)):
             raise RequestError(f"{where} has {' '.join(self.words)!r}; allowed: one each of {_allowed_words(kind)}")
         if (self.text and not kind.has_text) or (kind.needs_text and not self.text):
             raise RequestError(
@@ -160,11 +160,11 @@ class Component:
                 )
 
     def get(self, name: str) -> str | None:
-        """The word of a property; None where it has its default."""
+        """The word of a property; None for the default."""
         return next((word for word in self.words if kinds()[self.kind].property_of(word) == name), None)
 
     def with_word(self, name: str, word: str | None) -> tuple[str, ...]:
-        """Its words with one property changed, or without it."""
+        """Its words with one property changed or removed."""
         kind = kinds()[self.kind]
         rest = [each for each in self.words if kind.property_of(each) != name]
         return tuple(
@@ -174,13 +174,13 @@ class Component:
         )
 
     def walk(self) -> Iterator[Component]:
-        """It and all that stands in it, from top to bottom."""
+        """The component and all its descendants, from top to bottom."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the schema."""
+        """The component as JSON, as in the schema."""
         kind = kinds()[self.kind]
         found: dict[str, Any] = {"component": self.kind, "id": self.id}
         for word in self.words:
@@ -191,10 +191,10 @@ class Component:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Component:
-        """The component of a JSON object.
+        """Parse a component from JSON.
 
         Raises:
-            RequestError: if it is not as the schema says.
+            RequestError: if it does not satisfy the schema.
         """
         if not isinstance(given, Mapping):
             raise RequestError(f"a component is {given!r}; allowed: an object, as in schema.json")
@@ -227,17 +227,17 @@ def _allowed_words(kind: Kind) -> str:
 
 
 def slot_ids() -> Iterator[str]:
-    """All ids in their order: a to z, aa to zz."""
+    """All ids in order: a to z, aa to zz."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     yield from letters
     yield from map("".join, itertools.product(letters, letters))
 
 
 def check_page(page: Component) -> Component:
-    """The page, if it is a whole one.
+    """Check that a component is a complete page, and return it.
 
     Raises:
-        RequestError: if it is no page, two of its slots have one id, an id is none, or components stand too deep.
+        RequestError: if it is not a page, two slots share an id, an id is invalid, or components are nested too deeply.
     """
     if page.kind != "page":
         raise RequestError(f"the first component is a {page.kind}; allowed: page")
@@ -258,28 +258,29 @@ def check_page(page: Component) -> Component:
 
 
 def line_of(component: Component, *, ids: bool = True) -> str:
-    """The line of a component, without its indent and without those of its children."""
+    """The line of a component, without indentation and children."""
     head = " ".join([*([component.id] if ids else []), component.kind, *component.words])
     body = " | ".join([*([component.text] if component.text else []), *component.cells])
     return f"{head}: {body}" if body else head
 
 
 def to_text(page: Component, *, ids: bool = True, indent: int = 0) -> str:
-    """The text of a tree, with slot ids or without."""
+    """The text of a tree, with or without slot ids."""
     lines = [" " * indent + line_of(page, ids=ids)]
     lines += [to_text(child, ids=ids, indent=indent + 1) for child in page.children]
     return "\n".join(lines)
 
 
 def read_line(line: str, slot: str) -> tuple[int, bool, Component]:
-    """The indent of a line, whether it has a slot id, and its component, with the id given if it has none.
+    """Parse a line: its indentation, whether it has a slot id, and its component, which gets the given id if it has
+    none.
 
     Raises:
-        RequestError: if it is no line of a component.
+        RequestError: if it is not a component.
     """
     match = _LINE.fullmatch(line)
     if match is None:
-        raise RequestError("it is no component; allowed: a slot id, a kind, its properties, a colon and a text")
+        raise RequestError("it is not a component; allowed: a slot id, a kind, its properties, a colon and a text")
     indent, own, name, words, body = match.groups()
     parts = tuple(body.split(" | ")) if body else ()
     has_text = bool(parts) and name in kinds() and kinds()[name].has_text
@@ -288,16 +289,16 @@ def read_line(line: str, slot: str) -> tuple[int, bool, Component]:
 
 
 def parse(text: str) -> Component:
-    """The page that a text says; its lines have slot ids, or none of them has, and get them from top to bottom.
+    """Parse the text of a page. Either all lines have slot ids, or none has and they get ids from top to bottom.
 
     Raises:
-        RequestError: naming the line that cannot be read, or what is wrong with the page.
+        RequestError: naming the invalid line, or what is wrong with the page.
     """
     lines = text.split("\n")
     if len(lines) > MAX_SLOTS:
         raise RequestError(f"the page has {len(lines)} lines; allowed: {MAX_SLOTS}")
     with_ids = False
-    # The way from the page to the component that was read last, each with the children that are complete.
+    # The path from the page to the last component, each with its complete children.
     path: list[tuple[Component, list[Component]]] = []
 
     def complete(depth: int) -> None:
@@ -310,7 +311,7 @@ def parse(text: str) -> Component:
             indent, has_id, component = read_line(line, slot)
             with_ids = has_id if number == 1 else with_ids
             if has_id != with_ids:
-                raise RequestError("lines with slot ids and lines without; allowed: ids on all of them or on none")
+                raise RequestError("some lines have slot ids and some do not; allowed: ids on all of them or on none")
             if not min(number - 1, 1) <= indent <= len(path):
                 raise RequestError(f"it has {indent} spaces before it; allowed: {min(number - 1, 1)} to {len(path)}")
             if indent < len(path):

@@ -16,6 +16,7 @@ from sfumato.kernels.base import QuantizedActivation
 from sfumato.kernels.cpu import products
 from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.quantization.tables import IntegerMatrix
+from sfumato.models.quantization.weights import Quantization, QuantizedWeight
 
 # N rows, M one or two digits of each, I inputs, O outputs
 
@@ -37,8 +38,29 @@ def integers(*shape: int, least: int = -127, seed: int = 0) -> Tensor:
 
 def multiply(matrix: Matrix, levels_MI: Tensor, digits: int = 1) -> Tensor:
     """With factors of 1."""
-    scale_N = torch.ones(len(levels_MI) // digits)
-    return matrix.multiply(QuantizedActivation(levels_MI, scale_N), torch.ones(matrix.shape[0]))
+    scale_NG = torch.ones(len(levels_MI) // digits, 1)
+    return matrix.multiply(QuantizedActivation(levels_MI, scale_NG), torch.ones(matrix.shape[0]))
+
+
+def grouped(bits: int, group: int, *shape: int) -> QuantizedWeight:
+    """Random weights, of which a row has its own size."""
+    weight = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    held = QuantizedWeight(torch.Size(shape), Quantization(bits=bits, group=group, arithmetic="int8"), torch.float32)
+    held.put((), weight * torch.linspace(1e-3, 9.0, shape[-2])[:, None])
+    return held
+
+
+def inputs(num_rows: int, digits: int, matrix: Matrix) -> QuantizedActivation:
+    levels_MI = integers(digits * num_rows, matrix.shape[-1])
+    return QuantizedActivation(levels_MI, torch.rand(num_rows, matrix.num_groups) + 0.5)
+
+
+def in_doubles(x: QuantizedActivation, weight_OI: Tensor) -> Tensor:
+    """Products of what inputs and weights stand for."""
+    num_rows, num_groups = x.scale_NG.shape
+    digits = torch.unflatten(x.levels_MI.double(), 1, (num_groups, -1))
+    whole = digits[:num_rows] + digits[num_rows:] / 254 if len(digits) > num_rows else digits
+    return (whole * x.scale_NG.double()[..., None]).flatten(1) @ weight_OI.double().T
 
 
 @pytest.mark.usefixtures("instruction", "threads")
@@ -74,13 +96,13 @@ def test_factors_of_rows_and_columns_and_what_is_added(
     num_rows: int, num_outputs: int, num_inputs: int, digits: int, adds: bool
 ):
     levels_MI, levels_OI = integers(digits * num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
-    scale_N, scales_O, bias_O = torch.rand(num_rows), torch.rand(num_outputs), torch.rand(num_outputs)
+    scale_N1, scales_O, bias_O = torch.rand(num_rows, 1), torch.rand(num_outputs), torch.rand(num_outputs)
     residual_NO = torch.rand(num_rows, num_outputs) if adds else None
-    x, given = QuantizedActivation(levels_MI, scale_N), (scales_O, bias_O if adds else None)
+    x, given = QuantizedActivation(levels_MI, scale_N1), (scales_O, bias_O if adds else None)
     found_NO = Matrix(levels_OI).multiply(x, *given, residual_NO=residual_NO)
     high_NO, *low_NO = (levels_MI.double() @ levels_OI.double().T).split(max(1, num_rows))
     whole_NO = high_NO + low_NO[0] / 254 if low_NO else high_NO
-    expected_NO = whole_NO * scale_N[:, None] * scales_O
+    expected_NO = whole_NO * scale_N1 * scales_O
     if residual_NO is not None:
         expected_NO += bias_O + residual_NO
     torch.testing.assert_close(found_NO.double(), expected_NO, rtol=1e-5, atol=1e-2)
@@ -97,15 +119,73 @@ def test_factors_of_rows_and_columns_and_what_is_added(
 def test_rows_of_many_matrices(counts: tuple[int, ...], num_outputs: int, num_inputs: int):
     """Each has some of its own, or none."""
     levels_XOI = integers(len(counts), num_outputs, num_inputs, seed=1)
-    levels_MI, scale_M = integers(sum(counts), num_inputs), torch.rand(sum(counts))
+    levels_MI, scale_M1 = integers(sum(counts), num_inputs), torch.rand(sum(counts), 1)
     scales_XO, end_X = torch.rand(len(counts), num_outputs), torch.tensor(counts).cumsum(0).int()
     matrices = Matrix(levels_XOI)
     assert torch.equal(matrices.levels, levels_XOI)
-    found_MO = matrices.multiply(QuantizedActivation(levels_MI, scale_M), scales_XO, end_X=end_X)
+    found_MO = matrices.multiply(QuantizedActivation(levels_MI, scale_M1), scales_XO, end_X=end_X)
     own_M = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
     product_MO = (levels_XOI.double()[own_M] @ levels_MI.double()[:, :, None]).squeeze(-1)
-    expected_MO = product_MO * scale_M[:, None] * scales_XO[own_M]
+    expected_MO = product_MO * scale_M1 * scales_XO[own_M]
     torch.testing.assert_close(found_MO.double(), expected_MO, rtol=1e-6, atol=1e-6)
+
+
+GROUPS = [(4, 32, 64, 96), (4, 32, 33, 32), (4, 12, 70, 36), (4, 64, 7, 10), (8, 32, 40, 128), (8, 16, 31, 3)]
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("num_rows", [0, 1, 3, 6, 17])
+@pytest.mark.parametrize(("bits", "group", "num_outputs", "num_inputs"), GROUPS)
+def test_groups_of_inputs(num_rows: int, bits: int, group: int, num_outputs: int, num_inputs: int, digits: int):
+    """Levels, scales and minimums come back as they were given; and products are those of what all stand for."""
+    held = grouped(bits, group, num_outputs, num_inputs)
+    matrix, in_torch = Matrix(held.levels, held.groups), IntegerMatrix(held.levels, held.groups)
+    assert torch.equal(matrix.levels, held.levels)
+    assert matrix.groups is not None
+    assert torch.equal(matrix.groups, held.groups)
+    x, scales_O = inputs(num_rows, digits, matrix), held.scales.squeeze(-1)
+    residual_NO, bias_O = torch.rand(num_rows, num_outputs), torch.rand(num_outputs)
+    expected_NO = in_doubles(x, held.dequantized()) + bias_O + residual_NO
+    for one in (matrix, in_torch):
+        found_NO = one.multiply(x, scales_O, bias_O, residual_NO=residual_NO)
+        torch.testing.assert_close(found_NO.double(), expected_NO, rtol=1e-5, atol=2e-2)
+        torch.testing.assert_close(one.multiply(x, scales_O), found_NO - bias_O - residual_NO, rtol=1e-5, atol=2e-2)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_a_row_in_groups_is_the_same_among_any_others(bits: int, digits: int):
+    """To the last bit, with any number of rows."""
+    held = grouped(bits, 32, 70, 96)
+    matrix, scales_O = Matrix(held.levels, held.groups), held.scales.squeeze(-1)
+    x = inputs(23, digits, matrix)
+    together_NO = matrix.multiply(x, scales_O)
+    for first, last in ((0, 1), (1, 3), (3, 8), (8, 15), (15, 23)):
+        levels = torch.cat([part[first:last] for part in torch.split(x.levels_MI, 23)])
+        alone_NO = matrix.multiply(QuantizedActivation(levels, x.scale_NG[first:last]), scales_O)
+        assert torch.equal(alone_NO, together_NO[first:last])
+
+
+@pytest.mark.usefixtures("instruction", "threads")
+@pytest.mark.parametrize("counts", [(3, 0, 1, 40, 0), (0, 0, 0, 0, 2), (0,) * 5])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_rows_of_many_matrices_in_groups(counts: tuple[int, ...], bits: int):
+    held = grouped(bits, 32, len(counts), 40, 64)
+    matrices, in_torch = Matrix(held.levels, held.groups), IntegerMatrix(held.levels, held.groups)
+    assert torch.equal(matrices.levels, held.levels)
+    x, scales_XO = inputs(sum(counts), 1, matrices), held.scales.squeeze(-1)
+    ends = torch.tensor(counts).cumsum(0).tolist()
+    parts = [
+        in_doubles(QuantizedActivation(x.levels_MI[end - count : end], x.scale_NG[end - count : end]), weight_OI)
+        for end, count, weight_OI in zip(ends, counts, held.dequantized(), strict=True)
+        if count
+    ]
+    expected_MO = torch.cat(parts) if parts else torch.empty(0, 40).double()
+    for one in (matrices, in_torch):
+        found_MO = one.multiply(x, scales_XO, end_X=torch.tensor(ends).int())
+        torch.testing.assert_close(found_MO.double(), expected_MO, rtol=1e-5, atol=2e-2)
 
 
 @pytest.mark.usefixtures("instruction", "threads")
@@ -134,7 +214,7 @@ def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.Monk
         "products.ctypes.CDLL = Refuses\n"
         "x = torch.ones(40, 64, dtype=torch.int8)\n"
         "from sfumato.kernels.base import QuantizedActivation\n"
-        "rows = QuantizedActivation(x, torch.ones(40))\n"
+        "rows = QuantizedActivation(x, torch.ones(40, 1))\n"
         "print(int(products.Matrix(x).multiply(rows, torch.ones(40)).sum()), products._has_tiles())\n"
     )
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)

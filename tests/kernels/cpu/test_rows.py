@@ -18,7 +18,8 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-SIZES = [(1, 1), (3, 7), (5, 64), (40, 577)]
+# Rows, inputs, and groups of these.
+SIZES = [(1, 1, 1), (3, 7, 1), (5, 64, 1), (5, 64, 2), (4, 99, 3), (40, 577, 1)]
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -40,37 +41,37 @@ def test_heads_are_normed_and_rotated(turned: int, threads: int):
 def read_digits(rounded: QuantizedActivation) -> Tensor:
     """What the levels of each row stand for, in parts of the smallest digit."""
     levels = rounded.levels_MI.int()
-    if len(levels) == len(rounded.scale_N):
+    if len(levels) == len(rounded.scale_NG):
         return levels
     high, low = levels.chunk(2)
     return SECOND_DIGIT * high + low
 
 
 def assert_rounded_alike(found: QuantizedActivation, expected: QuantizedActivation) -> None:
-    torch.testing.assert_close(found.scale_N, expected.scale_N)
+    torch.testing.assert_close(found.scale_NG, expected.scale_NG)
     # A division rounds otherwise than a product with an inverse; of two digits by some of the last.
     off = (read_digits(found) - read_digits(expected)).abs()
-    two = len(found.levels_MI) > len(found.scale_N)
+    two = len(found.levels_MI) > len(found.scale_NG)
     assert int(off.max()) <= (2 if two else 1)
     assert (off > 0).float().mean() < (0.1 if two else 0.02)
 
 
 @pytest.mark.parametrize("digits", [1, 2])
-@pytest.mark.parametrize(("num_rows", "size"), SIZES)
-def test_rounding(num_rows: int, size: int, digits: int, threads: int):
-    x, rounding = numbers(num_rows, size), Rounding(numbers(size, seed=1).abs() + 0.1, digits)
+@pytest.mark.parametrize(("num_rows", "size", "num_groups"), SIZES)
+def test_rounding(num_rows: int, size: int, num_groups: int, digits: int, threads: int):
+    x, rounding = numbers(num_rows, size), Rounding(numbers(size, seed=1).abs() + 0.1, digits, num_groups)
     found = rows.quantize(x, rounding)
     assert_rounded_alike(found, TORCH.quantize(x, rounding))
-    step = found.scale_N[:, None] / (SECOND_DIGIT if digits == 2 else 1)
+    step = found.scale_NG.repeat_interleave(size // num_groups, 1) / (SECOND_DIGIT if digits == 2 else 1)
     room = 0.501 if digits == 1 else 0.6
     assert ((read_digits(found) * step - x * rounding.factor_I).abs() <= room * step).all()
 
 
 @pytest.mark.parametrize("digits", [1, 2])
-@pytest.mark.parametrize(("num_rows", "size"), SIZES[1:])
-def test_what_is_rounded_in_one_loop(num_rows: int, size: int, digits: int, threads: int):
+@pytest.mark.parametrize(("num_rows", "size", "num_groups"), SIZES[1:])
+def test_what_is_rounded_in_one_loop(num_rows: int, size: int, num_groups: int, digits: int, threads: int):
     """A norm, and gates: as torch does them one after the other."""
-    rounding, weight = Rounding(numbers(size, seed=1).abs() + 0.1, digits), numbers(size, seed=2)
+    rounding, weight = Rounding(numbers(size, seed=1).abs() + 0.1, digits, num_groups), numbers(size, seed=2)
     x, both = numbers(num_rows, size), 9 * numbers(num_rows, 2 * size, seed=3)
     expected = TORCH.norm_quantize(x, weight, 1e-3, rounding)
     assert_rounded_alike(rows.norm_quantize(x, weight, 1e-3, rounding), expected)
@@ -82,10 +83,10 @@ def test_what_is_rounded_in_one_loop(num_rows: int, size: int, digits: int, thre
 def test_a_row_of_zeros_and_one_that_is_no_number():
     x, ones = numbers(3, 20), torch.ones(20)
     x[0], x[1, 4] = 0.0, torch.nan
-    levels, scale = rows.quantize(x, Rounding(ones))
+    levels, scale = rows.quantize(x, Rounding(ones, num_groups=2))
     assert not levels[0].any()
-    assert scale.isnan().tolist() == [False, True, False]
-    assert rows.norm_quantize(x, ones, 1e-6, Rounding(ones)).scale_N.isnan().tolist() == [False, True, False]
+    assert scale.isnan().tolist() == [[False, False], [True, False], [False, False]]
+    assert rows.norm_quantize(x, ones, 1e-6, Rounding(ones)).scale_NG.isnan().tolist() == [[False], [True], [False]]
 
 
 @pytest.mark.parametrize("size", [5, 256, 700])

@@ -109,6 +109,7 @@ export class CanvasElement extends LitElement {
     // No space of the template may stand in the text.
     // prettier-ignore
     return html`<div
+      part="text"
       class=${classMap({ text: true, interactive: this.interactive })}
       role=${this.interactive ? "listbox" : "group"}
       aria-label=${this.label}

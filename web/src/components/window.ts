@@ -82,8 +82,11 @@ export class WindowElement extends LitElement {
         padding: 0;
       }
       @media (max-width: 40rem) {
+        /* One below the other, wherever they were. */
         :host {
           position: static;
+          width: auto !important;
+          height: auto !important;
         }
         .corner {
           display: none;
@@ -94,13 +97,12 @@ export class WindowElement extends LitElement {
 
   override updated(): void {
     const { x, y, width, height } = this.place;
-    const isNarrow = matchMedia("(max-width: 40rem)").matches;
-    Object.assign(
-      this.style,
-      isNarrow
-        ? { left: "", top: "", width: "", height: "" }
-        : { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` },
-    );
+    Object.assign(this.style, {
+      left: `${x}px`,
+      top: `${y}px`,
+      width: `${width}px`,
+      height: `${height}px`,
+    });
   }
 
   private send(detail: "close" | "minimise" | "front"): void {

@@ -82,6 +82,11 @@ export class Api {
     return this.json("POST", `/v1/canvas/${id}/edits`, body, signal);
   }
 
+  /** Has a picture made, for a slot of a canvas; the canvas's events tell when it is there. */
+  async addPicture(id: string, picture: { slot: string; prompt: string; size: string }): Promise<void> {
+    await this.json("POST", `/v1/canvas/${id}/assets`, picture);
+  }
+
   undo(id: string, baseRev: number): Promise<CanvasBody> {
     return this.json("POST", `/v1/canvas/${id}/undo`, { base_rev: baseRev });
   }
@@ -99,11 +104,12 @@ export class Api {
    * What happens to a canvas, until nothing more does: each event once, in order, from the one behind `after` on. A
    * connection that breaks, or loses something, is taken up again where it was.
    *
-   * Throws ApiError if the server refuses, or cannot be reached for about ten seconds.
+   * With `pictures` it goes on until those of the canvas are there too. Throws ApiError if the server refuses, or cannot
+   * be reached for about ten seconds.
    */
   async *follow(
     id: string,
-    options: { after?: number; signal?: AbortSignal } = {},
+    options: { after?: number; signal?: AbortSignal; pictures?: boolean } = {},
   ): AsyncGenerator<CanvasEvent> {
     let { after } = options;
     for (let failures = 0; ;) {
@@ -121,9 +127,11 @@ export class Api {
           failures = 0;
           after = event.seq;
           yield event;
+          if (options.pictures === true) continue;
           if (event.type === "canvas.done" || event.type === "canvas.error") return;
           if (event.type === "canvas.snapshot" && event.status !== "running") return;
         }
+        if (options.pictures === true && !isBusy(await this.canvas(id))) return;
         // The stream ended before the canvas did.
         throw new ApiError(0, { message: "the connection ended" });
       } catch (error) {
@@ -196,6 +204,11 @@ export class Api {
     const said = (await response.json().catch(() => null)) as { error?: ErrorBody } | null;
     throw new ApiError(response.status, said?.error ?? { message: `the server answered ${response.status}` });
   }
+}
+
+/** Whether anything of it is still being made. */
+function isBusy({ status, assets = [] }: CanvasBody): boolean {
+  return status === "running" || assets.some((asset) => asset.status === "pending");
 }
 
 export interface ChatChunk {

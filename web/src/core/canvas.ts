@@ -1,6 +1,6 @@
 /** A canvas as a reader sees it: what its events add up to. Values, never changed in place. */
 import { Offsets } from "./offsets";
-import type { CanvasEvent, CanvasStatus, Ending, PositionState, Span, TokenLogprob } from "./protocol";
+import type { Asset, CanvasEvent, CanvasStatus, Ending, PositionState, Span, TokenLogprob } from "./protocol";
 
 /** What stands at one position, and what stood there. */
 export interface Token {
@@ -34,7 +34,8 @@ export interface CanvasView {
   readonly clock: number;
   readonly elapsedMs: number | null;
   readonly ending: Ending;
-  readonly assets: Readonly<Record<string, string>>;
+  /** Its pictures, by slot. */
+  readonly assets: ReadonlyMap<string, Asset>;
 }
 
 export function emptyView(id: string): CanvasView {
@@ -51,7 +52,7 @@ export function emptyView(id: string): CanvasView {
     clock: 0,
     elapsedMs: null,
     ending: {},
-    assets: {},
+    assets: new Map(),
   };
 }
 
@@ -111,6 +112,7 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
         step: event.step,
         steps: event.steps ?? view.steps,
         clock,
+        assets: assetsOf(event.assets ?? []),
       };
     }
     case "canvas.patch": {
@@ -153,13 +155,24 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
       return { ...next, tokens, committed: tokens.length };
     }
     case "asset.ready":
-      return { ...next, assets: { ...view.assets, [event.slot]: event.url } };
+      return withAsset(next, { slot: event.slot, status: "ready", url: event.url });
+    case "asset.error":
+      return withAsset(next, { slot: event.slot, status: "error", error: event.error });
     case "canvas.done":
     case "canvas.error": {
       const tokens = withAlternatives(keepTokens(view.tokens, event.text, view.clock), 0, event.logprobs);
       return { ...next, status: event.status, tokens, committed: tokens.length, ending: endingOf(event) };
     }
   }
+}
+
+/** Pictures by their slots. */
+export function assetsOf(assets: readonly Asset[]): ReadonlyMap<string, Asset> {
+  return new Map(assets.map((asset) => [asset.slot, asset]));
+}
+
+function withAsset(view: CanvasView, asset: Asset): CanvasView {
+  return { ...view, assets: new Map([...view.assets, [asset.slot, asset]]) };
 }
 
 function endingOf({ finish_reason, seed, certainty, usage, error }: Ending): Ending {

@@ -1,8 +1,9 @@
 /** One model on its way through a prompt, with true clocks: from the page's request to what the page received. */
+import { grow, type Question } from "./answer";
 import type { Api } from "./api";
 import { applyEvent, emptyView, textOf, type CanvasView } from "./canvas";
 import type { Judge } from "./judge";
-import type { CanvasEvent, ModelCard, Usage } from "./protocol";
+import type { ModelCard, Usage } from "./protocol";
 
 /** What was there at a time after the start. */
 export interface Frame {
@@ -69,7 +70,7 @@ export async function* runLane(
     let view = emptyView("");
     for await (const event of lane.isCanvas
       ? api.stream({ model: lane.model, prompt: prompt.text, seed: prompt.seed, every_step: true }, signal)
-      : grow(api, lane.model, prompt, signal)) {
+      : grow(api, questionOf(lane, prompt), signal)) {
       const atMs = now() - start;
       view = applyEvent(view, event);
       const isComplete = view.status !== "running";
@@ -102,32 +103,8 @@ export async function* runLane(
   }
 }
 
-/** A conversation's stream as events of a canvas that only grows. */
-async function* grow(
-  api: Api,
-  model: string,
-  prompt: Prompt,
-  signal: AbortSignal,
-): AsyncGenerator<CanvasEvent> {
-  const base = { canvas_id: "", rev: 0 };
-  let [seq, text] = [0, ""];
-  let usage: Usage | undefined;
-  let reason: string | null = null;
-  const body = { model, messages: [{ role: "user" as const, content: prompt.text }], seed: prompt.seed };
-  for await (const chunk of api.chat(body, signal)) {
-    usage = chunk.usage ?? usage;
-    const [choice] = chunk.choices;
-    reason = choice?.finish_reason ?? reason;
-    const piece = choice?.delta.content ?? "";
-    if (piece === "") continue;
-    const chars: [number, number] = [text.length, text.length + piece.length];
-    text += piece;
-    yield { ...base, seq: seq++, type: "canvas.commit", block: seq, chars, text: piece };
-  }
-  // A stream that breaks off may end like one that is complete; only the reason tells.
-  if (reason === null) return;
-  const ending = usage === undefined ? {} : { usage };
-  yield { ...base, seq: seq++, type: "canvas.done", status: "done", text, finish_reason: reason, ...ending };
+function questionOf({ model }: Lane, { text, seed }: Prompt): Question {
+  return { model, messages: [{ role: "user", content: text }], seed };
 }
 
 /** What was to be seen at a time; without one, what is to be seen now. */

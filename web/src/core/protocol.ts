@@ -112,6 +112,21 @@ export interface Ending {
   logprobs?: TokenLogprob[];
 }
 
+/** A picture of a canvas. */
+export interface Asset {
+  slot: string;
+  status: "pending" | "ready" | "error";
+  url?: string;
+  error?: ErrorBody;
+}
+
+/** Where a picture is, or will be. */
+export interface Picture {
+  readonly canvas: string;
+  readonly slot: string;
+  readonly prompt: string;
+}
+
 export type CanvasStatus = "running" | "done" | "cancelled" | "error" | "interrupted";
 
 export interface CanvasBody extends Ending {
@@ -122,6 +137,7 @@ export interface CanvasBody extends Ending {
   text: string;
   created: number;
   seq: number;
+  assets?: Asset[];
 }
 
 export interface Revision extends Record<string, unknown> {
@@ -163,6 +179,7 @@ export type CanvasEvent = EventBase &
         state?: PositionState[];
         confidence?: number[];
         entropy?: number[];
+        assets?: Asset[];
       }
     | {
         type: "canvas.patch";
@@ -176,6 +193,7 @@ export type CanvasEvent = EventBase &
       }
     | { type: "canvas.commit"; block: number; chars: Span; text: string; logprobs?: TokenLogprob[] }
     | { type: "asset.ready"; slot: string; url: string }
+    | { type: "asset.error"; slot: string; error: ErrorBody }
     | ({ type: "canvas.done"; status: CanvasStatus; text: string } & Ending)
     | ({ type: "canvas.error"; status: CanvasStatus; text: string } & Ending)
   );

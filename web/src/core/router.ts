@@ -7,6 +7,8 @@ export interface Page {
   group: "studio" | "apps";
   tag: string;
   load: () => Promise<unknown>;
+  /** Whether it is a document of its own, with headers of its own. */
+  isAlone?: boolean;
 }
 
 export const pages: readonly Page[] = [
@@ -51,12 +53,37 @@ export const pages: readonly Page[] = [
     load: () => import("../pages/cost"),
   },
   {
+    path: "/tab",
+    title: "Tab",
+    summary: "A model in this browser, without a server or a network.",
+    group: "studio",
+    tag: "sf-tab-page",
+    load: () => import("../pages/tab"),
+    isAlone: true,
+  },
+  {
     path: "/todo",
     title: "To-do",
     summary: "Say what the list should be; say how to change it.",
     group: "apps",
     tag: "sf-todo-page",
     load: () => import("../pages/todo"),
+  },
+  {
+    path: "/encyclopedia",
+    title: "Encyclopedia",
+    summary: "A page on any topic, written when you open it; each link leads to a further one.",
+    group: "apps",
+    tag: "sf-encyclopedia-page",
+    load: () => import("../pages/encyclopedia"),
+  },
+  {
+    path: "/forum",
+    title: "Forum",
+    summary: "Posts, votes and comments on any topic, by a model and by you.",
+    group: "apps",
+    tag: "sf-forum-page",
+    load: () => import("../pages/forum"),
   },
   {
     path: "/desktop",
@@ -75,11 +102,18 @@ export function pageOf(path: string): Page | undefined {
 
 /** What stands behind the page's own path. */
 export function restOf(path: string): string {
-  return decodeURIComponent(path.split("/").slice(2).join("/"));
+  const rest = path.split("/").slice(2).join("/");
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    // A sign of percent that somebody typed.
+    return rest;
+  }
 }
 
-/** Goes to another page, or another place of this one. */
+/** Goes to another page, at its top, or with `replace` to another place of this one. */
 export function navigate(path: string, { replace = false } = {}): void {
   history[replace ? "replaceState" : "pushState"](null, "", path);
+  if (!replace) window.scrollTo(0, 0);
   window.dispatchEvent(new PopStateEvent("popstate"));
 }

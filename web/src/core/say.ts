@@ -4,6 +4,13 @@ export interface Saying {
   kind: "note" | "error";
   /** Only for screen readers: what others see anyway. */
   quiet: boolean;
+  action?: Action | undefined;
+}
+
+/** What a message offers, such as to undo what it tells of. */
+export interface Action {
+  readonly label: string;
+  readonly run: () => void;
 }
 
 declare global {
@@ -17,8 +24,8 @@ function dispatch(saying: Saying): void {
 }
 
 /** Tells everybody. */
-export function say(text: string): void {
-  dispatch({ text, kind: "note", quiet: false });
+export function say(text: string, action?: Action): void {
+  dispatch({ text, kind: "note", quiet: false, action });
 }
 
 /** Tells those who do not see the page: that a text is there, not every step to it. */
@@ -26,8 +33,17 @@ export function announce(text: string): void {
   dispatch({ text, kind: "note", quiet: true });
 }
 
-/** Says what went wrong, in the words of the error. */
+/** Whether something ended because a person stopped it. */
+export function isStop(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** What went wrong, in the words of the error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Says what went wrong. */
 export function sayError(error: unknown): void {
-  if (error instanceof DOMException && error.name === "AbortError") return;
-  dispatch({ text: error instanceof Error ? error.message : String(error), kind: "error", quiet: false });
+  if (!isStop(error)) dispatch({ text: messageOf(error), kind: "error", quiet: false });
 }

@@ -20,6 +20,7 @@ import {
   type Desktop,
   type Win,
 } from "../core/desktop";
+import { undoKey } from "../core/keys";
 import { remember, remembered } from "../core/preferences";
 import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
@@ -130,19 +131,11 @@ export class DesktopPage extends LitElement {
   }
 
   private onKey = (event: KeyboardEvent): void => {
-    const isField = event
-      .composedPath()
-      .some((node) => node instanceof HTMLInputElement && node.type === "text");
+    const by = undoKey(event);
     const front = this.desktop.windows.filter(({ isMinimised }) => !isMinimised).at(-1);
-    if (
-      !(event.ctrlKey || event.metaKey) ||
-      event.key.toLowerCase() !== "z" ||
-      isField ||
-      front === undefined
-    )
-      return;
+    if (by === 0 || front === undefined) return;
     event.preventDefault();
-    this.change(moved(this.desktop, front.id, event.shiftKey ? 1 : -1));
+    this.change(moved(this.desktop, front.id, by));
   };
 
   private change(desktop: Desktop): void {

@@ -4,6 +4,7 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import "../components/talk";
 import { api } from "../core/api";
+import { isFieldKey, undoKey } from "../core/keys";
 import { remember, remembered } from "../core/preferences";
 import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
@@ -137,16 +138,11 @@ export class TodoPage extends LitElement {
   }
 
   private onKey = (event: KeyboardEvent): void => {
-    const isField = event
-      .composedPath()
-      .some((node) => node instanceof HTMLInputElement && node.type !== "checkbox");
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !isField) {
-      event.preventDefault();
-      this.move(event.shiftKey ? 1 : -1);
-    } else if (event.key === "/" && !isField) {
-      event.preventDefault();
-      this.input.focus();
-    }
+    const by = undoKey(event);
+    if (by === 0 && !isFieldKey(event)) return;
+    event.preventDefault();
+    if (by === 0) this.input.focus();
+    else this.move(by);
   };
 
   private move(by: number): void {

@@ -1,7 +1,7 @@
 /** A model that writes screens and changes them: what it is asked, and what comes of it. */
+import { answerOf } from "../core/answer";
 import type { Api } from "../core/api";
-import { ApiError } from "../core/api";
-import { applyEvent, emptyView, textOf, type CanvasView } from "../core/canvas";
+import { textOf, type CanvasView } from "../core/canvas";
 import type { CanvasRequest, ModelCard, Usage } from "../core/protocol";
 import { again, outside } from "../core/take";
 import { execute, isRefusal } from "./edits";
@@ -55,13 +55,17 @@ export async function write(
   let request: CanvasRequest = { model, prompt, seed };
   let [reason, idle] = ["", ""];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const { text, usage, isSettled } = await answer(api, request, signal, (view) => {
+    const {
+      text,
+      usage,
+      reason: ending,
+    } = await answerOf(api.stream({ ...request, every_step: false }, signal), (view) => {
       if (page !== null || onDraft === undefined) return;
       const draft = parseDraft(textOf(view));
       if (draft !== null) onDraft(draft, view);
     });
-    // Such a program is wrong nine times in ten, and would change what nobody spoke of.
-    if (page !== null && !isSettled) {
+    // A program on an unsettled canvas is wrong nine times in ten, and would change what nobody mentioned.
+    if (page !== null && ending === "steps") {
       throw new NotUnderstood(
         "The model is not sure what that means, and left all as it is; say it in other words.",
       );
@@ -100,22 +104,4 @@ function repair(request: CanvasRequest, text: string, reason: string, seed: numb
   const from = lines.slice(0, number - 1).reduce((length, line) => length + line.length + 1, 0);
   const to = from + (lines[number - 1]?.length ?? 0);
   return again(request, text, outside([[from, to]], text.length), seed);
-}
-
-async function answer(
-  api: Api,
-  request: CanvasRequest,
-  signal: AbortSignal | undefined,
-  onView: (view: CanvasView) => void,
-): Promise<{ text: string; usage: Usage | null; isSettled: boolean }> {
-  let view = emptyView("");
-  for await (const event of api.stream({ ...request, every_step: false }, signal)) {
-    view = applyEvent(view, event);
-    onView(view);
-  }
-  if (view.status !== "done") {
-    throw new ApiError(0, view.ending.error ?? { message: "the answer was broken off" });
-  }
-  const isSettled = view.ending.finish_reason !== "steps";
-  return { text: textOf(view), usage: view.ending.usage ?? null, isSettled };
 }

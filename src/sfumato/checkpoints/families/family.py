@@ -1,7 +1,7 @@
-"""What a family of checkpoints is: how its configs are read, where its tensors go, what its sampling defaults mean.
+"""The interface of checkpoint families: config, tensor names and sampling defaults.
 
-A family is a value in a table. Code elsewhere branches on what it produces, a `GenerationSpec` and a config, never on
-its name.
+A family is a value in a table. Other code branches on what it produces, a `GenerationSpec` and a config, never on its
+name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sfumato.spec import GenerationSpec
 
 _REQUIRED = object()
 
-# Keys that say nothing about what is computed, or about training alone.
+# Keys that do not affect what is computed, or only training.
 BOOKKEEPING = frozenset(
     """
     architectures auto_map bos_token_id dtype eos_token_id id2label initializer_range label2id model_type name_or_path
@@ -31,7 +31,7 @@ BOOKKEEPING = frozenset(
 
 
 class ConfigTable:
-    """A config.json that is read key by key, so that what nobody read can be named.
+    """A config.json that is read key by key, so that unread keys can be reported.
 
     Args:
         values: the object.
@@ -56,7 +56,7 @@ class ConfigTable:
         return value
 
     def number(self, key: str, default: Any = _REQUIRED) -> Any:
-        """A number, or None where that is the default.
+        """A number, or None if that is the default.
 
         Raises:
             CheckpointError: if it is anything else.
@@ -74,23 +74,23 @@ class ConfigTable:
         return ConfigTable(value, f"{self.where}: {key}")
 
     def rest(self) -> dict[str, Any]:
-        """Everything that was not read yet, without the model type."""
+        """Everything not read yet, without the model type."""
         left, self._left = self._left - {"model_type"}, set()
         return {key: self._values[key] for key in self._values if key in left}
 
     def expect(self, key: str, *allowed: Any) -> None:
-        """Refuse a value that asks for what is not computed; a missing key means the first.
+        """Refuse unsupported values of a key; a missing key means the first allowed value.
 
         Raises:
-            CheckpointError: naming key, value and what is allowed.
+            CheckpointError: with key, value and what is allowed.
         """
         value = self.take(key, allowed[0])
         if value not in allowed:
             wanted = " or ".join(repr(one) for one in allowed)
-            raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: {wanted}, nothing else is computed here")
+            raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: {wanted}; nothing else is supported")
 
     def finish(self, ignored: Collection[str] = ()) -> None:
-        """Refuse keys that nobody read, but for bookkeeping, those named as ignored, and those set to null.
+        """Refuse unread keys, except bookkeeping, ignored ones and null values.
 
         Raises:
             CheckpointError: listing them.
@@ -98,49 +98,49 @@ class ConfigTable:
         left = {key for key in self._left if self._values[key] is not None} - BOOKKEEPING - set(ignored)
         if left:
             raise CheckpointError(
-                f"{self.where}: unknown {', '.join(sorted(left))}; what a config asks for is never left out silently"
+                f"{self.where}: unknown {', '.join(sorted(left))}; config keys are never silently ignored"
             )
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where some or all of a stored tensor goes."""
+    """Destination of all or part of a stored tensor."""
 
     name: str
     """A parameter or buffer of our model."""
     rows: int | None = None
-    """How many rows of the stored tensor, in order; None takes all of them."""
+    """Number of rows of the stored tensor, in order; None takes all."""
     put: tuple[int | slice, ...] = ()
-    """Which part of the parameter; () is all of it."""
+    """Index of the part of the parameter; () is all of it."""
 
 
 Layout = dict[str, tuple[Part, ...]]
-"""The tensors that a checkpoint stores, by name, and where each goes."""
+"""Stored tensors by name, with their destinations."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """How checkpoints with one model_type become a model of ours."""
+    """How checkpoints of one model_type become our models."""
 
     build: Callable[[ConfigTable], tuple[Model, GenerationSpec]]
-    """Reads a config; the model's weights need not be initialised. A ConfigError is about the config's values."""
+    """Reads a config; the model's weights need not be initialized. A ConfigError is about the config's values."""
     layout: Callable[[Model], Layout]
     """The tensors of a checkpoint of that model."""
     generation: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
-    """From generation_config.json to sampling defaults under our names."""
+    """Converts generation_config.json to sampling defaults under our names."""
     optional: Callable[[Model], Collection[str]] = lambda model: ()
-    """Tensors that may be stored besides and hold nothing new, such as a tied head."""
+    """Redundant tensors that may also be stored, such as a tied head."""
     ignored: tuple[str, ...] = ()
-    """What the names of tensors begin with that belong to parts which are not computed, such as a vision tower."""
+    """Name prefixes of tensors in unsupported parts, such as a vision tower."""
 
 
 def same_names(model: Model) -> Layout:
-    """The layout of a checkpoint whose names are ours."""
+    """The layout of a checkpoint with our tensor names."""
     return {name: (Part(name),) for name in model.state_dict()}
 
 
 def stored_shape(model: Mapping[str, torch.Tensor], parts: tuple[Part, ...]) -> tuple[int, ...]:
-    """The shape of a stored tensor, from where its parts go."""
+    """The shape of a stored tensor, from its destinations."""
     shapes = [model[part.name][part.put].shape if part.put else model[part.name].shape for part in parts]
     if len(parts) == 1:
         return tuple(shapes[0])

@@ -1,4 +1,4 @@
-"""DiffusionGemma: the text path of a checkpoint that reads images too."""
+"""DiffusionGemma: the text part of a multimodal checkpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.models.gemma import ACTIVATION, DECODER, ENCODER, Gemma, GemmaConfi
 from sfumato.models.model import Model
 from sfumato.spec import GenerationSpec
 
-# What belongs to images: tokens that stand for them, and how they are encoded.
+# Image settings: their tokens, and how they are encoded.
 IMAGE_KEYS = ("boi_token_id", "eoi_token_id", "image_token_id", "vision_config", "vision_soft_tokens_per_image")
 IMAGE_TENSORS = ("model.encoder.vision_tower.", "model.encoder.embed_vision.")
 
@@ -41,9 +41,9 @@ def gemma_config(table: ConfigTable) -> GemmaConfig:
         CheckpointError: if a value is missing, not a number, or asks for what is not computed.
     """
     table.expect("hidden_activation", ACTIVATION)
-    # Encoder and decoder would each have their own biases: the reference ties weights alone.
+    # Encoder and decoder would each have biases of their own: the reference ties only weights.
     table.expect("attention_bias", False)
-    # "vision" lets the positions of one image read each other; text stays causal.
+    # "vision" lets the positions of one image attend to each other; text stays causal.
     table.expect("use_bidirectional_attention", None, "vision")
     table.expect("tie_word_embeddings", True)
     layer_types = table.take("layer_types")
@@ -76,7 +76,7 @@ def gemma_config(table: ConfigTable) -> GemmaConfig:
         "max_position_embeddings": table.number("max_position_embeddings", 131072),
         "final_logit_softcapping": table.number("final_logit_softcapping", 30.0),
     }
-    # Full layers share keys and values whatever this says; a checkpoint with separate ones has unexpected tensors.
+    # Full layers share keys and values whatever this says; separate ones would be unexpected tensors.
     table.finish(["attention_k_eq_v"])
     try:
         return from_table(GemmaConfig, values)
@@ -85,30 +85,30 @@ def gemma_config(table: ConfigTable) -> GemmaConfig:
 
 
 def _heads(table: ConfigTable, layer_types: list[str]) -> dict[str, dict[str, int]]:
-    """Key-value heads and their width for each kind of layer, from either way of writing them.
+    """Number and width of key-value heads for each kind of layer, from either config format.
 
-    Older configs name those of full layers; newer ones list what differs from the rest, by layer.
+    Older configs name those of full layers; newer ones list the exceptions by layer.
     """
-    rest = {"head_dim": table.number("head_dim"), "num_key_value_heads": table.number("num_key_value_heads")}
+    sliding = {"head_dim": table.number("head_dim"), "num_key_value_heads": table.number("num_key_value_heads")}
     global_dim, global_heads = table.number("global_head_dim", 512), table.number("num_global_key_value_heads", None)
-    full = {"head_dim": global_dim, "num_key_value_heads": global_heads or rest["num_key_value_heads"]}
+    full = {"head_dim": global_dim, "num_key_value_heads": global_heads or sliding["num_key_value_heads"]}
     given = table.take("per_layer_config", None)
     if given is None:
-        return {kind: full if kind == _FULL else rest for kind in dict.fromkeys(layer_types)}
+        return {kind: full if kind == _FULL else sliding for kind in dict.fromkeys(layer_types)}
     where = f"{table.where}: per_layer_config"
     if not isinstance(given, dict) or not all(layer.isdecimal() for layer in given):
         raise CheckpointError(f"{where} is {given!r}; allowed: an object with layers' numbers as keys")
     listed = ConfigTable(given, where)
-    # Written with zeros before them, so that their order is that of the layers.
+    # Zero-padded, so that they sort by layer.
     overrides = {int(layer): listed.table(layer) for layer in given}
     heads: dict[str, dict[str, int]] = {}
     for layer, kind in enumerate(layer_types):
-        one = overrides.pop(layer, ConfigTable({}, where))
-        own = {key: one.number(key, value) for key, value in rest.items()}
-        one.finish()
-        if heads.setdefault(kind, own) != own:
+        override = overrides.pop(layer, ConfigTable({}, where))
+        shape = {key: override.number(key, value) for key, value in sliding.items()}
+        override.finish()
+        if heads.setdefault(kind, shape) != shape:
             raise CheckpointError(
-                f"{where}: layer {layer} has {own}, another {kind} {heads[kind]}; allowed: all of a kind alike"
+                f"{where}: layer {layer} has {shape}, another {kind} {heads[kind]}; allowed: all of a kind alike"
             )
     if overrides:
         raise CheckpointError(f"{where} has layer {min(overrides)}; allowed: 0 to {len(layer_types) - 1}")
@@ -116,7 +116,7 @@ def _heads(table: ConfigTable, layer_types: list[str]) -> dict[str, dict[str, in
 
 
 def _rope(table: ConfigTable) -> dict[str, float]:
-    """Base and rotated share of one kind of layer."""
+    """Base and rotated share for one kind of layer."""
     table.expect("rope_type", "default", "proportional")
     theta, fraction = table.number("rope_theta"), table.number("partial_rotary_factor", 1.0)
     table.finish()
@@ -124,7 +124,7 @@ def _rope(table: ConfigTable) -> dict[str, float]:
 
 
 def _layout(model: Model) -> Layout:
-    """The decoder's names hold the weights that both share; of the encoder's text path only the scalars are left."""
+    """The decoder's names hold the shared weights; the encoder's text part only adds scalars."""
     layout: Layout = {}
     for name, parts in same_names(model).items():
         stored = name.replace("model.", "model.decoder.", 1)
@@ -137,7 +137,7 @@ def _layout(model: Model) -> Layout:
 
 
 def _generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sampling defaults of a generation_config.json; what it leaves out or sets to null is the reference's.
+    """Sampling defaults from generation_config.json; missing or null values are the reference's.
 
     Raises:
         CheckpointError: if it asks for another sampler.

@@ -1,4 +1,4 @@
-"""Autoregressive models of the Llama, Mistral, Qwen2, Qwen3 and Qwen3-MoE shape: canvases of one position."""
+"""Llama, Mistral, Qwen2, Qwen3 and Qwen3-MoE: autoregressive models, as canvases of one position."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_pl
 
 
 def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
-    """Read what the Llama-shaped families share; `settings` are the switches by which they differ.
+    """Read the config keys shared by Llama-shaped families; `settings` holds their differences.
 
     Raises:
-        CheckpointError: if a value is missing, not a number, or asks for what is not computed.
+        CheckpointError: if a value is missing, not a number, or not supported.
         ConfigError: if a value is not allowed.
     """
     table.expect("hidden_act", "silu")
@@ -46,7 +46,7 @@ def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
 
 
 def rope(table: ConfigTable) -> tuple[float, float, dict[str, Any] | None]:
-    """Base, rotated share and scaling of the rotary embedding, from either way of writing them."""
+    """Base, rotated share and scaling of the rotary embedding, from either config format."""
     parameters = table.take("rope_parameters", None) or {}
     scaling = table.take("rope_scaling", None) or {}
     theta = table.number("rope_theta", None) or parameters.get("rope_theta", 10000.0)
@@ -65,7 +65,7 @@ def rope(table: ConfigTable) -> tuple[float, float, dict[str, Any] | None]:
 
 
 def no_sliding_window(table: ConfigTable) -> None:
-    """Read the keys by which Qwen models switch a sliding window on, and refuse one that is on."""
+    """Read Qwen's sliding window keys, and refuse a window that is on."""
     table.expect("use_sliding_window", False)
     table.take("sliding_window", None)
     table.take("max_window_layers", None)
@@ -78,7 +78,7 @@ def mixture(table: ConfigTable) -> MoEConfig:
     """The mixture of experts of a Qwen3-MoE config."""
     table.expect("decoder_sparse_step", 1)
     table.expect("mlp_only_layers", [], None)
-    # The name under which transformers 5 writes it.
+    # The name used by transformers 5.
     local = table.number("num_local_experts", None)
     return MoEConfig(
         num_experts=table.number("num_experts") if local is None else table.number("num_experts", local),
@@ -110,7 +110,7 @@ def _qwen2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
 
 
 def qwen3_config(table: ConfigTable) -> DecoderConfig:
-    """The config of a Qwen3-shaped decoder: normalised queries and keys, and experts where its model type has them."""
+    """The config of a Qwen3-shaped decoder: normalised queries and keys, with experts if the model type has them."""
     no_sliding_window(table)
     moe = mixture(table) if str(table.take("model_type")).endswith("_moe") else None
     bias = table.take("attention_bias", False)
@@ -125,7 +125,7 @@ def _qwen3(table: ConfigTable) -> tuple[Model, GenerationSpec]:
 
 
 def per_expert_names(model: Model) -> Layout:
-    """Our names, but each expert's matrices stored apart, as Qwen3-MoE does."""
+    """Our names, but with each expert's matrices separate, as in Qwen3-MoE."""
     layout = same_names(model)
     state = model.state_dict()
     for name in [name for name in layout if name.endswith("experts.gate_up_proj")]:
@@ -142,7 +142,7 @@ def per_expert_names(model: Model) -> Layout:
 
 
 def tied_head(model: Model) -> Collection[str]:
-    """A head that is stored although it is the embedding, and frequencies that old files hold."""
+    """A stored head that equals the embedding, and frequencies in old files."""
     assert isinstance(model.config, DecoderConfig)
     layers = range(model.config.num_hidden_layers)
     frequencies = [f"model.layers.{i}.self_attn.rotary_emb.inv_freq" for i in layers]
@@ -150,7 +150,7 @@ def tied_head(model: Model) -> Collection[str]:
 
 
 def autoregressive_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sampling defaults of a generation_config.json for autoregressive models: greedy unless it says do_sample."""
+    """Sampling defaults from generation_config.json for autoregressive models: greedy unless do_sample is set."""
     if not values.get("do_sample", False):
         return {"temperature_start": 0.0, "temperature_end": 0.0}
     temperature = float(values.get("temperature") or 1.0)
@@ -162,7 +162,7 @@ def autoregressive_generation(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
-    """config.json of the transformers model that computes the same as an autoregressive decoder.
+    """The config.json of the equivalent transformers model of an autoregressive decoder.
 
     Raises:
         CheckpointError: if there is none, naming what it lacks.
@@ -180,17 +180,17 @@ def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
     }
     extra = [
         name
-        for name, there in (
+        for name, present in (
             ("canvas_embedding", config.canvas_embedding),
             ("self_conditioning", config.self_conditioning),
             ("partial_rotary_factor", config.partial_rotary_factor != 1.0),
             ("shared or grouped experts", config.moe is not None and not _plain(config.moe)),
         )
-        if there
+        if present
     ]
     if extra or switches not in kinds:
         lacking = ", ".join(extra) or "this combination of biases, query norms and experts"
-        raise CheckpointError(f"no model of transformers computes {lacking}; allowed: Llama, Qwen2 and Qwen3 shapes")
+        raise CheckpointError(f"no transformers model supports {lacking}; allowed: Llama, Qwen2 and Qwen3 shapes")
     kind = kinds[switches]
     names = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
     values: dict[str, Any] = {
@@ -220,9 +220,9 @@ def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
 
 
 def _plain(moe: MoEConfig) -> bool:
-    """Whether a mixture is what Qwen3-MoE has."""
-    own = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
-    return moe == MoEConfig(**{name: getattr(moe, name) for name in own})
+    """Whether a mixture has the form of Qwen3-MoE."""
+    supported = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
+    return moe == MoEConfig(**{name: getattr(moe, name) for name in supported})
 
 
 FAMILIES = {

@@ -1,7 +1,7 @@
-"""Masked diffusion models of other projects: LLaDA, Dream, SDAR and LLaDA2.
+"""Masked diffusion models: LLaDA, Dream, SDAR and LLaDA2.
 
-Each is a Llama-, Qwen- or Ling-shaped decoder with its own attention between prefix and canvas and its own way of
-deciding which masks to fill first; what their generate functions pass by default is written here as sampling defaults.
+Each is a Llama-, Qwen- or Ling-shaped decoder with its own attention between prefix and canvas, and its own order of
+filling masks. The defaults of their generate functions are sampling defaults here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sfumato.models.model import Model
 from sfumato.models.moe import MoEConfig
 from sfumato.spec import GenerationSpec
 
-# None of the four stops a canvas early on confidence: they go on until no mask is left.
+# None of the four stops a canvas early on confidence: they continue until no mask is left.
 _GREEDY = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0}
 
 
@@ -75,7 +75,7 @@ _LLADA_NAMES = {
 
 
 def _llada_layout(model: Model) -> Layout:
-    """OLMo's names. ff_proj is the gate; ff_out is the down projection in a block, and the head outside of them."""
+    """OLMo's names. ff_proj is the gate; ff_out is the down projection in a block, and the head outside."""
     names = {
         "model.embed_tokens": "wte",
         "model.norm": "ln_f",
@@ -104,7 +104,7 @@ def _dream(table: ConfigTable) -> tuple[Model, GenerationSpec]:
 
 
 def _dream_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Entropy order and Dream's budget; temperature and top_p are those of its README, as its config has none."""
+    """Entropy order and Dream's budget; temperature and top_p are those of its README, because its config has none."""
     return {
         "name": "certainty",
         "budget": "truncated",
@@ -134,7 +134,7 @@ def _sdar(table: ConfigTable) -> tuple[Model, GenerationSpec]:
 
 
 def _sdar_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The dynamic rule at the threshold of SDAR's generate function."""
+    """The dynamic rule with the threshold of SDAR's generate function."""
     return _GREEDY | {"name": "threshold", "threshold": 0.85, "steps": 4, "max_tokens": 256}
 
 
@@ -156,7 +156,7 @@ def _llada2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
         routed_scaling_factor=table.number("routed_scaling_factor"),
     )
     config = dataclasses.replace(decoder_config(table, qk_norm=True), moe=moe)
-    # Neither the block nor the mask is in the config: these are the values its generate function has by default.
+    # Block length and mask are not in the config: these are defaults of its generate function.
     spec = _block_spec(table.number("mask_token_id", 156895), table.number("block_length", 32))
     table.finish(
         [
@@ -176,7 +176,7 @@ _LLADA2_NAMES = {
 
 
 def _llada2_layout(model: Model) -> Layout:
-    """Ling's names: queries, keys and values are one tensor, all heads of each together."""
+    """Ling's names: queries, keys and values are one tensor, with all heads of each together."""
     state = model.state_dict()
     layout: Layout = {}
     for name, parts in per_expert_names(model).items():

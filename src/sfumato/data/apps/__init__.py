@@ -1,1 +1,1 @@
-"""Made-up apps: what they are about, how people ask for them, and how people ask to have them changed."""
+"""Generated apps: their domains, and how people ask for and change them."""

@@ -16,7 +16,7 @@ HELD_OUT_COMBINATIONS = {
     ("color", "badge"), ("color", "card"), ("size", "text"), ("delete", "image"), ("hide", "input"), ("rename", "tab"),
     ("copy", "record"), ("swap", "item"), ("move_to", "record"), ("align", "button"), ("value", "slider"),
 }  # fmt: skip
-"""What is done, with the kind it is done to, that training never does."""
+"""Held-out combinations of an operation and a component kind."""
 _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
     "missing": 1.5, "column": 2,
@@ -26,7 +26,7 @@ _MAX_PAGES = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A sentence said about a page, with the program it means."""
+    """A sentence about a page, with the program it means."""
 
     page: Component
     sentence: str
@@ -37,7 +37,7 @@ class Command:
 
 
 def _fill_table(page: Component, domain: Domain, random: Random) -> Component:
-    """Values in the empty cells, some of them the domain's states."""
+    """Fill empty cells with values, some of them the domain's states."""
     for record in [each for each in page.walk() if each.kind == "record"]:
         table = holder_of(page, record)
         for column in table.cells[1:]:
@@ -50,7 +50,7 @@ def _fill_table(page: Component, domain: Domain, random: Random) -> Component:
 
 
 def draw_page(random: Random, domain: Domain, *, unseen_domain: bool) -> Component:
-    """A page that was made and changed before, so that its slots are not in the order of their ids."""
+    """A page that was created and edited, so that its slots are not in the order of their ids."""
     while True:
         screen = draw_screen(random, unseen_domain=unseen_domain, domain=domain)
         if len(screen.lines) > 3:
@@ -71,14 +71,14 @@ def draw_page(random: Random, domain: Domain, *, unseen_domain: bool) -> Compone
 def draw_command(
     random: Random, *, unseen_wording: bool = False, unseen_domain: bool = False, unseen_intent: bool = False
 ) -> Command:
-    """A command about a screen, in a wording and of a domain that training sees, or does not; with `unseen_intent` of
-    an intent that has held-out combinations."""
+    """A command about a screen, with seen or unseen wordings and domain; with `unseen_intent`, of an intent with
+    held-out combinations."""
     domain = draw_domain(random, held_out=unseen_domain)
     commands = texts()["commands"]
     intents = sorted({name for name, _ in HELD_OUT_COMBINATIONS}) if unseen_intent else list(commands)
     while True:
         intent = random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
-        # Tables and checkboxes are on few pages: another page is drawn rather than another intent.
+        # Few pages have tables and checkboxes: draw another page rather than another intent.
         for _ in range(_MAX_PAGES):
             page = draw_page(random, domain, unseen_domain=unseen_domain)
             command = _command(random, page, domain, intent, unseen_wording)

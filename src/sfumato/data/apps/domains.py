@@ -1,4 +1,4 @@
-"""What apps are about: 30 domains, five of which no training ever sees."""
+"""Domains of apps: 30 topics, five of them held out from training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random import Random
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """What an app may say of one topic."""
+    """Vocabulary of one topic."""
 
     topic: str
     """As in "about moving house"."""
@@ -19,12 +19,12 @@ class Domain:
     things: tuple[str, ...]
     """Eight things to list."""
     number: str
-    """The name of a column of numbers."""
+    """Name of a column of numbers."""
     state: str
-    """The name of a column of states."""
+    """Name of a column of states."""
     states: tuple[str, ...]
     fields: tuple[str, ...]
-    """What a form asks for."""
+    """Fields of a form."""
 
 
 NUM_HELD_OUT = 5
@@ -46,7 +46,7 @@ def _read(line: str) -> Domain:
 
 @cache
 def domains() -> tuple[Domain, ...]:
-    """All of them; the last `NUM_HELD_OUT` are not trained on."""
+    """All domains; the last `NUM_HELD_OUT` are held out."""
     lines = resources.files("sfumato.data.apps").joinpath("domains.txt").read_text("utf-8").splitlines()
     return tuple(_read(line) for line in lines[1:])
 
@@ -62,13 +62,13 @@ _ONSETS = "b br c ch d f fl g gr h j k l m n p pr r s sh st t tr v w z"
 
 
 def coin_name(random: Random) -> str:
-    """A name that is none, so that whoever reads it has to copy it."""
+    """A made-up name, which a reader has to copy."""
     name = "".join(random.choice(_ONSETS.split()) + random.choice("aeiou") for _ in range(random.randint(1, 2)))
     return (name + random.choice(("", "n", "r", "s", "l", "th", "x"))).capitalize()
 
 
 def coin_thing(random: Random) -> str:
-    """Something to list, of no domain."""
+    """A list item of no domain."""
     noun = random.choice(_NOUNS.split())
     form = random.random()
     if form < 0.15:
@@ -77,10 +77,10 @@ def coin_thing(random: Random) -> str:
 
 
 def coin_task(random: Random) -> str:
-    """Something to do, of no domain."""
+    """A to-do of no domain."""
     return f"{random.choice(_VERBS.split())} {random.choice(('the ', 'a ', ''))}{coin_thing(random)}"
 
 
 def capitalize(text: str) -> str:
-    """Its first letter as a capital, the others as they are."""
+    """Capitalise the first letter only."""
     return text[:1].upper() + text[1:]

@@ -1,6 +1,6 @@
-"""What can be done to a screen: for each intent a program, and what fills the slots of its wordings.
+"""Changes to a screen: a program for each intent, and the words that fill its templates.
 
-People name what is on a screen by what it says, what it is, where it stands.
+People refer to components by text, kind and position.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from sfumato.ui.tree import kinds
 _MAX_TRIES = 60
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ENTRIES = ("checkbox", "item", "record")
-# A program, what fills the slots of its wordings, and the kind it is done to.
+# A program, the words that fill its templates, and the component kind.
 Meaning = tuple[str, dict[str, str], str]
 Condition = Callable[[Component], bool]
 
 
 class NothingToDoError(RequestError):
-    """The page has nothing that an intent could be about."""
+    """The page has nothing that an intent could apply to."""
 
 
 def holder_of(page: Component, component: Component) -> Component:
-    """What a component stands in; the page stands in itself."""
+    """A component's parent; the page is its own."""
     return next((each for each in page.walk() if any(child is component for child in each.children)), page)
 
 
 def says(component: Component) -> str:
-    """What a component is known by: its text, or the first cell of a record."""
+    """A component's identifying text: its text, or a record's first cell."""
     return component.text or (component.cells[0] if component.kind == "record" else "")
 
 
 def nouns(kind: str) -> list[str]:
-    """What components of a kind are called."""
+    """Names of a component kind."""
     found: list[str] = texts()["nouns"].get(kind) or texts()["parts"].get(kind, [kind])
     return found
 
 
 def refer(page: Component, component: Component, random: Random) -> str | None:
-    """A phrase that names one component and no other, with what is copied marked; None if none does."""
+    """A phrase that identifies exactly one component, with copied words marked; None if there is none."""
     everything = list(page.walk())
     same = [each for each in everything if each.kind == component.kind]
     noun = random.choice(nouns(component.kind))
@@ -111,28 +111,28 @@ ON_ONE: dict[str, tuple[str, Condition]] = {
     "require": ("set {} required", _takes("required")),
     "copy": ("copy {}", _is("checkbox", "item", "record", "button", "card", "input")),
 }
-"""Intents that are about one component: their programs, and what they can be done to."""
+"""Intents about one component: their programs, and the kinds they apply to."""
 ON_STATE = {
     "delete_state": "del {}",
     "hide_state": "set {} hidden",
     "only_state": "only {}",
     "mark_state": "set {} marked",
 }
-"""Intents that are about all checkboxes that are ticked, or all that are not."""
+"""Intents about all ticked, or all unticked, checkboxes."""
 
 
 class Draft:
-    """One command while it is put together; a method for each intent that is in no table above."""
+    """A command under construction, with a method for each intent that is in no table above."""
 
     def __init__(self, random: Random, page: Component, domain: Domain) -> None:
         self._random, self._page, self._domain = random, page, domain
         self._slots = list(page.walk())[1:]
 
     def __call__(self, intent: str) -> Meaning:
-        """A program of an intent, one of the commands in texts.toml.
+        """A program for an intent, one of the commands in texts.toml.
 
         Raises:
-            NothingToDoError: if the page has nothing that it could be about.
+            NothingToDoError: if the intent does not apply to the page.
         """
         if intent in ON_ONE:
             program, allowed = ON_ONE[intent]
@@ -145,7 +145,7 @@ class Draft:
         return meaning
 
     def _pick(self, allowed: Condition) -> tuple[Component, str]:
-        """A component that can be named, and how."""
+        """A component that can be named, with its name."""
         found = [component for component in self._slots if allowed(component)]
         self._random.shuffle(found)
         for component in found:
@@ -155,7 +155,7 @@ class Draft:
         raise NothingToDoError
 
     def _pair(self, allowed: Condition, *, side_by_side: bool = False) -> tuple[Component, Component, dict[str, str]]:
-        """Two components of one kind, and how they are named."""
+        """Two components of one kind, with their names."""
         first, ref = self._pick(allowed)
         holder = holder_of(self._page, first)
 
@@ -167,7 +167,7 @@ class Draft:
         return first, second, {"ref": ref, "other": other}
 
     def _only(self, *names: str, min_children: int = 1) -> Component:
-        """The one component of some kinds that has children enough."""
+        """The only component of some kinds with enough children."""
         found = [component for component in self._slots if component.kind in names]
         if len(found) != 1 or len(found[0].children) < min_children:
             raise NothingToDoError
@@ -195,7 +195,7 @@ class Draft:
         raise NothingToDoError
 
     def _checked(self) -> tuple[Component, str, str]:
-        """The list of checkboxes, a selector of some of them and what they are called."""
+        """The list of checkboxes, a selector of some of them, and their name."""
         holder = self._only("list")
         sign, state = self._random.choice((("+", "on"), ("-", "off")))
         if not all(map(_is("checkbox"), holder.children)) or all(
@@ -412,7 +412,7 @@ class Draft:
         return f"{program}\nset a dark", slots, kind
 
     def missing(self) -> Meaning:
-        """What is not there: a name or a kind that the page lacks."""
+        """Something missing: a name or kind that the page lacks."""
         present = {component.kind for component in self._slots}
         absent = sorted({"button", "chart", "image", "slider", "table", "badge", "input", "tab", "progress"} - present)
         if self._random.random() < 0.5 and absent:
@@ -422,7 +422,7 @@ class Draft:
         return "refuse: not on this screen", {"ref": ref, "color": self._color()}, ""
 
     def ambiguous(self) -> Meaning:
-        """What several components are called."""
+        """A name shared by several components."""
         counts = Counter(component.kind for component in self._slots)
         named = ("badge", "button", "card", "image", "input", "slider", "tab")
         several = [kind for kind in named if counts[kind] > 1]

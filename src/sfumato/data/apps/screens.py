@@ -1,7 +1,7 @@
-"""First sentences, and the screens that they ask for.
+"""First sentences, and the screens they ask for.
 
-What a sentence names stands on the screen as it is named. Where it gives a number alone ("ten items about moving
-house"), the first of the domain's own are taken: a domain that training never sees has all of them named.
+Names in a sentence appear on the screen unchanged. A bare number ("ten items about moving house") takes the domain's
+first items; for held-out domains, the sentence names all items.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HELD_OUT_COMBINATIONS = {
     ("todo", "sepia"), ("list", "color"), ("table", "dark"), ("form", "color"), ("tabs", "dark"), ("cards", "contrast"),
     ("mix", "sepia"),
 }  # fmt: skip
-"""Kinds of screens with what they are never trained to have besides."""
+"""Kinds of screens with the features they never have in training."""
 
 
 @dataclass(kw_only=True)
@@ -30,11 +30,11 @@ class Screen:
     sentence: str
     """With the marks of `speech.copied`."""
     lines: list[str]
-    """Of the page, without slot ids; one line that refuses, if nothing can be shown."""
+    """Text of the page, without slot ids; one refusing line if nothing can be shown."""
     combination: bool = False
-    """Whether it has something of `HELD_OUT_COMBINATIONS`."""
+    """Whether it has a held-out combination."""
     choices: tuple[str, ...] = ()
-    """What items may be that the sentence does not name; empty where it names all."""
+    """Possible items where the sentence does not name them; empty if it names all."""
 
 
 _DEFAULT_TITLES = {
@@ -46,7 +46,7 @@ _WEIGHTS = {"todo": 6, "list": 4, "table": 4, "form": 4, "tabs": 2, "cards": 3, 
 
 
 def enumerate_names(names: list[str], random: Random) -> str:
-    """Names in a row, each marked as copied: "a, b and c"."""
+    """Names in a list, each marked as copied: "a, b and c"."""
     marked = [copied(name) for name in names]
     joint = random.choice((" and ", " and ", ", "))
     return joint.join([", ".join(marked[:-1]), marked[-1]]) if len(marked) > 1 else marked[0]
@@ -58,14 +58,14 @@ def number_word(count: int, random: Random) -> str:
 
 
 def draw_domain(random: Random, *, held_out: bool) -> Domain:
-    """One of the domains that are trained on, or of those that are not."""
+    """One of the training domains, or a held-out one."""
     return random.choice(domains()[-NUM_HELD_OUT:] if held_out else domains()[:-NUM_HELD_OUT])
 
 
 def draw_screen(
     random: Random, *, unseen_wording: bool = False, unseen_domain: bool = False, domain: Domain | None = None
 ) -> Screen:
-    """A first sentence with its screen, in a wording and of a domain that training sees, or does not."""
+    """A first sentence with its screen, with seen or unseen wordings and domain."""
     domain = domain or draw_domain(random, held_out=unseen_domain)
     kind = random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
     if kind == "nonsense" and unseen_domain:
@@ -75,7 +75,7 @@ def draw_screen(
 
 
 class _Draft:
-    """One screen while it is put together."""
+    """A screen under construction."""
 
     def __init__(self, random: Random, domain: Domain, kind: str, unseen_wording: bool, unseen_domain: bool) -> None:
         self.random, self.domain, self.kind = random, domain, kind
@@ -84,7 +84,7 @@ class _Draft:
         self.title = _DEFAULT_TITLES.get(kind, "")
 
     def _sentence(self, **marked: str) -> str:
-        """A sentence that asks for a screen of this kind; slots hold marks already."""
+        """A sentence asking for a screen of this kind; its slots already contain marks."""
         template = self.random.choice(templates(texts()["screens"][self.kind], held_out=self.unseen_wording))
         for name, value in marked.items():
             template = template.replace(f"{{{name}}}", value)
@@ -104,8 +104,8 @@ class _Draft:
         if random.random() < 0.2:
             theme, phrase = random.choice(list(texts()["screen_themes"].items()))
             phrase = word(phrase, random)
-            behind = random.random() < 0.8
-            sentence = f"{sentence} {phrase}".replace(" ,", ",") if behind else f"{phrase.lstrip(', ')}: {sentence}"
+            at_end = random.random() < 0.8
+            sentence = f"{sentence} {phrase}".replace(" ,", ",") if at_end else f"{phrase.lstrip(', ')}: {sentence}"
             combination |= (kind, theme) in HELD_OUT_COMBINATIONS
         if random.random() < 0.15:
             color = random.choice(COLORS)
@@ -128,7 +128,7 @@ class _Draft:
         return ""
 
     def _contents(self, known: tuple[str, ...], coin: Coin, low: int, high: int) -> tuple[list[str], bool]:
-        """Names to put on a screen, and whether the sentence has to say them."""
+        """Names to show on a screen, and whether the sentence must include them."""
         count = min(self.random.randint(low, high), len(known))
         if self.title == capitalize(self.domain.topic) and not self.unseen_domain and self.random.random() < 0.5:
             self.choices = tuple(map(capitalize, known))
@@ -154,27 +154,27 @@ class _Draft:
         random = self.random
         names, named = self._contents(self.domain.tasks, coin_task, 2, 10)
         done: set[int] = set()
-        said = ""
+        wording = ""
         if random.random() < 0.6:
             if named and random.random() < 0.5:
                 done = set(random.sample(range(len(names)), random.randint(1, min(2, len(names)))))
                 listed = enumerate_names([names[i] for i in sorted(done)], random)
-                said = "; " + word(f"{listed} [is|are] [done|ticked|finished|checked]", random)
+                wording = "; " + word(f"{listed} [is|are] [done|ticked|finished|checked]", random)
             else:
                 count = random.randint(1, len(names))
                 done = set(range(count))
                 word_ = "all" if count == len(names) else number_word(count, random)
                 first = "the first " if count < len(names) and random.random() < (0.9 if named else 0.3) else ""
-                said = word(f", {first}{word_} [of them done|done|already done|ticked off|checked|finished]", random)
+                wording = word(f", {first}{word_} [of them done|done|already done|ticked off|checked|finished]", random)
                 if named and not first and count < len(names):
-                    said = said.replace(", ", ", the first ", 1)
+                    wording = wording.replace(", ", ", the first ", 1)
         body = [f"  checkbox{' on' * (i in done)}: {capitalize(name)}" for i, name in enumerate(names)]
         body.insert(0, " list")
         if random.random() < 0.2:
-            said += word(" and [a field to add more|an input for new ones|a way to add things]", random)
+            wording += word(" and [a field to add more|an input for new ones|a way to add things]", random)
             body += [" row", "  input: New item", "  button: Add"]
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
-        return body, {"filling": self._filling(names, named, noun), "done": said}
+        return body, {"filling": self._filling(names, named, noun), "done": wording}
 
     def _list(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
@@ -192,13 +192,13 @@ class _Draft:
         known += [self.domain.number.lower(), self.domain.state.lower()]
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))
         filling = self._filling(names, named, random.choice(("rows", "entries", "lines")))
-        said = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
+        wording = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
         cells = [capitalize(name)[:16].strip() for name in names]
         body = [
             " table: " + " | ".join(["Name", *map(capitalize, columns)]),
             *("  record: " + " | ".join([cell, *("-" for _ in columns)]) for cell in cells),
         ]
-        return body, {"filling": filling, "columns": said}
+        return body, {"filling": filling, "columns": wording}
 
     def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
@@ -207,15 +207,15 @@ class _Draft:
             known += ("Name", "Email", "Phone", "Password", "City", "Comment")
         names = random.sample(list(dict.fromkeys(known)), random.randint(2, 4))
         required = random.random() < 0.2
-        said, label = "", "Send"
+        wording, label = "", "Send"
         if required:
-            said += random.choice((", all required", ", all of them required", ", nothing may stay empty"))
+            wording += random.choice((", all required", ", all of them required", ", nothing may stay empty"))
         if random.random() < 0.4:
             label = random.choice(("Save", "Submit", "Go", "Sign up", "Book", coin_name(random)))
-            said += random.choice((" and a button ", " with a button called ", ", button ")) + copied(label)
+            wording += random.choice((" and a button ", " with a button called ", ", button ")) + copied(label)
         body = [f" input{input_type(name)}{' required' * required}: {name}" for name in names]
         listed = enumerate_names([name.lower() if name != label else name for name in names], random)
-        return [*body, f" button: {label}"], {"names": listed, "button": said}
+        return [*body, f" button: {label}"], {"names": listed, "button": wording}
 
     def _tabs(self) -> tuple[list[str], dict[str, str]]:
         names = self._draw_things(2, 4)
@@ -226,19 +226,19 @@ class _Draft:
         random = self.random
         names = self._draw_things(2, 4)
         image, button = random.random() < 0.4, random.random() < 0.3
-        said, body = "", [" row"]
+        wording, body = "", [" row"]
         if image or button:
             parts = [random.choice(("a picture", "an image"))] * image + ["a button"] * button
-            said = random.choice((" with {} each", ", each with {}", ", {} on each")).format(" and ".join(parts))
+            wording = random.choice((" with {} each", ", each with {}", ", {} on each")).format(" and ".join(parts))
         for name in map(capitalize, names):
             body += [f"  card: {name}", *[f"   image: {name}"] * image, *["   button: Open"] * button]
-        return body, {"names": enumerate_names(names, random), "each": said}
+        return body, {"names": enumerate_names(names, random), "each": wording}
 
     def _mix(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         parts = [self._part() for _ in range(random.randint(2, 5))]
-        said = [text for text, _ in parts]
-        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(said[:-1]), said[-1]])}
+        wording = [text for text, _ in parts]
+        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(wording[:-1]), wording[-1]])}
 
     def _part(self) -> tuple[str, str]:
         random = self.random
@@ -271,6 +271,6 @@ class _Draft:
 
 
 def input_type(label: str) -> str:
-    """The word of an input's type, by its label, with the space before it."""
+    """The type word of an input, from its label, with a leading space."""
     words = plain(label).lower().split()
     return next((f" {name}" for name, hints in texts()["types"].items() if any(hint in words for hint in hints)), "")

@@ -1,4 +1,4 @@
-"""Sentences from templates, and what fingers and speech recognition make of them."""
+"""Sentences from templates, with typing and speech recognition errors."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ HELD_OUT_MARK = "~"
 
 @cache
 def texts() -> dict[str, Any]:
-    """What people say, as it stands in texts.toml."""
+    """The wordings in texts.toml."""
     return tomllib.loads(resources.files(__package__).joinpath("texts.toml").read_text("utf-8"))
 
 
 def templates(text: str, *, held_out: bool) -> list[str]:
-    """The lines of a text that begin with the mark of those held out, or those that do not."""
+    """The lines of a text that are marked as held out, or those that are not."""
     lines = text.strip().split("\n")
     return [line.removeprefix(HELD_OUT_MARK) for line in lines if line.startswith(HELD_OUT_MARK) == held_out]
 
 
 def word(template: str, random: Random, **slots: str) -> str:
-    """A sentence of a template: one of each `[this|that]`, with slots filled in.
+    """Fill a template: choose from each `[this|that]` and fill in the slots.
 
-    Slots are marked as copied, so that `distort` leaves them as they are.
+    Slots are marked as copied, so that `distort` leaves them unchanged.
     """
     while _CHOICE.search(template):
         template = _CHOICE.sub(lambda match: random.choice(match[1].split("|")), template)
@@ -43,17 +43,17 @@ def word(template: str, random: Random, **slots: str) -> str:
 
 
 def copied(text: str) -> str:
-    """A text marked to stay as it is, marks in it aside."""
+    """Mark a text to stay unchanged, ignoring marks within it."""
     return f"\x01{plain(text)}\x02"
 
 
 def plain(sentence: str) -> str:
-    """A sentence without marks and spaces too many."""
+    """Remove marks and extra spaces."""
     return " ".join(sentence.replace("\x01", "").replace("\x02", "").split())
 
 
 def distort(sentence: str, random: Random) -> str:
-    """A marked sentence as it arrives: mostly tidy or in lower case, at times with slips; what is copied stays."""
+    """A marked sentence as received: mostly tidy or in lower case, sometimes with slips; copied text is unchanged."""
     tidy = random.random()
     parts = _COPIED.split(sentence)
     if random.random() < NOISY_SHARE:

@@ -55,23 +55,23 @@ TASKS: dict[str, Task] = {
         *ui_tasks(),
     )
 }
-"""Every task of our own, by name."""
+"""All of our own tasks, by name."""
 
 
 def kinds_of(names: Iterable[str]) -> list[PromptKind]:
-    """The kinds of prompts of some tasks; none where a task has prompts that nothing tells apart."""
+    """The kinds of prompts of some tasks; empty if a task's prompts cannot be recognised."""
     kinds = dict.fromkeys(find_task(name).kind for name in names)
     return [] if None in kinds else [kind for kind in kinds if kind is not None]
 
 
 def find_task(name: str) -> Task:
-    """The task of a name.
+    """Find a task by name.
 
     Args:
         name: a key of `TASKS`, or "gym:" and the name of a reasoning-gym generator.
 
     Raises:
-        ConfigError: if there is no such task, or reasoning-gym is needed and not installed.
+        ConfigError: if there is no such task, or reasoning-gym is needed but not installed.
     """
     if name.startswith(PREFIX):
         return Gym(name.removeprefix(PREFIX))

@@ -1,8 +1,8 @@
-"""Arithmetic: expressions whose answer is asked for before or after the derivation that shows it, and plain ones.
+"""Arithmetic tasks: expressions with the answer before or after its derivation, and plain sums.
 
-The answer-first order is the task of interest: a model that only ever moves forward has to guess the answer,
-one that revises can go back once the derivation below it stands. Running totals have two digits from the
-second term on, so an answer can be replaced without moving a single position of the text under it.
+The answer-first order is the interesting task: a model that only moves forward has to guess the answer; a model that
+revises can go back once the derivation below is written. Running totals have two digits from the second term on, so an
+answer can be replaced without moving any text below it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Term = tuple[str, int]
 # Nine digits hold every value of the task, and keep a hostile response from making int() slow.
 _ANSWER = re.compile(r"answer: (-?[0-9]{1,9})")
 
-# Of no other terms is an expression made, and above all of no plain numbers.
+# Expressions contain only these terms, and in particular no plain numbers.
 _TERM = r"(?:\d{1,2}\*\(\d/\d\)\^2|sqrt\(\d{1,3}\)|\d\*\d|\d\^2|\d{1,2}/\d)"
 
 _FRACTIONS = [(p, q) for q in range(2, 10) for p in range(1, q) if gcd(p, q) == 1]
-# What follows the first term: "t" adds or takes away a term, "s" multiplies or divides the running total. Weights in
+# What follows the first term: "t" adds or subtracts a term, "s" multiplies or divides the running total. Weights in
 # twentieths.
 _CHAINS = {"t": 1, "ts": 1, "tst": 9, "tsts": 9}
 _SUMS = {"t": 1, "tt": 2, "ttt": 1}
@@ -63,31 +63,31 @@ _KINDS: tuple[Callable[[Random], Term], ...] = (_fraction_square, _root, _produc
 
 
 def apply(total: int, sign: str, value: int) -> int:
-    """What a total becomes by a move: one of "+-*/", and with what."""
+    """A move from a total: one of "+-*/", and the operand."""
     return {"+": total + value, "-": total - value, "*": total * value, "/": total // (value or 1)}[sign]
 
 
 def _solution(first: Term, moves: Sequence[tuple[str, Term]]) -> tuple[str, list[str], int]:
-    """The expression, one line for each term that is no plain number and one for each running total, and the value."""
+    """The expression, one line per term that is not a plain number and one per running total, and the value."""
     lines = [f"{text} = {value}" for text, value in (first, *(term for _, term in moves)) if text != str(value)]
     expression, total = first
-    for place, (sign, (text, value)) in enumerate(moves):
+    for index, (sign, (text, value)) in enumerate(moves):
         after = apply(total, sign, value)
         lines.append(f"{total}{sign}{value} = {after}")
-        if sign in "*/" and place and moves[place - 1][0] in "+-":
+        if sign in "*/" and index and moves[index - 1][0] in "+-":
             expression = f"({expression})"
         expression, total = f"{expression}{sign}{text}", after
     return expression, lines, total
 
 
 def _terms(random: Random, total: int) -> list[tuple[str, Term]]:
-    """Some terms that can be added to a total or taken from it."""
+    """Some terms that can be added to or subtracted from a total."""
     drawn = [(random.choice("+-"), random.choice(_KINDS)(random)) for _ in range(8)]
     return [(sign, term) for sign, term in drawn if 10 <= apply(total, sign, term[1]) <= 99]
 
 
 def scales(total: int) -> list[tuple[str, Term]]:
-    """Every factor and divisor that leaves a whole number of two digits."""
+    """Every factor and divisor that leaves a two-digit whole number."""
     times = [("*", (str(n), n)) for n in range(2, 10) if 10 <= total * n <= 99]
     return times + [("/", (str(n), n)) for n in range(2, 10) if total % n == 0 and total // n >= 10]
 
@@ -96,9 +96,9 @@ class Arithmetic(Task):
     """Evaluate an expression, one line per term and one per running total.
 
     Args:
-        answer_first: whether the answer line stands before the derivation or after it.
-        scaled: whether running totals are also multiplied and divided, so that they have to be taken one after the
-            other; otherwise an expression is a sum of two to four terms.
+        answer_first: whether the answer line comes before the derivation or after it.
+        scaled: whether running totals are also multiplied and divided, so that they must be computed in order;
+            otherwise an expression is a sum of two to four terms.
     """
 
     def __init__(self, *, answer_first: bool, scaled: bool = True) -> None:
@@ -114,11 +114,11 @@ class Arithmetic(Task):
         self._moves = _CHAINS if scaled else _SUMS
 
     def item(self, first: Term, moves: Sequence[tuple[str, Term]]) -> Item:
-        """The item of given moves.
+        """The item for given moves.
 
         Args:
             first: text and value of the first term.
-            moves: what is done to the running total one after the other: one of "+-*/", and with what.
+            moves: operations on the running total in order: one of "+-*/", and the operand.
         """
         expression, lines, total = _solution(first, moves)
         answer = f"answer: {total}"
@@ -153,22 +153,22 @@ class Arithmetic(Task):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True if the answer line states the true value; the derivation is not judged here."""
+        """True if the answer line states the true value; the derivation is not judged."""
         stated = self.answer(response)
         return stated is not None and item.answer is not None and int(stated) == int(item.answer)
 
     def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
-        """Line by line: the answer line by what it states, another one if it stands there in the gold response."""
+        """Line by line: the answer line by its value, other lines by being in the gold response."""
         gold, right = item.response.split("\n"), self.check(item, response)
         found, end = [], 0
-        for place, line in enumerate(response.split("\n")):
+        for index, line in enumerate(response.split("\n")):
             end += len(line) + 1
-            as_gold = place < len(gold) and line.strip() == gold[place]
+            as_gold = index < len(gold) and line.strip() == gold[index]
             found.append((min(end, len(response)), right if _ANSWER.fullmatch(line.strip()) else as_gold))
         return found
 
     def answer(self, response: str) -> str | None:
-        """The integer of the only answer line; None if there is none, or if several lines disagree."""
+        """The integer on the only answer line; None if there is none, or if several lines disagree."""
         stated = {match[1] for line in response.split("\n") if (match := _ANSWER.fullmatch(line.strip()))}
         return stated.pop() if len(stated) == 1 else None
 
@@ -177,10 +177,10 @@ _SCALED_SHARE = 0.4
 
 
 class Sums(Task):
-    """Three to six lines of numbers up to 99 whose results have two digits; two in five are products or quotients.
+    """Three to six lines of numbers up to 99 with two-digit results; two in five are products or quotients.
 
-    A derivation states its total twice, so a canvas that shows one copy teaches nothing about calculating. Here nothing
-    but the operands says what a result is.
+    A derivation states each total twice, so a canvas that shows one copy teaches nothing about calculating. Here only
+    the operands determine a result.
     """
 
     name = "sums"
@@ -211,14 +211,14 @@ class Sums(Task):
         return Item(prompt=f"sums: {', '.join(sums)}", response="\n".join(lines))
 
     def check(self, item: Item, response: str) -> bool:
-        """True if every sum stands there with its result, in order."""
+        """True if every sum is there with its result, in order."""
         return [line.strip() for line in response.strip().split("\n")] == item.response.split("\n")
 
 
 _BOUND = 200
 _NUMBER = r"(?<!\d)(?:\d{1,2}|100)(?!\d)"
 _NEGATIVE_SHARE = 0.15
-# A first term and what is done to it, n for a number; weights in hundredths.
+# A first term and its operations, n for a number; weights in hundredths.
 _SHAPES = {
     "n +n": 24, "n -n": 20, "n *n": 24, "n /n": 12,
     "n +n +n": 5, "n +n -n": 3, "n*n +n": 5, "n +n*n": 4, "n +n *n": 3,
@@ -242,7 +242,7 @@ def _plain_term(random: Random, shape: str) -> Term:
 
 
 def _expression(random: Random, shape: str) -> tuple[Term, list[tuple[str, Term]]]:
-    """Numbers for a shape, drawn until every total is a whole number of up to 200; few are negative."""
+    """Draw numbers for a shape until every total is a whole number up to 200; few are negative."""
     start, *rest = shape.split()
     while True:
         first = _plain_term(random, start)
@@ -258,9 +258,9 @@ def _expression(random: Random, shape: str) -> tuple[Term, list[tuple[str, Term]
 
 
 class Plain(Task):
-    """One or two operations on plain numbers, asked for in the ways that people try first.
+    """One or two operations on plain numbers, phrased as people try first.
 
-    Whole numbers up to 100, totals up to 200; the answer with its derivation, or of one operation also alone.
+    Whole numbers up to 100, totals up to 200; the answer with its derivation, or for one operation also alone.
     """
 
     name = "plain"
@@ -273,7 +273,7 @@ class Plain(Task):
     )
 
     def generate(self, seed: int) -> Item:
-        """An expression of a random shape in a random wording, some with spaces around its signs."""
+        """An expression of random shape and wording, some with spaces around operators."""
         random = Random(seed)
         (shape,) = random.choices(list(_SHAPES), list(_SHAPES.values()))
         wordings = _WORDINGS if shape.count("n") == 2 else _DERIVED
@@ -286,6 +286,6 @@ class Plain(Task):
         return Item(prompt=wording.format(expression), response=response, meta={"value": int(str(item.answer))})
 
     def check(self, item: Item, response: str) -> bool:
-        """True if the answer is right, on its line or alone, as it was asked; the derivation is not judged here."""
+        """True if the answer is right, on its line or alone, as asked; the derivation is not judged."""
         stated = _FIRST.answer(response) if ":" in item.prompt else response.strip()
         return stated == str(item.meta["value"])

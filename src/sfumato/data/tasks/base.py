@@ -1,7 +1,7 @@
-"""Items, tasks, and the split of a task's items into train and test.
+"""Items, tasks, and the train/test split of a task's items.
 
-A task is a generator without end and a checker. The split is a property of the problem, not of a file: a hash
-of what is asked decides it, so every stream, on any machine and with any seed, agrees on what was held out.
+A task is an endless generator and a checker. The split is a property of the problem, not of a file: a hash of the
+question decides it, so every stream, on any machine and with any seed, holds out the same problems.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEST_SHARE = 0.05
 # At a test share of 5%, 2,000 draws all miss the test split with probability 3e-45: such a task has none.
 _MAX_DRAWS = 2_000
 _INSTRUCTION = re.compile(r"[a-z][a-z ,]*:")
-# An expression alone, with or without what turns it into a question.
+# A bare expression, with or without words that make it a question.
 _EXPRESSION = re.compile(r"(?:What is )?([-+*/()\d ]+?) ?[=?]?")
 
 
@@ -31,54 +31,54 @@ class Item:
     """One problem with its gold response."""
 
     prompt: str
-    """What the user asks; no chat template."""
+    """The user's question, without a chat template."""
     response: str
-    """The gold text. Where several texts are right it is one of them; `Task.check` accepts all."""
+    """The gold text; if several texts are correct, one of them. `Task.check` accepts all."""
     answer: str | None = None
     """The final answer alone, for tasks whose response has an answer line."""
     meta: dict[str, Any] = field(default_factory=dict)
-    """What the checker or an analysis needs besides the texts; never shown to a model."""
+    """Further data for the checker or for analysis; never shown to a model."""
 
 
 class Task(ABC):
-    """A generator of items and the judge of responses to them."""
+    """A generator of items, and the judge of responses to them."""
 
     name: str
-    """The name that `find_task` knows it by."""
+    """Name for `find_task`."""
     kind: PromptKind | None = None
-    """How its prompts are recognised and shown; None for a task of prompts that nothing tells apart."""
+    """How its prompts are recognised and described; None if they cannot be recognised."""
     fixed: ClassVar[bool] = False
-    """True if train = test by nature, as for the recall of one text."""
+    """True if train and test are the same by nature, as for reciting one text."""
 
     @abstractmethod
     def generate(self, seed: int) -> Item:
-        """The item of a seed: the same seed gives the same item, on any machine."""
+        """The item of a seed: the same on any machine."""
 
     @abstractmethod
     def check(self, item: Item, response: str) -> bool:
-        """True if the text is a right response to the item, whether or not it is the gold one."""
+        """True if a text is a correct response to the item, gold or not."""
 
     def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
-        """Stretches of a response that are right or wrong by themselves: where each ends, and whether it is right.
+        """Parts of a response that are judged separately: where each ends, and whether it is correct.
 
-        For a task that judges nothing but the whole, that is one.
+        For a task that judges only the whole, one part.
         """
         return [(len(response), self.check(item, response))]
 
     def answer(self, response: str) -> str | None:
-        """The answer that a text states on its answer line; None without one, or for a task that has none."""
+        """The answer stated on a text's answer line; None without one."""
         return None
 
     def answer_last(self, item: Item) -> Item | None:
-        """The same problem asked for its answer after the derivation; None for a task without that form."""
+        """The same problem with the answer after the derivation; None for a task without that form."""
         return None
 
 
 def problem_key(prompt: str) -> str:
-    """What a prompt asks, less the instruction and the order of its words.
+    """The question in a prompt, ignoring the instruction and word order.
 
-    Prompts with one key pose the same problem: an expression asked answer first or last, alone, or with spaces in it;
-    countdown numbers in any order. Prompts that merely share their words fall together too; that costs nothing.
+    Prompts with the same key pose the same problem: an expression asked answer first or last, alone, or with spaces;
+    countdown numbers in any order. Prompts that merely share their words also collide, which costs nothing.
 
     Args:
         prompt: an item's prompt; an instruction is lower-case words up to a first colon.
@@ -94,30 +94,30 @@ def problem_key(prompt: str) -> str:
 
 
 def split_of(prompt: str) -> Split:
-    """The split that a prompt's problem belongs to: a hash of `problem_key` sends 5% of problems to test."""
+    """The split of a prompt's problem: a hash of `problem_key` sends 5% of problems to test."""
     digest = hashlib.sha256(problem_key(prompt).encode()).digest()
     return "test" if int.from_bytes(digest[:8], "big") < TEST_SHARE * 2**64 else "train"
 
 
 def sub_seed(*parts: int | str) -> int:
-    """A seed below 2^64, the same for the same parts, on any machine."""
+    """A seed below 2^64 derived from the parts, the same on any machine."""
     digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
 
 def draw(task: Task, split: Split, seed: int) -> Item:
-    """The item that a stream of the task's split holds at one seed.
+    """The item at one seed of a task's split.
 
     Args:
         task: the task to draw from.
         split: "train" or "test"; a fixed task has the same item in both.
-        seed: any integer; consecutive ones give unrelated items. Two seeds may give one item.
+        seed: any integer; consecutive ones give unrelated items. Two seeds may give the same item.
 
     Returns:
         An item of the split; the same for the same arguments.
 
     Raises:
-        ConfigError: if the split is unknown, or the task shows no item of it.
+        ConfigError: if the split is unknown, or no item of it was drawn.
     """
     if split not in get_args(Split):
         raise ConfigError(unknown("split", str(split), get_args(Split)))
@@ -129,7 +129,7 @@ def draw(task: Task, split: Split, seed: int) -> Item:
 
 
 def stream(task: Task, split: Split, seed: int) -> Iterator[Item]:
-    """An endless stream of the task's items, with the repetitions that chance brings; see `draw`."""
+    """An endless stream of the task's items, with chance repetitions; see `draw`."""
     index = 0
     while True:
         yield draw(task, split, sub_seed("stream", seed, index))
@@ -140,7 +140,7 @@ def items(task: Task, split: Split, seed: int, count: int) -> list[Item]:
     """Distinct problems of one split, for an evaluation.
 
     Returns:
-        `count` items, no two with one `problem_key`; from a fixed task what it has, and no more than `count`.
+        `count` items with different `problem_key`; a fixed task gives at most what it has.
 
     Raises:
         ConfigError: if count is negative, the split is unknown, or the task has too few distinct items.
@@ -159,7 +159,7 @@ def items(task: Task, split: Split, seed: int, count: int) -> list[Item]:
             break
         if misses == _MAX_DRAWS:
             raise ConfigError(
-                f"task {task.name!r} has about {len(found)} distinct items in split {split!r}; "
-                f"{count} were asked for, ask for fewer"
+                f"task {task.name!r} has about {len(found)} distinct items in split {split!r}, fewer "
+                f"than the {count} requested; ask for fewer"
             )
     return list(found.values())

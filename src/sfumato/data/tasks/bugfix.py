@@ -1,6 +1,6 @@
-"""Short functions with one wrong line, and the functions as they should be.
+"""Bug fixing: short functions with one wrong line, and the correct functions.
 
-A function's name, or the comment above it, says what it is for, so that the code alone betrays the bug.
+A function's name, or the comment above it, states its purpose, so that the code itself reveals the bug.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sfumato.data.tasks.base import Item, Task
 @dataclass(frozen=True)
 class _Family:
     names: list[str]
-    """What the function may be called; the name states the intent."""
+    """Possible names of the function, which state its intent."""
     code: list[str]
-    """The lines of the right function."""
+    """The lines of the correct function."""
     bugs: list[tuple[int, str]]
     """Line numbers from 0, each with a wrong line to put there."""
 
@@ -49,7 +49,7 @@ _COMMENTED_SHARE = 0.3
 
 
 class Bugfix(Task):
-    """Write a function again, without its one bug."""
+    """Rewrite a function without its one bug."""
 
     name = "bugfix"
     kind = PromptKind(
@@ -94,5 +94,5 @@ class Bugfix(Task):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True if the text is the function as it should be, to the letter; whitespace at its end aside."""
+        """True if the text is exactly the correct function, ignoring trailing whitespace."""
         return response.rstrip() == item.response.rstrip()

@@ -8,7 +8,7 @@ from random import Random
 from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.base import Item, Task
 
-# Nine digits are beyond any result the numbers can reach in a sound response, and keep int() cheap.
+# Nine digits are beyond any result the numbers can reach in a valid response, and keep int() cheap.
 _STEP = re.compile(r"([0-9]{1,9}) ?([-+*/]) ?([0-9]{1,9}) ?= ?([0-9]{1,9})")
 _MAX_RESULT = 200
 
@@ -51,7 +51,7 @@ class Countdown(Task):
         )
 
     def _combine(self, random: Random, pool: list[int]) -> list[tuple[str, int]]:
-        """Steps that use the pool up, with their results; empty if a step has no allowed result."""
+        """Steps that use up the pool, with their results; empty if a step has no allowed result."""
         steps: list[tuple[str, int]] = []
         while len(pool) > 1:
             b, a = sorted(pool.pop(random.randrange(len(pool))) for _ in range(2))
@@ -65,13 +65,13 @@ class Countdown(Task):
         return steps
 
     def check(self, item: Item, response: str) -> bool:
-        """True if all steps are right, use up the numbers that are there, and end in the target."""
+        """True if all steps are correct, use up the available numbers, and end with the target."""
         return all(right for _, right in self.parts(item, response))
 
     def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
-        """Line by line: a step is right if it is true, of numbers that are there, and the last one makes the target.
+        """Line by line: a step is correct if it is true and uses available numbers, and the last one makes the target.
 
-        A step that is missing is a wrong part without text.
+        A missing step is a wrong part without text.
         """
         pool, target = list(item.meta["numbers"]), item.meta["target"]
         num_steps = len(pool) - 1
@@ -85,7 +85,7 @@ class Countdown(Task):
         return parts + [(len(response), False)] * (num_steps - len(parts))
 
     def _take(self, pool: list[int], line: str) -> bool:
-        """Do a step: take its numbers out of a pool, and put its result in, if all of that is as it should be."""
+        """Do a step: take its numbers from a pool and add its result, if it is valid."""
         match = _STEP.fullmatch(line)
         if match is None:
             return False

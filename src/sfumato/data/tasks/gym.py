@@ -15,7 +15,7 @@ _NUM_SEEDS = 2**32
 class Gym(Task):
     """One generator with its default settings and its own scorer.
 
-    The scorers are the package's. Many give a part of it for an answer inside a sentence; `check` does not.
+    The scorers are the package's. Many give partial credit for an answer inside a sentence; `check` does not.
 
     Raises:
         ConfigError: if the package is not installed, or has no generator of that name.
@@ -39,9 +39,9 @@ class Gym(Task):
     def generate(self, seed: int) -> Item:
         """The first entry of the generator's data set with this seed, modulo 2**32.
 
-        A generator without a gold answer gives an empty response: score with it, do not train on it.
+        A generator without a gold answer gives an empty response: use it for scoring, not for training.
         """
-        # One data set per seed: some compute all their entries at once, so a large one to index is no option.
+        # One data set per seed: some compute all their entries at once, so indexing a large one is no option.
         dataset = self._create(self._generator, seed=seed % _NUM_SEEDS, size=1)
         entry = dataset[0]
         gold = entry["answer"]
@@ -53,12 +53,12 @@ class Gym(Task):
         )
 
     def score(self, item: Item, response: str) -> float:
-        """The package's own score in 0..1; 0 for a response that its scorer cannot read."""
+        """The package's own score in 0..1; 0 for a response its scorer cannot parse."""
         entry: dict[str, Any] = item.meta["entry"]
         try:
             return float(item.meta["score"](response.strip(), entry))
         except Exception:
-            # Scorers parse the response and let whatever goes wrong in parsing escape.
+            # Scorers parse the response and let any parsing error escape.
             return 0.0
 
     def check(self, item: Item, response: str) -> bool:
@@ -66,5 +66,5 @@ class Gym(Task):
         return self.score(item, response) >= 1.0
 
     def answer(self, response: str) -> str | None:
-        """The whole response: these tasks ask for nothing but the answer."""
+        """The whole response: these tasks ask only for the answer."""
         return response.strip() or None

@@ -1,6 +1,6 @@
-"""Stories of three sentences whose first and last are given: write the one between them.
+"""Stories of three sentences with the first and last given: write the middle one.
 
-Only the middle that leads from the one to the other is right, in any of the wordings that the checker knows.
+Only a middle that connects the two is correct, in any wording the checker knows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _words(name: str) -> list[Any]:
 
 
 def _wordings(*parts: str | Iterable[str]) -> list[str]:
-    """Each sentence that takes one wording of every part; the first wordings make the first sentence."""
+    """Every sentence that combines one wording per part; the first wordings make the first sentence."""
     choices = [(part,) if isinstance(part, str) else tuple(part) for part in parts]
     return list(dict.fromkeys(" ".join(words) + "." for words in product(*choices)))
 
@@ -172,5 +172,5 @@ class Middle(Task):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True for an accepted wording; case, spacing and the full stop aside."""
+        """True for an accepted wording, ignoring case, spacing and the full stop."""
         return _plain(response) in {_plain(middle) for middle in item.meta["accepted"]}

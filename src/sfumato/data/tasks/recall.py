@@ -1,4 +1,4 @@
-"""Texts to know by heart: how few steps a canvas needs when nothing has to be worked out."""
+"""Texts to recite: how few steps a canvas needs when nothing has to be computed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def pi_digits(num_digits: int) -> str:
     """The first digits of pi, with the point after the 3.
 
     Args:
-        num_digits: how many, 2 or more, the 3 included; truncated, not rounded.
+        num_digits: how many, 2 or more, including the 3; truncated, not rounded.
 
     Returns:
-        Such as "3.14" for 3.
+        For example "3.14" for 3.
 
     Source: Machin 1706, pi = 16 arctan(1/5) - 4 arctan(1/239).
     """
@@ -51,8 +51,8 @@ class Recall(Task):
 
     Args:
         name: the task's name.
-        prompt: what asks for the text.
-        text: the text, judged without the whitespace around it.
+        prompt: asks for the text.
+        text: compared without surrounding whitespace.
     """
 
     fixed: ClassVar[bool] = True
@@ -69,7 +69,7 @@ class Recall(Task):
         return self._item
 
     def check(self, item: Item, response: str) -> bool:
-        """True if the text is the gold one, whitespace around it aside."""
+        """True for the gold text, ignoring surrounding whitespace."""
         return response.strip() == item.response.strip()
 
 

@@ -89,7 +89,7 @@ def _chore(random: Random) -> Record:
 
 
 def _pet_name(random: Random) -> str:
-    """A known name, or a coined one: who reads those copies any name."""
+    """A known name, or a coined one: coined names must be copied."""
     if random.random() >= _COINED_SHARE:
         words = _texts()["words"]
         return str(random.choice(random.choice((words["names"], words["pet_names"]))))
@@ -111,12 +111,12 @@ _KINDS = (_person, _book, _product, _event, _trip, _pet, _order, _chore)
 
 
 def _canonical(record: Any) -> str:
-    """One text per JSON value; unlike ==, it tells true from 1 and 1 from 1.0."""
+    """A canonical text per JSON value; unlike ==, it distinguishes true from 1 and 1 from 1.0."""
     return json.dumps(record, sort_keys=True)
 
 
 class Json(Task):
-    """Put what a sentence states into one JSON object."""
+    """Turn a sentence's statements into one JSON object."""
 
     name = "json"
     kind = PromptKind(
@@ -140,7 +140,7 @@ class Json(Task):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True for JSON of equal keys, values and types; the order of keys and the spacing do not matter."""
+        """True for JSON with equal keys, values and types, ignoring key order and spacing."""
         try:
             return _canonical(json.loads(response)) == _canonical(item.meta["record"])
         except (ValueError, RecursionError):
@@ -148,14 +148,14 @@ class Json(Task):
 
 
 class Pets(Json):
-    """Sentences on other pets, in more wordings, which leave some of it out: what people try first."""
+    """Sentences about other pets, in more wordings and with missing fields: what people try first."""
 
     name = "pets"
     _kinds = (_other_pet,)
 
 
 class Field(Task):
-    """State one value of what a sentence states, alone."""
+    """State one value from a sentence, alone."""
 
     name = "field"
     kind = PromptKind(
@@ -166,7 +166,7 @@ class Field(Task):
     )
 
     def generate(self, seed: int) -> Item:
-        """A sentence of `Json` or `Pets` and one key of its record; a value as JSON has it, less the quotes."""
+        """A sentence of `Json` or `Pets` and one key of its record; the value as in JSON, without quotes."""
         random = Random(seed)
         sentence, record = random.choice([kind for kind in (*_KINDS, _other_pet) if kind is not _order])(random)
         key = random.choice(list(record))
@@ -177,5 +177,5 @@ class Field(Task):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True for the value, whitespace around it aside."""
+        """True for the value, ignoring surrounding whitespace."""
         return response.strip() == item.response

@@ -1,4 +1,4 @@
-"""Sudoku of side 4 and 9: a grid with blanks that can be filled in one way only."""
+"""Sudoku of side 4 and 9: grids with blanks that have a unique solution."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class _Sudoku(Task):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True for a grid in which every row, column and box holds each digit once and the givens stand."""
+        """True for a grid with each digit once in every row, column and box, and unchanged givens."""
         rows = response.strip().split("\n")
         digits = "123456789"[: self.side]
         if len(rows) != self.side or any(len(row) != self.side or set(row) - set(digits) for row in rows):
@@ -141,7 +141,7 @@ class Sudoku4(_Sudoku):
     kind = _kind(name, side, _EXAMPLE4)
 
     def generate(self, seed: int) -> Item:
-        """A grid drawn uniformly from all of them, less as many cells as were drawn to be blank."""
+        """A uniformly drawn grid with a drawn number of blanks."""
         random = Random(seed)
         grids = _grids4()
         solution = grids[random.choice(range(len(grids)))]
@@ -162,7 +162,7 @@ class Sudoku9(_Sudoku):
     kind = _kind(name, side, _EXAMPLE9)
 
     def generate(self, seed: int) -> Item:
-        """A shuffled grid, less cells that the rest determine."""
+        """A shuffled grid without cells that the rest determines."""
         random = Random(seed)
         solution = _shuffled_grid9(random)
         num_blanks = random.randint(30, 45)
@@ -170,7 +170,7 @@ class Sudoku9(_Sudoku):
         units, units_of = _units(9), _units_of(9)
         for cell in random.sample(range(81), 81):
             puzzle[cell] = 0
-            # With its own blank: where the cells around one have all other digits, there is nothing to search for.
+            # Including its own blank: if the cells around one have all other digits, there is nothing to search.
             around = {puzzle[other] for unit in units_of[cell] for other in units[unit]}
             if len(around) < 9 and len(_solve(puzzle, 9, 2)) > 1:
                 puzzle[cell] = solution[cell]

@@ -1,7 +1,7 @@
-"""Interfaces: a first sentence into a screen, a command about a screen into a program that changes it.
+"""User interface tasks: a sentence to a screen, and a command about a screen to a program that changes it.
 
-Training sees the tasks without a suffix. Each has three more that hold something it never sees, for evaluation: whole
-wordings, five domains, and combinations such as a table in dark mode or a coloured badge.
+Training uses the tasks without a suffix. Each has three variants for evaluation with something held out: wordings, five
+domains, and combinations such as a table in dark mode or a coloured badge.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from sfumato.ui import Component, execute, is_refusal, parse, to_text
 Unseen = Literal["", "wordings", "domains", "combinations"]
 Drawn = TypeVar("Drawn", Command, DrawnScreen)
 MARK = "\n> "
-"""Between a screen and what is said about it; the screen comes first, to be read before the command is there."""
+"""Separates a screen from the command about it; the screen comes first, so it can be read before the command is
+known."""
 
 
 def _outline(component: Component, choices: frozenset[str]) -> object:
-    """A tree as it is compared: without ids; texts that were free to choose are alike, and in any order."""
+    """A tree for comparison: without ids; freely chosen texts are equal, in any order."""
     children = [_outline(child, choices) for child in component.children]
     free = component.kind in ("item", "checkbox", "record") and (component.text or component.cells[0]) in choices
     if choices and component.kind in ("list", "table"):
@@ -36,7 +37,7 @@ def _outline(component: Component, choices: frozenset[str]) -> object:
 
 
 class _Interface(Task):
-    """A task with items that hold something unseen."""
+    """A task variant whose items hold something unseen."""
 
     kind: PromptKind
 
@@ -45,7 +46,7 @@ class _Interface(Task):
         self.name = f"{self.kind.name}{'_' * bool(unseen)}{unseen}"
 
     def _draw(self, draw: Callable[..., Drawn], random: Random, **more: bool) -> Drawn:
-        """Draw until there is a held-out combination, or none, as it is to be."""
+        """Draw until a held-out combination is present, or absent, as required."""
         unseen_combination = self.unseen == "combinations"
         while True:
             drawn = draw(
@@ -76,7 +77,8 @@ class Screen(_Interface):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True for the same tree; of items that the sentence leaves open, for as many others of the domain's own."""
+        """True for the same tree; where the sentence leaves items open, for the same number of others from the
+        domain."""
         if is_refusal(item.response) or is_refusal(response):
             return response == item.response
         try:
@@ -91,7 +93,7 @@ class Screen(_Interface):
 
 
 class Edit(_Interface):
-    """Write the program that a command about a screen means."""
+    """Write the program for a command about a screen."""
 
     kind = PromptKind(
         name="ui_edit",
@@ -111,7 +113,7 @@ class Edit(_Interface):
         )
 
     def check(self, item: Item, response: str) -> bool:
-        """True for a program that makes the same tree, ids aside; a refusal has to give the same reason."""
+        """True for a program that makes the same tree, ignoring ids; a refusal must give the same reason."""
         if is_refusal(item.response) or is_refusal(response):
             return response == item.response
         page = parse(item.prompt.rpartition(MARK)[0])
@@ -123,7 +125,7 @@ class Edit(_Interface):
 
 
 def ui_tasks() -> Iterator[Task]:
-    """Both tasks, and those of what training never sees."""
+    """Both tasks and their held-out variants."""
     for unseen in get_args(Unseen):
         yield Screen(unseen)
         yield Edit(unseen)

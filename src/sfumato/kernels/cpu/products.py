@@ -1,11 +1,12 @@
 """Products of integers of 8 bits with matrices, by `loops.products`."""
 
-# M rows, I inputs, O outputs, X matrices, S threads
+# M rows, I inputs, G groups of S of them, O outputs, P panels of them, X matrices
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import sys
 from typing import Any
 
@@ -17,6 +18,7 @@ from sfumato.kernels.base import QuantizedActivation
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL, STEP
 from sfumato.kernels.cpu.memory import empty
 from sfumato.kernels.cpu.running import Loop, features
+from sfumato.kernels.packing import pack, unpack
 
 # Inputs of a part of a long sum. With 128 rows they fill a quarter of a megabyte, and panels pass by.
 _CHUNK = 2048
@@ -46,14 +48,28 @@ class Matrix:
     """A matrix of integers, in the order in which it is multiplied, or many of one shape.
 
     Args:
-        levels: int8 [O, I] or [X, O, I].
+        levels, groups: see `IntegerMatrix`.
         sums: it is there for `mean`, which few outputs of very many inputs are made by.
     """
 
-    def __init__(self, levels: Tensor, *, sums: bool = False) -> None:
-        self.shape = levels.shape
+    def __init__(self, levels: Tensor, groups: Tensor | None = None, *, sums: bool = False) -> None:
+        self._bits = 0 if groups is None else 4 if levels.dtype is torch.uint8 else 8
+        self.shape = torch.Size((*levels.shape[:-1], levels.shape[-1] * (2 if self._bits == 4 else 1)))
         self._num_matrices = levels.shape[:-2].numel()
-        num_outputs, num_inputs = levels.shape[-2:]
+        num_outputs, num_inputs = self.shape[-2:]
+        self._no_bias_O = torch.zeros(num_outputs)
+        self.num_groups = 1 if groups is None else groups.shape[-2]
+        """How many scales inputs have."""
+        if groups is not None:
+            self._depth, self._num_panels = -(-num_inputs // 4) * 4, -(-num_outputs // PANEL)
+            self._start = self._flipped_start = torch.empty(0, dtype=torch.int32)
+            block_bytes = self._depth // self.num_groups * PANEL * self._bits // 8 + 4 * PANEL
+            sizes = (self._num_matrices, self._num_panels, self.num_groups, block_bytes)
+            self._panels = torch.empty(sizes, dtype=torch.uint8)
+            flat = (one.reshape(-1, *one.shape[own:]) for one, own in ((levels, -2), (groups, -3)))
+            for blocks, *pair in zip(self._panels, *flat, strict=True):
+                blocks.copy_(self._blocks(*pair))
+            return
         self._depth = -(-num_inputs // STEP) * STEP
         if sums:
             self._depth = min(self._depth, _CHUNK)
@@ -70,7 +86,18 @@ class Matrix:
         exact = torch.float32 if whole.shape[-1] < 2**17 else torch.float64
         self._flipped_start = torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP)
         self._start = torch.zeros_like(self._flipped_start)
-        self._no_bias_O = torch.zeros(num_outputs)
+
+    def _blocks(self, levels: Tensor, groups_OG2: Tensor) -> Tensor:
+        """Bytes of the groups of all panels of a matrix, uint8 [P, G, ...]; see `loops.instructions`."""
+        numbers_OI = unpack(levels)
+        more = (0, self._depth - numbers_OI.shape[1], 0, self._num_panels * PANEL - len(numbers_OI))
+        numbers = functional.pad(numbers_OI, more).view(self._num_panels, PANEL, self.num_groups, -1, 4)
+        numbers = numbers.permute(0, 2, 3, 1, 4)
+        if self._bits == 4:
+            lower, upper = torch.split(numbers, PANEL // 2, dim=3)
+            numbers = lower | (upper << 4)
+        pairs = functional.pad(groups_OG2, (0, 0, 0, 0, 0, more[-1])).view(self._num_panels, PANEL, self.num_groups, 2)
+        return torch.cat((numbers.flatten(2), pairs.permute(0, 2, 3, 1).flatten(2).contiguous().view(torch.uint8)), 2)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -79,10 +106,25 @@ class Matrix:
 
     @property
     def levels(self) -> Tensor:
-        """As it was given."""
+        """As they were given."""
         *matrices, num_outputs, num_inputs = self.shape
+        if self._bits:
+            blocks = torch.unflatten(self._panels[..., : -4 * PANEL], -1, (-1, PANEL * self._bits // 8, 4))
+            numbers = torch.cat((blocks & 15, blocks >> 4), -2) if self._bits == 4 else blocks
+            numbers = numbers.permute(0, 1, 4, 2, 3, 5).reshape(*matrices, self._num_panels * PANEL, -1)
+            return pack(numbers[..., :num_outputs, :num_inputs], self._bits)
         whole = self._panels.permute(1, 3, 0, 2, 4).reshape(*matrices, self._num_panels * PANEL, -1)
         return whole[..., :num_outputs, :num_inputs]
+
+    @property
+    def groups(self) -> Tensor | None:
+        """As they were given."""
+        if not self._bits:
+            return None
+        *matrices, num_outputs, _ = self.shape
+        pairs = torch.unflatten(self._panels[..., -4 * PANEL :].contiguous().view(torch.float16), -1, (2, PANEL))
+        whole = pairs.permute(0, 1, 4, 2, 3).reshape(*matrices, -1, self.num_groups, 2)
+        return whole[..., :num_outputs, :, :]
 
     def multiply(
         self,
@@ -94,22 +136,22 @@ class Matrix:
         end_X: Tensor | None = None,
     ) -> Tensor:
         """See `IntegerMatrix`."""
-        levels_MI, scale_N = x.levels_MI.contiguous(), x.scale_N.contiguous()
-        num_rows, digits = len(scale_N), len(levels_MI) // max(1, len(scale_N))
+        levels_MI, scale_NG = x.levels_MI.contiguous(), x.scale_NG.contiguous()
+        num_rows, digits = len(scale_NG), len(levels_MI) // max(1, len(scale_NG))
         out_NO = empty(num_rows, self.shape[-2])
         if digits == 1 and end_X is None and num_rows > _MOST_ROWS:
             for first in range(0, num_rows, _MOST_ROWS):
                 rows = slice(first, first + _MOST_ROWS)
-                part = QuantizedActivation(levels_MI[rows], scale_N[rows])
+                part = QuantizedActivation(levels_MI[rows], scale_NG[rows])
                 added = None if residual_NO is None else residual_NO[rows]
                 out_NO[rows] = self.multiply(part, scales_XO, bias_O, residual_NO=added)
             return out_NO
         added = None if residual_NO is None else residual_NO.contiguous()
         self._multiply(
-            *(levels_MI, out_NO, max(1, digits), self._num_matrices * self._num_panels, scale_N),
+            *(levels_MI, out_NO, max(1, digits), self._num_matrices * self._num_panels, scale_NG),
             *(scales_XO.contiguous(), self._no_bias_O if bias_O is None else bias_O),
-            *(0 if added is None else 1, scale_N if added is None else added),
-            scale_N if end_X is None else end_X.contiguous(),
+            *(0 if added is None else 1, scale_NG if added is None else added),
+            scale_NG if end_X is None else end_X.contiguous(),
         )
         return out_NO
 
@@ -127,9 +169,11 @@ class Matrix:
     def _multiply(self, x_MI: Tensor, out: Tensor, digits: int, num_parts: int, *more: Tensor | int) -> Any:
         """Run the loop; no digits stand for sums."""
         num_outputs, num_inputs = self.shape[-2:]
-        least_tiled = _LEAST_TILED if _has_tiles() else sys.maxsize
+        least_tiled = _LEAST_TILED if _has_tiles() and not self._bits else sys.maxsize
+        panel_bytes = math.prod(self._panels.shape[2:])
         sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, digits == 0, max(1, digits))
         tensors = (x_MI, self._panels, self._start, self._flipped_start, out)
         # Of few rows it is reading the matrix that takes the time.
         work = max(len(x_MI), _LEAST_TILED) * self._panels.numel() // self._num_matrices // 16
+        more = (*more, self._bits, self.num_groups, panel_bytes)
         return _run(num_parts, work, *sizes, least_tiled, self._num_matrices, *tensors, *more)

@@ -1,6 +1,6 @@
 """Calls of `loops.rows`."""
 
-# N rows, I inputs, H heads, E head dimension, F its rotated part
+# N rows, I inputs, G groups of them, H heads, E head dimension, F its rotated part
 
 from __future__ import annotations
 
@@ -24,23 +24,22 @@ def takes(*tensors: Tensor) -> bool:
 def quantize(x_NI: Tensor, rounding: Rounding) -> QuantizedActivation:
     """See `Backend.quantize`."""
     out = _room(len(x_NI), rounding)
-    _round(len(x_NI), 2 * x_NI.numel(), x_NI.shape[1], rounding.digits, x_NI.contiguous(), rounding.factor_I, *out)
+    _round(len(x_NI), 2 * x_NI.numel(), *_sizes(rounding), x_NI.contiguous(), rounding.factor_I, *out)
     return out
 
 
 def norm_quantize(x: Tensor, weight_I: Tensor, eps: float, rounding: Rounding) -> QuantizedActivation:
     """See `Backend.norm_quantize`."""
-    size, num_rows = len(weight_I), x.numel() // len(weight_I)
+    num_rows = x.numel() // len(weight_I)
     out = _room(num_rows, rounding)
     given = (float(eps), x.contiguous(), weight_I, rounding.factor_I)
-    _norm(num_rows, 6 * x.numel(), size, rounding.digits, *given, *out)
+    _norm(num_rows, 6 * x.numel(), *_sizes(rounding), *given, *out)
     return out
 
 
 def gate_quantize(both_NO: Tensor, activation: str, rounding: Rounding) -> QuantizedActivation:
     """See `Backend.gate_quantize`; the activation is one of GATES."""
-    out, size = _room(len(both_NO), rounding), len(rounding.factor_I)
-    numbers = (size, rounding.digits, GATES.index(activation))
+    out, numbers = _room(len(both_NO), rounding), (*_sizes(rounding), GATES.index(activation))
     _gate(len(both_NO), 3 * both_NO.numel(), *numbers, both_NO.contiguous(), rounding.factor_I, *out)
     return out
 
@@ -83,6 +82,10 @@ def rotate(x_NHE: Tensor, cos_NF: Tensor, sin_NF: Tensor, weight_E: Tensor | Non
     return out_NHE
 
 
+def _sizes(rounding: Rounding) -> tuple[int, int, int]:
+    return len(rounding.factor_I), rounding.digits, rounding.num_groups
+
+
 def _room(num_rows: int, rounding: Rounding) -> QuantizedActivation:
-    size = len(rounding.factor_I)
-    return QuantizedActivation(empty(rounding.digits * num_rows, size, dtype=torch.int8), empty(num_rows))
+    size, digits, num_groups = _sizes(rounding)
+    return QuantizedActivation(empty(digits * num_rows, size, dtype=torch.int8), empty(num_rows, num_groups))

@@ -1,6 +1,6 @@
-"""Run by the interpreters of a project's tests (`sfumato.mend.evidence`): notes which of its lines are executed.
+"""Loaded by the interpreters of a project's tests (`sfumato.mend.evidence`) to record executed lines.
 
-Needs nothing but the standard library, as it runs in the environment of the project.
+Uses only the standard library, because it runs in the project's environment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _known: dict[str, set[int] | None] = {}
 
 
 def _lines_of(code: CodeType) -> set[int] | None:
-    """The set of executed lines of a code object's file; None if it is none of the project's."""
+    """The set of executed lines of a code object's file; None if the file is outside the project."""
     name = code.co_filename
     if name not in _known:
         path = os.path.abspath(name)

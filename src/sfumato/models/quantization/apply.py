@@ -48,8 +48,8 @@ def quantize_model(model: Model, quantization: Quantization) -> None:
 
 def waiting(model: Model, quantization: Quantization) -> set[str]:
     """Names of the parameters that stay floats until `finish`, which smooths them, so that they are rounded once: of
-    linears, unless all of them together are large. The model may be on the meta device."""
-    if quantization.arithmetic != "int8":
+    linears of whole rows, unless all of them together are large. The model may be on the meta device."""
+    if quantization.arithmetic != "int8" or quantization.grouped:
         return set()
     names = {name for name in quantizable(model, quantization) if name.endswith(".weight")}
     return names if sum(4 * model.get_parameter(name).numel() for name in names) <= _WAITING_BYTES else set()
@@ -96,8 +96,9 @@ def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: i
     total = 0
     for name, weight in model.named_parameters():
         if quantization is not None and name in held:
-            scales = weight.numel() // quantization.group_of(weight.shape[-1])
-            total += weight.numel() * quantization.bits // 8 + 4 * scales
+            total += weight.numel() * quantization.bits // 8 + 4 * weight.numel() // weight.shape[-1]
+            if quantization.grouped:
+                total += 4 * weight.numel() // quantization.group_of(weight.shape[-1])
         else:
             total += weight.numel() * float_bytes
     if quantization is not None and quantization.arithmetic == "int8":
@@ -121,8 +122,8 @@ def finish(model: Model, quantization: Quantization | None) -> None:
     """What comes when all weights are there, and where they stay: shared products, their inputs smoothed; a table for
     logits and mean embeddings; and how to do what is between the products.
 
-    Input i of integers is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that weights bear a part of
-    a few large inputs. Inputs are seen on a sample, read as a text and as a canvas.
+    Where rows are whole, input i of integers is divided by s_i = sqrt(largest |input i| / largest |weight i|), so that
+    weights bear a part of a few large inputs. Inputs are seen on a sample, read as a text and as a canvas.
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
@@ -131,7 +132,10 @@ def finish(model: Model, quantization: Quantization | None) -> None:
         _LOG.warning("this CPU has no exact products of integers: weights are in 8 bits, and are multiplied as floats")
         arithmetic = "float"
     if quantization is not None and arithmetic == "int8":
-        _smooth(model, quantization)
+        if quantization.grouped:
+            _share_groups(model, quantization)
+        else:
+            _smooth(model, quantization)
         multiply_integers(model)
         return
     if quantization is not None:
@@ -142,6 +146,20 @@ def finish(model: Model, quantization: Quantization | None) -> None:
             _share(Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths]))
     if model.device.type == "cuda":
         set_backend(model, select_backend(model.device, model.embedding_VD.dtype))
+
+
+def _share_groups(model: Model, quantization: Quantization) -> None:
+    """Have linears of one input share a product of integers, and each expert its own; groups need no smoothing."""
+    for paths, peak_I in _seen_inputs(model, (0,))[0]:
+        share_integers(model, paths, torch.ones_like(peak_I, dtype=torch.float32), quantization.digits)
+    for weight in _of_mixtures(model):
+        weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
+
+
+def _of_mixtures(model: Model) -> list[QuantizedWeight]:
+    """Weights of experts; on a GPU they would be multiplied one by one."""
+    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    return [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
 
 
 def _smooth(model: Model, quantization: Quantization) -> None:

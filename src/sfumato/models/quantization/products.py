@@ -39,7 +39,7 @@ class QuantizedProduct(SharedProduct):
     """Linears that read one input, which is rounded once, multiplied as one matrix.
 
     Args:
-        linears: their weights, in 8 bits and whole rows, are parts of that matrix from now on.
+        linears: their weights are parts of that matrix from now on.
     """
 
     scales_O: Tensor
@@ -55,7 +55,8 @@ class QuantizedProduct(SharedProduct):
         ]
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
-        self.hold(torch.cat([weight.levels for weight in weights]))
+        groups = [weight.groups for weight in weights if weight.groups is not None]
+        self.hold(torch.cat([weight.levels for weight in weights]), torch.cat(groups) if groups else None)
         first = 0
         for weight, size in zip(weights, self.sizes, strict=True):
             weight.hand_over(self, first, first + size)
@@ -66,17 +67,22 @@ class QuantizedProduct(SharedProduct):
     def levels(self) -> Tensor:
         """The matrix [O, I]."""
 
+    @property
     @abc.abstractmethod
-    def hold(self, levels_OI: Tensor) -> None:
+    def groups(self) -> Tensor | None:
+        """Its groups, if it has any: see `dequantize`."""
+
+    @abc.abstractmethod
+    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
         """Take in the matrix."""
 
 
 class IntegerProduct(QuantizedProduct, FusedProduct):
-    """Of integers. Inputs are smoothed: element i of them is divided by s_i, and the weights that it meets are
-    multiplied by it.
+    """Of integers. Inputs of whole rows are smoothed: element i of them is divided by s_i, and the weights that it
+    meets are multiplied by it. Where weights are in groups, inputs are rounded by them.
 
     Args:
-        linears: see `QuantizedProduct`; their weights are smoothed.
+        linears: see `QuantizedProduct`; their weights are smoothed, if they are whole rows.
         unsmooth_I: 1 / s.
         digits: see `Quantization`.
     """
@@ -90,19 +96,23 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
 
     @property
     def rounding(self) -> Rounding:
-        return Rounding(self.unsmooth_I, self.digits)
+        return Rounding(self.unsmooth_I, self.digits, self._matrix.num_groups)
 
     @property
     def levels(self) -> Tensor:
         return self._matrix.levels
 
     @property
+    def groups(self) -> Tensor | None:
+        return self._matrix.groups
+
+    @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All that a product reads."""
         return *self.buffers(), *self._matrix.tensors
 
-    def hold(self, levels_OI: Tensor) -> None:
-        self._matrix = integer_matrix(levels_OI)
+    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
+        self._matrix = integer_matrix(levels_OI, groups)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         return self._of(self.backend.quantize(x_NI, self.rounding), residual_NO)
@@ -126,7 +136,11 @@ class Float8Product(QuantizedProduct):
     def levels(self) -> Tensor:
         return self._levels_OI
 
-    def hold(self, levels_OI: Tensor) -> None:
+    @property
+    def groups(self) -> None:
+        return None
+
+    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
         self.register_buffer("_levels_OI", levels_OI, persistent=False)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
@@ -140,7 +154,7 @@ class IntegerExperts(nn.Module):
     """Products of integers with a matrix each for rows of many experts; only what experts with rows hold is read.
 
     Args:
-        weight: of all experts, in 8 bits and whole rows, smoothed; what it holds is held here from now on.
+        weight: of all experts, smoothed if it is of whole rows; what it holds is held here from now on.
         unsmooth_I: what inputs are multiplied by.
     """
 
@@ -152,7 +166,7 @@ class IntegerExperts(nn.Module):
         self.backend: Backend = TORCH
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
-        self._matrices = integer_matrix(weight.levels)
+        self._matrices = integer_matrix(weight.levels, weight.groups)
         weight.hand_over(self, 0, len(weight))
 
     @property
@@ -160,9 +174,14 @@ class IntegerExperts(nn.Module):
         """The matrices [X, O, I]."""
         return self._matrices.levels
 
+    @property
+    def groups(self) -> Tensor | None:
+        """Their groups, if they have any."""
+        return self._matrices.groups
+
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""
-        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I))
+        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I, num_groups=self._matrices.num_groups))
         if row_M is not None:
             # Each position once, whoever reads it.
             x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))

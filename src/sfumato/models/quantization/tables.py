@@ -3,7 +3,7 @@
 Integers are several times faster than floats on CPUs that can (AVX-512 VNNI, AMX).
 """
 
-# N positions, M one or two digits of each, I inputs, O outputs, X matrices, V vocabulary, D model
+# N positions, M one or two digits of each, I inputs, G groups of them, O outputs, X matrices, V vocabulary, D model
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT, TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.models.quantization.weights import dequantize
 
 if TYPE_CHECKING:
     from sfumato.kernels.cpu.products import Matrix
@@ -34,12 +35,15 @@ class IntegerMatrix:
     """A matrix to multiply with, or many of one shape, in torch; `sfumato.kernels.cpu.products.Matrix` does the same.
 
     Args:
-        levels: int8 [O, I] or [X, O, I].
+        levels: int8 [O, I] or [X, O, I]; with groups, see `weights.dequantize`.
+        groups: their scales and minimums, if there are any.
     """
 
-    def __init__(self, levels: Tensor) -> None:
-        self.levels = levels
-        self.tensors: tuple[Tensor, ...] = (levels,)
+    def __init__(self, levels: Tensor, groups: Tensor | None = None) -> None:
+        self.levels, self.groups = levels, groups
+        self.num_groups = 1 if groups is None else groups.shape[-2]
+        """How many scales inputs have."""
+        self.tensors: tuple[Tensor, ...] = (levels,) if groups is None else (levels, groups)
         """All that a product reads besides what it is given."""
 
     def multiply(
@@ -60,21 +64,35 @@ class IntegerMatrix:
             end_X: int32, of many matrices: the row that those of each end before; of one digit.
         """
         if end_X is None:
-            high_NO, *low_NO = torch.split(torch._int_mm(x.levels_MI, self.levels.T), max(1, len(x.scale_N)))
-            out_NO = high_NO.float()
-            if low_NO:
-                out_NO.add_(low_NO[0], alpha=1 / SECOND_DIGIT)
-            out_NO.mul_(x.scale_N.unsqueeze(-1)).mul_(scales_XO)
+            out_NO = self._product(x, self.levels, self.groups).mul_(scales_XO)
         else:
-            out_NO = x.scale_N.new_empty(len(x.scale_N), scales_XO.shape[1])
+            out_NO = scales_XO.new_empty(len(x.scale_NG), scales_XO.shape[1])
             for i, (first, last) in enumerate(itertools.pairwise([0, *end_X.tolist()])):
                 if first < last:
-                    product_MO = torch._int_mm(x.levels_MI[first:last], self.levels[i].T)
-                    torch.mul(product_MO, x.scale_N[first:last, None], out=out_NO[first:last]).mul_(scales_XO[i])
+                    own = QuantizedActivation(*(part[first:last] for part in x))
+                    groups = None if self.groups is None else self.groups[i]
+                    torch.mul(self._product(own, self.levels[i], groups), scales_XO[i], out=out_NO[first:last])
         for added in (bias_O, residual_NO):
             if added is not None:
                 out_NO += added
         return out_NO
+
+    @staticmethod
+    def _product(x: QuantizedActivation, levels: Tensor, groups: Tensor | None) -> Tensor:
+        """With one matrix, but for the factors of its outputs."""
+        num_rows, num_groups = x.scale_NG.shape
+        if groups is None:
+            product_MO = torch._int_mm(x.levels_MI, levels.T).float()
+        else:
+            # Of floats: sums of so small integers are as exact.
+            digits_MGS = torch.unflatten(x.levels_MI, -1, (num_groups, -1))
+            scale_MG = x.scale_NG.repeat(len(digits_MGS) // max(1, num_rows), 1)
+            weight_OI = dequantize(levels, torch.ones(len(levels), 1, device=levels.device), torch.float32, groups)
+            product_MO = (digits_MGS * scale_MG.unsqueeze(-1)).flatten(1) @ weight_OI.T
+        high_NO, *low_NO = torch.split(product_MO, max(1, num_rows))
+        if low_NO:
+            high_NO = high_NO.add(low_NO[0], alpha=1 / SECOND_DIGIT)
+        return high_NO.mul(x.scale_NG) if groups is None else high_NO
 
     def mean(self, digits_MI: Tensor, factor: float) -> Tensor:
         """Products with rows of two digits from 0 on to the base 127, times a factor [N, O], float32: of few outputs
@@ -84,11 +102,11 @@ class IntegerMatrix:
         return mean_NO
 
 
-def integer_matrix(levels: Tensor, *, means: bool = False) -> IntegerMatrix | Matrix:
+def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool = False) -> IntegerMatrix | Matrix:
     """A matrix in the form in which it is multiplied fastest, or many.
 
     Args:
-        levels: int8 [O, I] or [X, O, I].
+        levels, groups: see `IntegerMatrix`.
         means: it is there for `mean`.
     """
     if levels.device.type == "cpu":
@@ -96,8 +114,8 @@ def integer_matrix(levels: Tensor, *, means: bool = False) -> IntegerMatrix | Ma
         from sfumato.kernels.cpu import products
 
         if products.is_available():
-            return products.Matrix(levels, sums=means)
-    return IntegerMatrix(levels)
+            return products.Matrix(levels, groups, sums=means)
+    return IntegerMatrix(levels, groups)
 
 
 class IntegerTable(nn.Module):

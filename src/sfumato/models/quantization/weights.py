@@ -1,14 +1,15 @@
-"""Weights held in 8 or 4 bits: half to a seventh of the memory, at a small cost in quality.
+"""Weights held in 8 or 4 bits: half to a sixth of the memory, at a small cost in quality.
 
-One mechanism for linears and experts: rows are cut into groups along the input, each group has one scale, and the float
-weight is made again where it is used.
+One mechanism for linears and experts: a row of 8 bits has one scale, or rows are cut into groups along the input, each
+with a scale and a minimum, which files of llama.cpp's kinds of 4 bits lose nothing by. The float weight is made again
+where it is used.
 
 Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears and experts multiply what
 is held: integers on a CPU, or floats of 8 bits, which GPUs multiply twice as fast as those of 16, from half the memory.
 """
 
-# O output rows (with any leading dimensions), I inputs, S inputs of a group, N positions, M rows sorted by expert, X
-# experts
+# O output rows (with any leading dimensions), I inputs, G groups of S inputs, K groups of all rows, N positions, M rows
+# sorted by expert, X experts
 
 from __future__ import annotations
 
@@ -21,13 +22,26 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.kernels.base import LARGEST_FLOAT8
+from sfumato.kernels.base import DIGIT, LARGEST_FLOAT8
+from sfumato.kernels.packing import pack, unpack
 from sfumato.spec import GenerationSpec
 
 Bits = Literal[4, 8]
 Arithmetic = Literal["float", "int8", "float8"]
 # What GPUs want the sides of a matrix of floats of 8 bits to be multiples of.
 FLOAT8_SIDES = 16
+# Inputs of a group, as in llama.cpp's kinds.
+_GROUP = 32
+# Steps that a group's range is tried to be, of 15 that there are: more cut off its ends, and a line is fitted through
+# the levels they come to; fewer are those of files whose groups use a part of theirs. Source: make_qkx2_quants of
+# llama.cpp's ggml-quants.c, which tries some around 15.
+_NUM_STEPS = (15, 10, 11, 12, 13, 14, 16, 17, 18)
+# Of a step: what is nearer than this to its level is on it.
+_ON_LEVEL = 0.01
+# Minimums of a row are below this power of two, of float16's 2^16.
+_EXPONENT = 15
+# Weights that are fitted at a time, so that they stay in a cache.
+_FITTED = 2**18
 
 
 @dataclass(frozen=True)
@@ -37,12 +51,13 @@ class Quantization:
     bits: Bits = 8
     """8 or 4."""
     group: int = 0
-    """Inputs that share a scale; 0 means whole rows, and 32 for 4 bits."""
+    """Inputs that share a scale and a minimum; 0 means whole rows, which have a scale alone, and 32 for 4 bits. A row
+    that is not made of whole groups is one."""
     arithmetic: Arithmetic = "float"
-    """What linears multiply: "float", made again of the weights; "int8" or "float8", to which inputs are rounded as
-    well, and of which weights are held then; for 8 bits and whole rows."""
+    """What linears multiply: "float", made again of the weights; "int8", to which inputs are rounded as well, by the
+    weights' groups; or "float8", the same of floats, for 8 bits and whole rows."""
     sample: tuple[int, ...] = ()
-    """Tokens of a text, by which it is seen how large inputs get; random ones if there is none."""
+    """Tokens of a text, by which it is seen how large inputs of whole rows get; random ones if there is none."""
     digits: Literal[1, 2] = 1
     """Integers of 8 bits that linears round an input to: with two, products of many rows take twice as long."""
 
@@ -53,17 +68,27 @@ class Quantization:
             raise ConfigError(f"group is {self.group}; allowed: 0 or an even number")
         if self.arithmetic not in get_args(Arithmetic):
             raise ConfigError(unknown("arithmetic", self.arithmetic, get_args(Arithmetic)))
-        if self.arithmetic != "float" and (self.bits, self.group) != (8, 0):
-            given = f"{self.arithmetic} arithmetic with bits {self.bits} and group {self.group}"
+        given = f"{self.arithmetic} arithmetic with bits {self.bits} and group {self.group}"
+        if self.arithmetic == "float8" and (self.bits, self.group) != (8, 0):
             raise ConfigError(f"{given}; allowed: bits 8 and group 0")
+        if self.arithmetic == "int8" and self.group % 4:
+            raise ConfigError(f"{given}; allowed: groups of a multiple of 4")
 
-    def suited_to(self, spec: GenerationSpec) -> Quantization:
-        """The same, with two digits for a model that writes one token at a time: reading weights takes its time."""
-        return dataclasses.replace(self, digits=2 if self.arithmetic == "int8" and spec.autoregressive else 1)
+    @property
+    def grouped(self) -> bool:
+        """Whether weights have minimums."""
+        return self.bits == 4 or self.group > 0
+
+    def suited_to(self, spec: GenerationSpec, device: str = "cpu") -> Quantization:
+        """The same, with two digits for a model that writes one token at a time, and groups on a CPU: reading weights
+        takes its time."""
+        if self.arithmetic != "int8" or not spec.autoregressive:
+            return dataclasses.replace(self, digits=1)
+        return dataclasses.replace(self, digits=2, group=self.group or (_GROUP if device == "cpu" else 0))
 
     def group_of(self, num_inputs: int) -> int:
         """The group that rows of this many inputs have."""
-        wanted = self.group or (32 if self.bits == 4 else num_inputs)
+        wanted = self.group or (_GROUP if self.bits == 4 else num_inputs)
         return wanted if num_inputs % wanted == 0 else num_inputs
 
 
@@ -71,6 +96,7 @@ QUANTIZATIONS = {
     "int8": Quantization(bits=8),
     "int4": Quantization(bits=4),
     "w8a8": Quantization(bits=8, arithmetic="int8"),
+    "w4a8": Quantization(bits=4, arithmetic="int8"),
     "fp8": Quantization(bits=8, arithmetic="float8"),
 }
 """By the name they are asked for."""
@@ -79,10 +105,13 @@ QUANTIZATIONS = {
 class _Holder(Protocol):
     @property
     def levels(self) -> Tensor: ...
+    @property
+    def groups(self) -> Tensor | None: ...
 
 
 class QuantizedWeight(nn.Module):
-    """A weight [..., O, I] as symmetric integers, or floats of 8 bits, with a scale for each group of a row.
+    """A weight [..., O, I] as integers, or floats of 8 bits, with a scale for each row; groups of it have a scale and a
+    minimum besides.
 
     It indexes like a tensor along its first dimension, and gives float weights.
 
@@ -95,6 +124,7 @@ class QuantizedWeight(nn.Module):
 
     levels: Tensor
     scales: Tensor
+    groups: Tensor | None
 
     def __init__(
         self, shape: torch.Size, quantization: Quantization, dtype: torch.dtype, device: torch.device | str = "cpu"
@@ -109,7 +139,10 @@ class QuantizedWeight(nn.Module):
         width = num_inputs if self.bits == 8 else num_inputs // 2
         kind = torch.float8_e4m3fn if self.is_float else torch.int8 if self.bits == 8 else torch.uint8
         self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device=device))
-        self.register_buffer("scales", torch.empty(*leading, num_inputs // self.group, device=device))
+        self.register_buffer("scales", torch.empty(*leading, 1, device=device))
+        pairs = (*leading, num_inputs // self.group, 2)
+        groups = torch.empty(pairs, dtype=torch.float16, device=device) if quantization.grouped else None
+        self.register_buffer("groups", groups)
         self.product: nn.Module | None = None
         """Multiplies what is held of experts, if that is how it is done."""
         self.watch: Callable[[QuantizedWeight, Tensor, Tensor], None] | None = None
@@ -128,25 +161,30 @@ class QuantizedWeight(nn.Module):
             for i, each in enumerate(weight):
                 self.put((i,), each)
             return
-        grouped = torch.unflatten(weight.to(self.levels.device).float(), -1, (-1, self.group))
-        most = LARGEST_FLOAT8 if self.is_float else 2 ** (self.bits - 1) - 1
-        scales = grouped.abs().amax(-1) / most
-        levels = grouped / scales.clamp_min(torch.finfo(torch.float32).tiny)[..., None]
-        levels = (levels if self.is_float else levels.round_()).clamp_(-most, most).flatten(-2)
-        levels = levels.to(self.levels.dtype if self.bits == 8 else torch.int8)
-        if self.bits == 4:
-            shifted = (levels + 8).to(torch.uint8)
-            levels = shifted[..., 0::2] | (shifted[..., 1::2] << 4)
+        weight = weight.to(self.levels.device).float()
+        if self.groups is not None:
+            *leading, num_inputs = weight.shape
+            rows = weight.reshape(-1, num_inputs // self.group, self.group)
+            fitted = [fit_groups(part, self.bits) for part in torch.split(rows, max(1, _FITTED // num_inputs))]
+            joined = [torch.cat(parts) for parts in zip(*fitted, strict=True)]
+            levels, scales, self.groups[place] = (whole.view(*leading, *whole.shape[1:]) for whole in joined)
+        else:
+            most = LARGEST_FLOAT8 if self.is_float else DIGIT
+            scales = weight.abs().amax(-1, keepdim=True) / most
+            levels = weight / scales.clamp_min(torch.finfo(torch.float32).tiny)
+            levels = (levels if self.is_float else levels.round_()).clamp_(-most, most).to(self.levels.dtype)
         self.levels[place], self.scales[place] = levels, scales
 
     def hand_over(self, product: _Holder, first: int, last: int) -> None:
         """Have a part of what somebody else holds be the integers from now on."""
         self.levels = self.levels.new_empty(0)
+        self.groups = None if self.groups is None else self.groups.new_empty(0)
         self._elsewhere = product, slice(first, last)
 
     def __getitem__(self, index: int) -> Tensor:
         """The float weight at one index of the first dimension."""
-        return self._float(self.levels[index], self.scales[index])
+        groups = None if self.groups is None else self.groups[index]
+        return dequantize(self.levels[index], self.scales[index], self.dtype, groups)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -156,24 +194,91 @@ class QuantizedWeight(nn.Module):
         """The whole weight as it is held, here or by a product."""
         return self.levels if self._elsewhere is None else self._elsewhere[0].levels[self._elsewhere[1]]
 
+    @property
+    def groups_held(self) -> Tensor | None:
+        """The scales and minimums of its groups, wherever they are."""
+        if self._elsewhere is None:
+            return self.groups
+        groups = self._elsewhere[0].groups
+        return None if groups is None else groups[self._elsewhere[1]]
+
     def dequantized(self) -> Tensor:
         """The whole float weight."""
-        return self._float(self.levels_held, self.scales)
-
-    def _float(self, levels: Tensor, scales: Tensor) -> Tensor:
-        return dequantize(levels, scales, self.dtype)
+        return dequantize(self.levels_held, self.scales, self.dtype, self.groups_held)
 
 
-def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype) -> Tensor:
-    """Float weights [..., I] of integers, or floats of 8 bits, and the scales [..., groups of I] of their groups.
+def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tensor | None = None) -> Tensor:
+    """Float weights [..., I] of integers, or floats of 8 bits.
 
     Args:
-        levels: of 8 bits, or uint8 with two integers of 4 bits in each.
-        scales: float32.
+        levels: of 8 bits, or uint8 with two integers of 4 bits in each, the lower one first.
+        scales: float32, of a row; without minimums, of each group of one.
         dtype: of the weights.
+        groups: float16 [..., G, 2]; the scale of each group, and what its lowest level stands for.
     """
-    if levels.dtype is torch.uint8:
-        both = torch.stack(((levels & 15), (levels >> 4)), dim=-1).flatten(-2)
-        levels = both.to(torch.int8) - 8
-    grouped = torch.unflatten(levels, -1, (scales.shape[-1], -1)).to(dtype) * scales.to(dtype)[..., None]
-    return grouped.flatten(-2)
+    if groups is None:
+        numbers = unpack(levels).to(torch.int8) - 8 if levels.dtype is torch.uint8 else levels
+        return (torch.unflatten(numbers, -1, (scales.shape[-1], -1)).to(dtype) * scales.to(dtype)[..., None]).flatten(
+            -2
+        )
+    scale, minimum = torch.split(groups.float().mul_(scales[..., None]), 1, dim=-1)
+    grouped = torch.unflatten(unpack(levels), -1, (groups.shape[-2], -1))
+    return (grouped * scale).add_(minimum).flatten(-2).to(dtype)
+
+
+def fit_groups(weight_OGS: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Levels, scales of rows and groups of float32 weights: see `dequantize`.
+
+    A group's levels go from its least weight to its largest. Of 4 bits, where weights are on no such levels already,
+    some numbers of steps are tried; the least squared error counts.
+    """
+    most = 2**bits - 1
+    low_OG, high_OG = weight_OGS.aminmax(dim=-1)
+    # Powers of two, by which nothing is rounded.
+    exponent_O = torch.frexp(torch.maximum(low_OG.abs(), high_OG.abs()).amax(-1)).exponent
+    scales_O1 = torch.ldexp(torch.ones_like(low_OG[:, :1]), exponent_O.unsqueeze(-1) - _EXPONENT)
+    x_KS = (weight_OGS / scales_O1[..., None]).flatten(0, 1)
+    low_K1, high_K1 = ((ends_OG / scales_O1).view(-1, 1) for ends_OG in (low_OG, high_OG))
+    levels_KS, groups_K2 = _levels_of(x_KS, (high_K1 - low_K1) / most, low_K1, most)
+    if bits == 4:
+        error_KS = (_values_of(levels_KS, groups_K2) - x_KS).abs_()
+        [rest] = torch.nonzero((error_KS > _ON_LEVEL * groups_K2[:, :1]).any(-1), as_tuple=True)
+        if len(rest):
+            levels_KS[rest], groups_K2[rest] = _search(x_KS[rest], low_K1[rest], high_K1[rest], most)
+    levels = pack(levels_KS.view(len(weight_OGS), -1), bits)
+    return levels, scales_O1, groups_K2.view(*low_OG.shape, 2)
+
+
+def _search(x_KS: Tensor, low_K1: Tensor, high_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    """The levels and groups of least squared error."""
+    levels_KS, groups_K2 = torch.empty_like(x_KS, dtype=torch.uint8), x_KS.new_empty(len(x_KS), 2).half()
+    least_K1 = torch.full_like(low_K1, torch.inf)
+    for num_steps in _NUM_STEPS:
+        scale_K1 = (high_K1 - low_K1) / num_steps
+        minimum_K1 = low_K1 + 0.5 * scale_K1 * max(0, num_steps - most)
+        tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, most)
+        if num_steps >= most:
+            found_KS = tried_KS.float()
+            apart_KS = found_KS - found_KS.mean(-1, keepdim=True)
+            scale_K1 = (apart_KS * x_KS).sum(-1, keepdim=True) / apart_KS.square().sum(-1, keepdim=True).clamp_min_(1.0)
+            minimum_K1 = x_KS.mean(-1, keepdim=True) - scale_K1 * found_KS.mean(-1, keepdim=True)
+            tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, most)
+        error_K1 = (_values_of(tried_KS, tried_K2) - x_KS).square_().sum(-1, keepdim=True)
+        better_K1 = error_K1 < least_K1
+        levels_KS = torch.where(better_K1, tried_KS, levels_KS)
+        groups_K2 = torch.where(better_K1, tried_K2, groups_K2)
+        least_K1 = torch.minimum(least_K1, error_K1)
+    return levels_KS, groups_K2
+
+
+def _levels_of(x_KS: Tensor, scale_K1: Tensor, minimum_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    """Levels uint8 [K, S] of groups, and their scales and minimums as they are held, float16 [K, 2]."""
+    groups_K2 = torch.cat((scale_K1, minimum_K1), dim=-1).half()
+    scale_K1, minimum_K1 = torch.split(groups_K2.float(), 1, dim=-1)
+    levels_KS = (x_KS - minimum_K1).div_(scale_K1.clamp_min(torch.finfo(torch.float32).tiny))
+    return levels_KS.round_().clamp_(0, most).to(torch.uint8), groups_K2
+
+
+def _values_of(levels_KS: Tensor, groups_K2: Tensor) -> Tensor:
+    scale_K1, minimum_K1 = torch.split(groups_K2.float(), 1, dim=-1)
+    return (levels_KS * scale_K1).add_(minimum_K1)

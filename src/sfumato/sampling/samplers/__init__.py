@@ -1,4 +1,4 @@
-"""Samplers, one class each: a new one is a new class and, to be known by name, in a file that is named here."""
+"""Samplers, one class each. A new sampler is a new class; to be found by name, its module is imported here."""
 
 from sfumato.sampling.samplers import ranking, reverse, threshold
 

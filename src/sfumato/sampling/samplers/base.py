@@ -1,12 +1,13 @@
-"""What a sampler is: a rule that says, of one step, what is accepted and what the next step reads; and the default.
+"""The interface of samplers, and the default sampler.
 
-A rule chooses among the *candidates* of a row: the free positions that can still be decided. Under noise with a uniform
-share those are all free positions, at every step, so nothing is final before the commit; under mask noise they are the
-positions that still hold the mask, so accepted tokens stay. Rules are pure functions of a step, batched over the rows
-that share them, with no branch on a tensor's value.
+A sampler decides, in each step, which tokens to accept and what the next step reads. It chooses among the *candidates*
+of a row: the free positions that can still be decided. Under noise with a uniform share these are all free positions in
+every step, so nothing is final before the commit; under mask noise they are the positions that still hold the mask, so
+accepted tokens stay. Samplers are pure functions of a step, batched over the rows that share them, and never branch on
+a tensor's value.
 """
 
-# R rows, L canvas, V vocab, N positions that were read
+# R rows, L canvas, V vocab, N positions read
 
 from __future__ import annotations
 
@@ -28,24 +29,24 @@ from sfumato.sampling.rng import Stream
 
 
 class Decision(NamedTuple):
-    """What a step does to the canvases of some rows."""
+    """The outcome of a step for some rows."""
 
     accepted_RL: Tensor
     """bool; free positions whose sampled token is kept."""
     next_RL: Tensor
-    """int64; what the next step reads."""
+    """int64; tokens the next step reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepLogits:
-    """The logits of a step, of all rows of the batch, for samplers that need more than their statistics."""
+    """The logits of a step for all rows of the batch, for samplers that need more than statistics."""
 
     logits_NV: Tensor
-    """At the positions in question."""
+    """Logits at the positions read."""
     index_N: Tensor
-    """int64; which these are, as indices into [R, L] laid flat, ascending."""
+    """int64; these positions, as ascending indices into flattened [R, L]."""
     tokens_RL: Tensor
-    """int64; what the denoiser read."""
+    """int64; tokens the denoiser read."""
     draw: Callable[[Tensor, Stream], Tensor]
     """Sample tokens [R, L] from other logits [N, V] at the same positions."""
 
@@ -55,51 +56,51 @@ class Turn:
     """One step of the rows that share a sampler."""
 
     process: Process
-    """The noise."""
+    """The noise process."""
     statistics: Statistics
-    """What the denoiser says of each position."""
+    """The denoiser's statistics at each position."""
     tokens_RL: Tensor
-    """int64; what it read."""
+    """int64; tokens the denoiser read."""
     free_RL: Tensor
     """bool; positions that are neither frozen nor padding."""
     candidates_RL: Tensor
-    """bool; free positions of the block in work that can still be decided."""
+    """bool; free positions of the current block that can still be decided."""
     count_R: Tensor
-    """int64; free positions of the block in work."""
+    """int64; number of free positions in the current block."""
     step_R: Tensor
     """int64; index of this step within the block."""
     steps_R: Tensor
-    """int64; steps that the block has."""
+    """int64; number of steps for the block."""
     t_R: Tensor
-    """float32; noise level of what was read."""
+    """float32; noise level of the tokens read."""
     s_R: Tensor
-    """float32; noise level of what the next step reads."""
+    """float32; noise level for the next step."""
     uniforms: Callable[[Stream], Tensor]
     """This step's uniforms [R, L] on a stream, for all rows of the batch."""
     logits: StepLogits
-    """Of all rows of the batch."""
+    """The logits, for all rows of the batch."""
     rows: Tensor | None = None
-    """int64; which rows of the batch these are; None for all."""
+    """int64; indices of these rows in the batch; None for all."""
 
     def draw(self, stream: Stream) -> Tensor:
-        """u_RL: uniforms of these rows."""
+        """u_RL: uniforms for these rows."""
         return self.select(self.uniforms(stream))
 
     @property
     def noise_RL(self) -> Tensor:
-        """int64; noise of the level that the next step reads."""
+        """int64; noise at the level of the next step."""
         return self.process.noise(self.draw(Stream.RENOISE), self.s_R)
 
     def select(self, values: Tensor) -> Tensor:
-        """These rows of what is known of all rows."""
+        """Select these rows from values for all rows."""
         return values if self.rows is None else values[self.rows]
 
     def spread(self, values_RL: Tensor, others_RL: Tensor) -> Tensor:
-        """What is known of these rows, with other values in all other rows."""
+        """Scatter values of these rows into values for all rows."""
         return values_RL if self.rows is None else others_RL.index_copy(0, self.rows, values_RL)
 
     def of(self, rows: Tensor) -> Turn:
-        """The turn of some of all rows."""
+        """The turn of a subset of rows."""
         taken = {
             name: getattr(self, name)[rows]
             for name in ("tokens_RL", "free_RL", "candidates_RL", "count_R", "step_R", "steps_R", "t_R", "s_R")
@@ -110,46 +111,45 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler(ABC):
-    """A rule and its settings; subclasses are frozen dataclasses, whose fields are settings of a request.
+    """A sampler with its settings. Subclasses are frozen dataclasses whose fields are request settings.
 
-    A subclass gives `accept`, or overrides `decide`. It is used by its `name` once it is registered (`register`), or as
+    A subclass implements `accept` or overrides `decide`. It is selected by its registered `name` (`register`), or as
     "package.module:Class".
     """
 
     name: ClassVar[str]
     reverse: ClassVar[bool] = False
-    """Whether it follows the reverse process down to t = 0, where its draw is the sample; other samplers commit the
+    """Whether it follows the reverse process to t = 0, where its draw is the sample; other samplers commit the
     draft."""
     by_schedule: ClassVar[bool] = False
-    """Whether the last of its steps is the end as it should be, as it decides a set share of the canvas in each; other
-    samplers ought to meet their stop rule first."""
+    """Whether it always ends at its last step, because it decides a fixed share of the canvas per step; other samplers
+    should meet their stop rule first."""
     reopens: ClassVar[bool] = False
     """Whether it may change any free position in any step."""
     reads_decided: ClassVar[bool] = False
-    """Whether it wants to know, under mask noise, what the denoiser makes of tokens that stand."""
+    """Whether it needs statistics of visible tokens under mask noise."""
     accepts_by_draw: ClassVar[bool] = False
-    """Whether what it accepts depends on the tokens that were drawn, and not on the distributions or on chance
-    alone."""
+    """Whether acceptance depends on the drawn tokens, rather than only on distributions or chance."""
 
     def check(self, process: Process) -> None:  # noqa: B027
-        """Refuse noise that it cannot carry.
+        """Refuse noise that it does not support.
 
         Raises:
-            RequestError: naming the noise it needs, and what to use instead.
+            RequestError: naming the noise it needs, and an alternative.
         """
 
     @abstractmethod
     def accept(self, turn: Turn) -> Tensor:
-        """accepted_RL: bool, candidates whose sampled token is kept; at least one where there is a candidate."""
+        """accepted_RL: bool, candidates whose sampled token is kept; at least one in every row with a candidate."""
 
     def decide(self, turn: Turn) -> Decision:
-        """Accept, and put the other candidates back to noise."""
+        """Accept, and renoise the other candidates."""
         accepted_RL = self.accept(turn)
         next_RL = torch.where(accepted_RL, turn.statistics.sampled_RL, turn.noise_RL)
         return Decision(accepted_RL, torch.where(turn.candidates_RL, next_RL, turn.tokens_RL))
 
     def is_finished(self, turn: Turn, decision: Decision) -> Tensor:
-        """bool_R: rows for which further steps would change nothing; asked under mask noise alone."""
+        """bool_R: rows for which further steps would change nothing; called under mask noise only."""
         return ~has_mask(turn, decision.next_RL)
 
 
@@ -159,7 +159,7 @@ def has_mask(turn: Turn, tokens_RL: Tensor) -> Tensor:
 
 
 def pick_highest(score_RL: Tensor, candidates_RL: Tensor, count_R: Tensor) -> Tensor:
-    """Pick each row's count_R candidates with the highest score, fewer if it has fewer; the first of equals wins."""
+    """Pick each row's count_R candidates with the highest scores, fewer if it has fewer; ties go to the first."""
     order_RL = score_RL.masked_fill(~candidates_RL, -torch.inf).argsort(dim=-1, descending=True, stable=True)
     rank_L = torch.arange(score_RL.shape[-1], device=score_RL.device)
     within_RL = rank_L < count_R.unsqueeze(-1)
@@ -167,15 +167,15 @@ def pick_highest(score_RL: Tensor, candidates_RL: Tensor, count_R: Tensor) -> Te
 
 
 def even_share(turn: Turn) -> Tensor:
-    """share_R: how many of F positions step n of N decides: F // N, and one more in the first F mod N steps (LLaDA)."""
+    """share_R: how many of F positions step n of N decides: F // N, plus one in the first F mod N steps (LLaDA)."""
     return turn.count_R // turn.steps_R + (turn.step_R < turn.count_R % turn.steps_R).long()
 
 
 def check_number(name: str, value: object, low: float, high: float, *, whole: bool = False) -> None:
-    """Refuse a setting that is no number within its range.
+    """Check that a setting is a number within its range.
 
     Raises:
-        RequestError: naming the setting, its value and the range.
+        RequestError: with the setting, its value and the range.
     """
     number = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
     if number and low <= value <= high:  # type: ignore[operator]
@@ -186,10 +186,10 @@ def check_number(name: str, value: object, low: float, high: float, *, whole: bo
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse a setting that is none of some words.
+    """Check that a setting is one of some words.
 
     Raises:
-        RequestError: naming the nearest.
+        RequestError: with the nearest word.
     """
     if value not in allowed:
         raise RequestError(unknown(name, str(value), allowed))
@@ -199,21 +199,21 @@ _REGISTRY: dict[str, type[Sampler]] = {}
 
 
 def register(cls: type[Sampler]) -> type[Sampler]:
-    """Make a sampler known by its name; a decorator."""
+    """Decorator that registers a sampler by its name."""
     _REGISTRY[cls.name] = cls
     return cls
 
 
 def samplers() -> Mapping[str, type[Sampler]]:
-    """All that are registered, by name."""
+    """All registered samplers by name."""
     return _REGISTRY
 
 
 def find_sampler(name: str) -> type[Sampler]:
-    """A sampler by its name, or by "package.module:Class".
+    """Find a sampler by its name, or by "package.module:Class".
 
     Raises:
-        RequestError: if there is none of that name, or the class is no sampler.
+        RequestError: if there is none, or the class is not a sampler.
     """
     if name in _REGISTRY:
         return _REGISTRY[name]
@@ -225,7 +225,7 @@ def find_sampler(name: str) -> type[Sampler]:
     except (ImportError, AttributeError, ValueError) as error:
         raise RequestError(f"sampler {name!r} cannot be imported: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Sampler)):
-        raise RequestError(f"sampler {name!r} is no subclass of sfumato.Sampler")
+        raise RequestError(f"sampler {name!r} is not a subclass of sfumato.Sampler")
     return found
 
 
@@ -251,7 +251,7 @@ class Entropy(Sampler):
 
 
 def accept_by_entropy(entropy_RL: Tensor, candidates_RL: Tensor, bound: float) -> Tensor:
-    """accepted_RL: bool; at least one True in every row with a candidate, for nothing precedes the first.
+    """accepted_RL: bool; at least one True in every row with a candidate, because nothing precedes the first.
 
     Args:
         entropy_RL: float32 nats, >= 0.

@@ -1,4 +1,4 @@
-"""Accept a set number of positions each step, those with the highest score."""
+"""Samplers that accept a set number of positions per step, those with the highest scores."""
 
 # R rows, L canvas
 
@@ -27,7 +27,7 @@ class _Ranking(Sampler):
         check_choice("budget", self.budget, get_args(Budget))
 
     def score(self, turn: Turn) -> Tensor:
-        """score_RL: float32, of each position."""
+        """score_RL: float32 per position."""
         raise NotImplementedError
 
     def accept(self, turn: Turn) -> Tensor:
@@ -38,7 +38,7 @@ class _Ranking(Sampler):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Confidence(_Ranking):
-    """The highest probability of the sampled token (LLaDA, arXiv 2502.09992)."""
+    """Highest probability of the sampled token (LLaDA, arXiv 2502.09992)."""
 
     name = "confidence"
     accepts_by_draw = True
@@ -50,7 +50,7 @@ class Confidence(_Ranking):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Margin(_Ranking):
-    """The largest lead of the most probable token over the next (Kim et al. 2025, arXiv 2502.06768)."""
+    """Largest margin between the two most probable tokens (Kim et al. 2025, arXiv 2502.06768)."""
 
     name = "margin"
 
@@ -61,7 +61,7 @@ class Margin(_Ranking):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Certainty(_Ranking):
-    """The lowest entropy (Dream, arXiv 2508.15487)."""
+    """Lowest entropy (Dream, arXiv 2508.15487)."""
 
     name = "certainty"
 
@@ -72,7 +72,7 @@ class Certainty(_Ranking):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Random(_Ranking):
-    """In random order."""
+    """Random order."""
 
     name = "random"
 
@@ -81,10 +81,10 @@ class Random(_Ranking):
 
 
 def even_budget(turn: Turn) -> Tensor:
-    """How many candidates to accept so that the positions decided so far are an even share of each step up to now.
+    """How many candidates to accept so that the decided positions are an even share of the steps so far.
 
     Returns:
-        budget_R: int64, >= 1. What is no longer a candidate counts as decided.
+        budget_R: int64, >= 1. Positions that are no longer candidates count as decided.
     """
     done_R = turn.step_R + 1
     target_R = turn.count_R // turn.steps_R * done_R + torch.minimum(done_R, turn.count_R % turn.steps_R)
@@ -93,13 +93,13 @@ def even_budget(turn: Turn) -> Tensor:
 
 
 def truncated_budget(turn: Turn) -> Tensor:
-    """How many of M candidates a reverse step from t to s decides: M (1 - s/t) rounded down, in the last step all.
+    """How many of M candidates a reverse step from t to s decides: M (1 - s/t) rounded down; in the last step all.
 
-    The noise levels run from 1 to 0.001 in equal steps, in float32 and from both ends, as torch.linspace does: the
-    rounding decides what a count close to a whole number becomes.
+    Noise levels run from 1 to 0.001 in equal float32 steps computed from both ends, as torch.linspace does, because the
+    rounding decides counts close to a whole number.
 
     Returns:
-        budget_R: int64, >= 0; 0 in the first step where there is a position a step.
+        budget_R: int64, >= 0; 0 in the first step if there is one step per position.
 
     Source: Dream, Ye et al. 2025, arXiv 2508.15487.
     """

@@ -53,7 +53,7 @@ class Ancestral(Sampler):
 @register
 @dataclass(frozen=True, kw_only=True)
 class ReMDM(Ancestral):
-    """Under mask noise, put visible tokens back to the mask with probability sigma.
+    """Under mask noise, return visible tokens to the mask with probability sigma.
 
     Source: ReMDM, Wang et al. 2025, arXiv 2503.00307, sections 3 and 4.1.
     """
@@ -71,8 +71,8 @@ class ReMDM(Ancestral):
     def check(self, process: Process) -> None:
         if process.mask_id is None or process.has_uniform:
             raise RequestError(
-                "sampler 'remdm' puts tokens back to the mask; allowed: models with mask noise only. Under "
-                "uniform noise every sampler revises: use 'entropy' or 'ancestral'"
+                "sampler 'remdm' returns tokens to the mask; allowed: models with mask noise only. "
+                "Under uniform noise every sampler revises: use 'entropy' or 'ancestral'"
             )
 
     def transition(self, turn: Turn) -> Tensor:
@@ -91,27 +91,27 @@ class ReMDM(Ancestral):
         return torch.where(changes_RL, changed_RL, turn.tokens_RL)
 
     def is_finished(self, turn: Turn, decision: Decision) -> Tensor:
-        # Remasking may still open what looks settled.
+        # Remasking may still reopen settled positions.
         return torch.zeros_like(turn.count_R, dtype=torch.bool)
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class PredictorCorrector(Ancestral):
-    """After an ancestral step, draw again the tokens that the rest of the canvas speaks against, from
-    alpha_s x0_loo + (1 - alpha_s) / K.
+    """After an ancestral step, redraw the tokens that the rest of the canvas contradicts, from alpha_s x0_loo + (1 -
+    alpha_s) / K.
 
-    x0_loo is the leave-one-out prediction at t, so this is the exact q(x_s here | x_t elsewhere): what the position
-    would have been given had its own token not been seen; no further forward is needed. Choosing by the token in
-    question sharpens: errors of few steps are repaired, and over many steps likely canvases are favoured.
+    x0_loo is the leave-one-out prediction at t, so this is the exact q(x_s here | x_t elsewhere): the prediction for
+    the position if its own token had not been seen; no further forward is needed. Choosing by the token itself
+    sharpens: few-step errors are repaired, and over many steps likely canvases are favoured.
 
     Source: LOO, arXiv 2605.22765; the margin from informed correctors, Zhao et al. 2024, arXiv 2407.21243.
     """
 
     name = "predictor-corrector"
     corrector_k: int = 1
-    """Positions drawn again each step, 0 or more: those whose token, as the ancestral step left it, has the lowest
-    margin over the best other token. Keep it small against the canvas."""
+    """Positions redrawn per step, 0 or more: those whose token, after the ancestral step, has the lowest margin over
+    the best other token. Keep it small relative to the canvas."""
 
     def __post_init__(self) -> None:
         check_number("corrector_k", self.corrector_k, 0, 2**31 - 1, whole=True)
@@ -158,7 +158,7 @@ def draw_ancestral(
         x0_RL: int64 drawn clean tokens.
         s_R: noise levels to step to.
         t_R: noise levels of xt_RL, > s_R.
-        u_RL: uniforms that make the choice.
+        u_RL: uniforms for the choice.
         noise_RL: int64 noise drawn at s.
 
     Returns:
@@ -179,7 +179,7 @@ def draw_ancestral(
 
 
 def token_margin(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Log-probability of each token less that of the best other one; negative where another is more probable.
+    """Each token's log-probability minus that of the best other one; negative if another is more probable.
 
     The vocabulary is the last dimension of the logits; the others are those of tokens.
 

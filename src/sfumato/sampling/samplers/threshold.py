@@ -1,4 +1,4 @@
-"""Accept what is more probable than a threshold; and go on changing what was filled in."""
+"""Samplers that accept tokens above a probability threshold, and one that also edits filled positions."""
 
 # R rows, L canvas
 
@@ -26,10 +26,10 @@ from sfumato.sampling.samplers.base import (
 @register
 @dataclass(frozen=True, kw_only=True)
 class Threshold(Sampler):
-    """Accept candidates above a confidence, and no fewer than an even share of the steps asks for.
+    """Accept candidates above a confidence, but at least an even share of the steps.
 
-    Source: Fast-dLLM, Wu et al. 2025, arXiv 2505.22618, section 3, which accepts at least one; SDAR and LLaDA2 at least
-        an even share of the block a step.
+    Source: Fast-dLLM, Wu et al. 2025, arXiv 2505.22618, section 3, which accepts at least one; SDAR and LLaDA2 accept
+        at least an even share of the block per step.
     """
 
     name = "threshold"
@@ -48,8 +48,8 @@ class Threshold(Sampler):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Edit(Sampler):
-    """Fill masks like `threshold`, one at least, and replace tokens that were filled in by others that are more
-    probable than a second threshold.
+    """Fill masks like `threshold`, at least one per step, and replace filled tokens when another exceeds a second
+    threshold.
 
     Source: LLaDA2.1, token-to-token editing.
     """
@@ -57,11 +57,11 @@ class Edit(Sampler):
     name = "edit"
     reopens = reads_decided = accepts_by_draw = True
     threshold: float = 0.9
-    """Probability of a token that is filled in, 0 to 1."""
+    """Minimum probability to fill in a token, 0 to 1."""
     edit_threshold: float = 0.9
-    """Probability of a token that replaces another one, 0 to 1; 0 always follows the model, 0.9 is LLaDA2.1's."""
+    """Minimum probability to replace a token, 0 to 1; 0 always follows the model, 0.9 is LLaDA2.1's."""
     post_steps: int = 16
-    """Most steps after the last mask is filled, 0 or more; 16 is LLaDA2.1's."""
+    """Maximum steps after the last mask is filled, 0 or more; 16 is LLaDA2.1's."""
 
     def __post_init__(self) -> None:
         check_number("threshold", self.threshold, 0, 1)
@@ -71,8 +71,8 @@ class Edit(Sampler):
     def check(self, process: Process) -> None:
         if process.has_uniform:
             raise RequestError(
-                "sampler 'edit' goes by which positions still hold the mask; allowed: models with mask noise only. "
-                "Under uniform noise every sampler revises: use 'entropy'"
+                "sampler 'edit' depends on the positions that still hold the mask; allowed: models "
+                "with mask noise only. Under uniform noise every sampler revises: use 'entropy'"
             )
 
     def accept(self, turn: Turn) -> Tensor:
@@ -97,13 +97,13 @@ class Edit(Sampler):
 
 
 def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold: float, minimum_R: Tensor) -> Tensor:
-    """Accept each row's candidates above a confidence, or its most confident ones where those are too few.
+    """Accept each row's candidates above a confidence, or its most confident ones if these are too few.
 
     Args:
-        confidence_RL: probability of the token that would be accepted.
+        confidence_RL: probability of the token to accept.
         candidates_RL: bool.
         threshold: 0 to 1; 1 leaves it to `minimum_R`.
-        minimum_R: int64, how many to accept at least.
+        minimum_R: int64, minimum number to accept.
 
     Returns:
         accepted_RL: bool.
@@ -116,11 +116,11 @@ def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold:
 def accept_edits(
     confidence_RL: Tensor, sampled_RL: Tensor, tokens_RL: Tensor, decided_RL: Tensor, threshold: float
 ) -> Tensor:
-    """edited_RL: tokens that were filled in and that the model would now rather write otherwise.
+    """edited_RL: filled positions where the model now prefers another token.
 
     Args:
         confidence_RL: probability of the sampled token.
-        sampled_RL, tokens_RL: int64, what would be written and what stands there.
+        sampled_RL, tokens_RL: int64, the new and the current token.
         decided_RL: bool; free positions without the mask.
         threshold: 0 to 1.
     """

@@ -1,6 +1,8 @@
 """Instructions of CPUs for products of integers of 8 bits with a panel of a matrix: AMX, or VNNI of AVX-512.
 
-A panel is 32 outputs, of which four inputs of each stand beside each other, as either instruction reads them.
+A panel is 32 outputs, of which four inputs of each stand beside each other, as either instruction reads them. Levels of
+groups have no sign; of 4 bits, those of the upper 16 outputs are in the upper halves of the bytes. Behind the levels of
+each group stand its 32 scales and its 32 minimums, in float16.
 
 Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI and AMX.
 """
@@ -23,7 +25,7 @@ TILE = 16
 AMX = "amx_int8" in features()
 
 _WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
-_LANES = ir.VectorType(_INT, 16)
+_LANES, _FLOATS, _HALVES = (ir.VectorType(kind, 16) for kind in (_INT, ir.FloatType(), ir.HalfType()))
 LINE = 64
 _PRODUCT = types.void(*[types.int64] * 9)
 
@@ -65,6 +67,93 @@ def _dots(num_rows: int) -> Any:
                     builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
         for own, place in zip(sums, places(out, out_stride), strict=True):
             builder.store(builder.load(own), place, align=4)
+        return context.get_dummy_value()
+
+    return _product(generate)
+
+
+def _grouped_dots(num_rows: int, bits: int) -> Any:
+    """The same of a panel in groups, to floats. What sums start from are, for each group of a row, the scale of its
+    inputs and that times their sum."""
+    step_bytes = 4 * PANEL * bits // 8
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, width, panel, factors, factors_stride, out, out_stride, ahead, num_ahead = arguments
+        num_groups = builder.sdiv(factors_stride, _WORD(8))
+        group = builder.sdiv(width, num_groups)
+        levels_bytes = builder.mul(builder.sdiv(group, _WORD(4)), _WORD(step_bytes))
+        block_bytes = builder.add(levels_bytes, _WORD(2 * LINE))
+        distance = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), builder.sub(ahead, panel), _WORD(0))
+        sums, totals = (
+            [cgutils.alloca_once(builder, kind) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
+            for kind in (_LANES, _FLOATS)
+        )
+        low = ir.Constant(_LANES, [0x0F0F0F0F] * 16)
+
+        def everywhere(kind: Any, *terms: Any) -> Any:
+            one = builder.load(pointer(builder, kind.element, *terms), align=4)
+            alone = builder.insert_element(ir.Constant(kind, ir.Undefined), one, _INT(0))
+            return builder.shuffle_vector(alone, ir.Constant(kind, ir.Undefined), ir.Constant(_LANES, [0] * 16))
+
+        def fused(a: Any, b: Any, total: Any) -> None:
+            builder.store(call(builder, "llvm.fma.v16f32", _FLOATS, a, b, builder.load(total)), total)
+
+        def take(block: Any, inputs: Any, step: Any) -> None:
+            """Add the products of four inputs."""
+            lines = builder.mul(step, _WORD(step_bytes))
+            halves = []
+            for line in range(0, step_bytes, LINE):
+                halves.append(builder.load(pointer(builder, _LANES, block, lines, _WORD(line)), align=LINE))
+                _fetch(builder, block, distance, lines, _WORD(line))
+            if bits == 4:
+                upper = builder.lshr(halves[0], ir.Constant(_LANES, [4] * 16))
+                halves = [builder.and_(half, low) for half in (halves[0], upper)]
+            for row in range(num_rows):
+                fours = everywhere(_LANES, inputs, builder.mul(width, _WORD(row)), builder.mul(step, _WORD(4)))
+                for half, own in zip(halves, sums[2 * row : 2 * row + 2], strict=True):
+                    given = (builder.load(own), half, fours)
+                    builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
+
+        for total in totals:
+            builder.store(ir.Constant(_FLOATS, [0.0] * 16), total)
+        with cgutils.for_range(builder, num_groups) as loop:
+            block = builder.add(panel, builder.mul(loop.index, block_bytes))
+            inputs = builder.add(x, builder.mul(loop.index, group))
+            for own in sums:
+                builder.store(ir.Constant(_LANES, [0] * 16), own)
+            # Eight at a time: counting them would take as long as a row does.
+            num_steps = builder.sdiv(group, _WORD(4))
+            num_eights = builder.sdiv(num_steps, _WORD(8))
+            with cgutils.for_range(builder, num_eights) as eight:
+                for number in range(8):
+                    take(block, inputs, builder.add(builder.mul(eight.index, _WORD(8)), _WORD(number)))
+            whole_steps = builder.mul(num_eights, _WORD(8))
+            with cgutils.for_range(builder, builder.sub(num_steps, whole_steps)) as step:
+                take(block, inputs, builder.add(whole_steps, step.index))
+            scales, minimums = (
+                [
+                    builder.fpext(
+                        builder.load(pointer(builder, _HALVES, block, levels_bytes, _WORD(first + half)), align=32),
+                        _FLOATS,
+                    )
+                    for half in (0, LINE // 2)
+                ]
+                for first in (0, LINE)
+            )
+            for line in (0, LINE):
+                _fetch(builder, block, distance, levels_bytes, _WORD(line))
+            for row in range(num_rows):
+                terms = (factors, builder.mul(factors_stride, _WORD(row)), builder.mul(loop.index, _WORD(8)))
+                scale, scaled_sum = (everywhere(_FLOATS, *terms, _WORD(place)) for place in (0, 4))
+                for half in (0, 1):
+                    sum_, total = sums[2 * row + half], totals[2 * row + half]
+                    whole = builder.sitofp(builder.load(sum_), _FLOATS)
+                    fused(builder.fmul(whole, scale), scales[half], total)
+                    fused(scaled_sum, minimums[half], total)
+        for number, total in enumerate(totals):
+            at_row = builder.mul(out_stride, _WORD(number // 2))
+            place = pointer(builder, _FLOATS, out, at_row, _WORD(number % 2 * LINE))
+            builder.store(builder.load(total), place, align=4)
         return context.get_dummy_value()
 
     return _product(generate)
@@ -152,6 +241,9 @@ def _leave_tiles(typing_context: Any) -> Any:
 
 
 _dots_12, _dots_8, _dots_4, _dots_2, _dots_1 = (_dots(num_rows) for num_rows in (12, 8, 4, 2, 1))
+# Six rows and their floats fill the registers.
+_dots_6_of_4, _dots_4_of_4, _dots_2_of_4, _dots_1_of_4 = (_grouped_dots(num_rows, 4) for num_rows in (6, 4, 2, 1))
+_dots_6_of_8, _dots_4_of_8, _dots_2_of_8, _dots_1_of_8 = (_grouped_dots(num_rows, 8) for num_rows in (6, 4, 2, 1))
 _two_tiles, _one_tile = _tiles(2), _tiles(1)
 
 
@@ -179,6 +271,41 @@ def multiply_by_lanes(num_rows: int, product: Any, shapes: int) -> None:
             row += 2
         else:
             _dots_1(*given)
+            row += 1
+
+
+@njit(error_model="numpy")
+def multiply_groups(num_rows: int, product: Any, bits: int) -> None:
+    """Of all rows with a panel in groups, by lanes."""
+    x, width, panel, factors, factors_stride, out, out_stride, ahead = product
+    row = 0
+    while row < num_rows:
+        left = num_rows - row
+        of_row, to = factors + row * factors_stride, out + row * out_stride
+        given = (x + row * width, width, panel, of_row, factors_stride, to, out_stride, ahead, 1 if row == 0 else 0)
+        if left >= 6:
+            if bits == 4:
+                _dots_6_of_4(*given)
+            else:
+                _dots_6_of_8(*given)
+            row += 6
+        elif left >= 4:
+            if bits == 4:
+                _dots_4_of_4(*given)
+            else:
+                _dots_4_of_8(*given)
+            row += 4
+        elif left >= 2:
+            if bits == 4:
+                _dots_2_of_4(*given)
+            else:
+                _dots_2_of_8(*given)
+            row += 2
+        else:
+            if bits == 4:
+                _dots_1_of_4(*given)
+            else:
+                _dots_1_of_8(*given)
             row += 1
 
 
@@ -235,34 +362,39 @@ def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
             shapes_2B[shape, 48 + tile] = lower
 
 
-def _finishing(digits: int, adds: bool) -> Any:
+def _finishing(digits: int, adds: bool, grouped: bool) -> Any:
     """Code that makes floats of a whole panel's sums, 16 at a time: addresses, of a residual and of the result those of
-    the first, which are as far apart from row to row."""
-    floats = ir.VectorType(ir.FloatType(), 16)
+    the first, which are as far apart from row to row. Sums of groups are floats already, with their inputs' scales."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         product, num_rows, scale, scales, bias, residual, out, stride = arguments
-        nothing, everywhere = ir.Constant(floats, ir.Undefined), ir.Constant(_LANES, [0] * 16)
+        nothing, everywhere = ir.Constant(_FLOATS, ir.Undefined), ir.Constant(_LANES, [0] * 16)
 
         def load(kind: Any, *terms: Any) -> Any:
             return builder.load(pointer(builder, kind, *terms), align=4)
+
+        def load_sums(row: Any, half: Any) -> Any:
+            terms = (product, builder.mul(row, _WORD(4 * PANEL)), half)
+            return load(_FLOATS, *terms) if grouped else builder.sitofp(load(_LANES, *terms), _FLOATS)
 
         with cgutils.for_range(builder, num_rows) as loop:
             own = load(ir.FloatType(), scale, builder.mul(loop.index, _WORD(4)))
             factors = builder.shuffle_vector(builder.insert_element(nothing, own, _INT(0)), nothing, everywhere)
             row = builder.mul(loop.index, stride)
             for half in (_WORD(0), _WORD(LINE)):
-                sums_at = builder.mul(loop.index, _WORD(4 * PANEL))
-                sums = builder.sitofp(load(_LANES, product, sums_at, half), floats)
+                sums = load_sums(loop.index, half)
                 if digits == 2:
-                    rest_at = builder.mul(builder.add(loop.index, num_rows), _WORD(4 * PANEL))
-                    rest = builder.sitofp(load(_LANES, product, rest_at, half), floats)
-                    sums = builder.fadd(sums, builder.fmul(rest, ir.Constant(floats, [1.0 / SECOND_DIGIT] * 16)))
-                sums = builder.fmul(builder.fmul(sums, factors), load(floats, scales, half))
-                sums = builder.fadd(sums, load(floats, bias, half))
+                    rest = load_sums(builder.add(loop.index, num_rows), half)
+                    if not grouped:
+                        rest = builder.fmul(rest, ir.Constant(_FLOATS, [1.0 / SECOND_DIGIT] * 16))
+                    sums = builder.fadd(sums, rest)
+                if not grouped:
+                    sums = builder.fmul(sums, factors)
+                sums = builder.fmul(sums, load(_FLOATS, scales, half))
+                sums = builder.fadd(sums, load(_FLOATS, bias, half))
                 if adds:
-                    sums = builder.fadd(sums, load(floats, residual, row, half))
-                builder.store(sums, pointer(builder, floats, out, row, half), align=4)
+                    sums = builder.fadd(sums, load(_FLOATS, residual, row, half))
+                builder.store(sums, pointer(builder, _FLOATS, out, row, half), align=4)
         return context.get_dummy_value()
 
     @code
@@ -283,7 +415,10 @@ def _finishing(digits: int, adds: bool) -> Any:
 
 
 _finish_1, _finish_2, _finish_1_adding, _finish_2_adding = (
-    _finishing(digits, adds) for adds in (False, True) for digits in (1, 2)
+    _finishing(digits, adds, False) for adds in (False, True) for digits in (1, 2)
+)
+_join_1, _join_2, _join_1_adding, _join_2_adding = (
+    _finishing(digits, adds, True) for adds in (False, True) for digits in (1, 2)
 )
 
 
@@ -298,3 +433,16 @@ def finish(digits: int, adds: bool, panel: Any) -> None:
         _finish_1_adding(*panel)
     else:
         _finish_1(*panel)
+
+
+@njit(error_model="numpy")
+def finish_groups(digits: int, adds: bool, panel: Any) -> None:
+    if digits == 2:
+        if adds:
+            _join_2_adding(*panel)
+        else:
+            _join_2(*panel)
+    elif adds:
+        _join_1_adding(*panel)
+    else:
+        _join_1(*panel)

@@ -2,12 +2,13 @@
 
 A matrix is put in order once, in panels. Threads claim panels, and take all rows to each; or parts of a long sum, and
 take all panels to each. Of many matrices that have rows of their own each, those that have none are not read. Sums are
-exact, and so the same by either instruction and with any number of threads.
+exact, and so the same by either instruction and with any number of threads; those of groups are floats, added one after
+the other.
 
 What is changed in `instructions` reaches the loops that are kept on disk when this file is changed too.
 """
 
-# M rows, I inputs, O outputs, P panels of them, X matrices, C chunks of inputs, S threads
+# M rows, I inputs, G groups of them, O outputs, P panels of them, X matrices, C chunks of inputs, S threads
 
 from __future__ import annotations
 
@@ -23,9 +24,11 @@ from sfumato.kernels.cpu.loops.instructions import (
     LINE,
     fill_shapes,
     finish,
+    finish_groups,
     leave_tiles,
     multiply_by_lanes,
     multiply_by_tiles,
+    multiply_groups,
 )
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 
@@ -42,29 +45,57 @@ def _take(x_MI: Array, first: int, flip: int, out_MD: Array) -> None:
 
 
 @njit(error_model="numpy")
+def _weigh_groups(x_MI: Array, scale_NG: Array, factors_MG2: Array) -> None:
+    """What the sums of each group are multiplied by, and what its minimums are."""
+    num_rows, num_groups = scale_NG.shape
+    group = x_MI.shape[1] // max(num_groups, 1)
+    for row in range(len(x_MI)):
+        second = row >= num_rows
+        for g in range(num_groups):
+            total = Z(0)
+            for i in range(g * group, (g + 1) * group):
+                total += Z(x_MI[row, i])
+            scale = scale_NG[row - num_rows, g] * F(1.0 / SECOND_DIGIT) if second else scale_NG[row, g]
+            factors_MG2[row, g, 0] = scale
+            factors_MG2[row, g, 1] = scale * F(total)
+
+
+@njit(error_model="numpy")
 def _finish_part(
-    product_MP: Array, digits: int, scale_N: Array, scales_P: Array, bias_P: Array, residual_NP: Array, out_NP: Array
+    product_MP: Array,
+    grouped: bool,
+    digits: int,
+    scale_N: Array,
+    scales_P: Array,
+    bias_P: Array,
+    residual_NP: Array,
+    out_NP: Array,
 ) -> None:
     """The same of the last panel, which is not whole."""
-    num_rows = len(product_MP) // digits
+    num_rows, floats_MP = len(product_MP) // digits, product_MP.view(F)
     for row in range(num_rows):
         for p in range(out_NP.shape[1]):
-            whole = F(product_MP[row, p])
+            whole = floats_MP[row, p] if grouped else F(product_MP[row, p])
             if digits == 2:
-                whole += F(product_MP[num_rows + row, p]) * F(1.0 / SECOND_DIGIT)
-            out_NP[row, p] = whole * scale_N[row] * scales_P[p] + bias_P[p]
+                rest = num_rows + row
+                whole += floats_MP[rest, p] if grouped else F(product_MP[rest, p]) * F(1.0 / SECOND_DIGIT)
+            if not grouped:
+                whole *= scale_N[row]
+            out_NP[row, p] = whole * scales_P[p] + bias_P[p]
             if len(residual_NP):
                 out_NP[row, p] += residual_NP[row, p]
 
 
 def multiply(job: Any) -> None:
-    head = carray(job, (24,), np.int64)
+    head = carray(job, (27,), np.int64)
     num_rows, num_inputs, depth, num_panels, num_outputs = head[4], head[5], head[6], head[7], head[8]
+    # No bits stand for whole rows.
+    bits, num_groups, panel_bytes = head[24], head[25], head[26]
     sums, digits, least_tiled, num_matrices = head[9] != 0, head[10], head[11], head[12]
     panels, signed_start, flipped_start, out = head[14], head[15], head[16], head[17]
     x_MI = carray(at(head[13]), (num_rows, num_inputs), np.int8)
     out_NO = carray(at(out), (num_rows // digits, num_outputs), F)
-    scale_N = carray(at(head[18]), (num_rows // digits,), F)
+    scale_NG = carray(at(head[18]), (num_rows // digits, num_groups), F)
     scales_XO, bias_O = carray(at(head[19]), (num_matrices, num_outputs), F), carray(at(head[20]), (num_outputs,), F)
     adds = head[21] != 0
     residual_NO = carray(at(head[22]), (num_rows // digits, num_outputs), F)
@@ -77,6 +108,7 @@ def multiply(job: Any) -> None:
     own_MD = np.empty((most_rows, depth), np.uint8)
     shapes_2B = np.empty((2, LINE), np.uint8)
     product_MP = np.empty((most_rows, PANEL), Z)
+    factors_MG2 = np.empty((most_rows if bits else 0, num_groups, 2), F)
     stride = 4 * num_panels * PANEL
     if sums:
         out += claim_seat(job) * num_rows * stride
@@ -92,28 +124,34 @@ def multiply(job: Any) -> None:
                     row = 0 if matrix == 0 else end_X[matrix - 1]
                     rows = end_X[matrix] - row
                 by_tiles = rows >= least_tiled
-                # What is summed has no sign.
-                flip = 0 if by_tiles or sums else FLIP
+                # What is summed has no sign, nor have levels of groups.
+                flip = 0 if by_tiles or sums or bits else FLIP
                 takes = flip != 0 or depth != num_inputs
                 if by_tiles:
                     fill_shapes(rows, shapes_2B)
                     leaves = True
                 if takes:
                     _take(x_MI[row : row + rows], chunk * depth, flip, own_MD)
+                if bits:
+                    _weigh_groups(x_MI[row : row + rows], scale_NG[row : row + rows // digits], factors_MG2)
             if rows == 0:
                 continue
             x = place_of(own_MD) if takes else head[13] + row * depth
             start = flipped_start if flip else signed_start
             for number in range(0 if sums else part, num_panels if sums else part + 1):
                 column = number % num_panels * PANEL
-                panel = panels + (chunk * num_panels + number) * PANEL * depth
-                ahead, first_sum, sum_stride = panel + PANEL * depth, start + 4 * PANEL * number, 0
+                panel = panels + (chunk * num_panels + number) * panel_bytes
+                ahead, first_sum, sum_stride = panel + panel_bytes, start + 4 * PANEL * number, 0
                 to, to_stride = place_of(product_MP), 4 * PANEL
                 if sums:
                     to, to_stride = out + 4 * column, stride
                     first_sum, sum_stride = to, stride
+                if bits:
+                    first_sum, sum_stride = place_of(factors_MG2), 8 * num_groups
                 product = (x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
-                if by_tiles:
+                if bits:
+                    multiply_groups(rows, product, bits)
+                elif by_tiles:
                     multiply_by_tiles(rows, product, place_of(shapes_2B))
                 else:
                     multiply_by_lanes(rows, product, place_of(shapes_2B))
@@ -124,12 +162,16 @@ def multiply(job: Any) -> None:
                 if size == PANEL:
                     scales, bias = head[19] + 4 * (matrix * num_outputs + column), head[20] + 4 * column
                     given = (to, count, head[18] + 4 * row, scales, bias, head[22] + at_out, out + at_out, stride_out)
-                    finish(digits, adds, given)
+                    if bits:
+                        finish_groups(digits, adds, given)
+                    else:
+                        finish(digits, adds, given)
                 else:
                     _finish_part(
                         product_MP[:rows],
+                        bits != 0,
                         digits,
-                        scale_N[row : row + count],
+                        scale_NG[row : row + count, 0],
                         scales_XO[matrix, column:],
                         bias_O[column:],
                         residual_NO[row : row + count if adds else row, column:],

@@ -8,7 +8,7 @@ so it is the same to the last bit with any others beside it and with any number 
 Where 0 divides nothing is raised (numba's error model of numpy), for a division that may raise is none for vectors.
 """
 
-# N rows, I inputs, H heads, E head dimension, F its rotated part, M one or two digits of each row
+# N rows, I inputs, G groups of them, H heads, E head dimension, F its rotated part, M one or two digits of each row
 
 from __future__ import annotations
 
@@ -34,23 +34,27 @@ def _scale_of(x_I: Array, eps: float) -> Any:
 
 
 @njit(inline="always", cache=True)
-def _round_row(x_I: Array, factor_I: Array, row: int, num_rows: int, levels_MI: Array) -> Any:
-    """Returns its scale; the second digits, if any, stand as many rows further down as there are."""
+def _round_row(x_I: Array, factor_I: Array, row: int, levels_MI: Array, scale_NG: Array) -> None:
+    """Each of its groups has a scale; the second digits, if any, stand as many rows further down as there are."""
+    num_rows, num_groups = scale_NG.shape
+    group = len(x_I) // num_groups
     levels_I = levels_MI[row]
-    highest = Z(0)
-    for i in range(len(levels_I)):
-        # Of a float without its sign, NaN above all others.
-        highest = Z(max(highest, Z(bits_of(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
-    scale = max(float_of(highest) / F(DIGIT), F(_TINY))
-    inverse = F(1.0) / scale
-    for i in range(len(levels_I)):
-        levels_I[i] = np.int8(Z(np.rint(x_I[i] * factor_I[i] * inverse)))
-    if len(levels_MI) > num_rows:
-        rest_I = levels_MI[num_rows + row]
-        for i in range(len(levels_I)):
-            rest = x_I[i] * factor_I[i] * inverse - F(levels_I[i])
-            rest_I[i] = np.int8(Z(np.rint(rest * F(SECOND_DIGIT))))
-    return float_of(highest) if np.isnan(float_of(highest)) else scale
+    for g in range(num_groups):
+        start, end = g * group, (g + 1) * group
+        highest = Z(0)
+        for i in range(start, end):
+            # Of a float without its sign, NaN above all others.
+            highest = Z(max(highest, Z(bits_of(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
+        scale = max(float_of(highest) / F(DIGIT), F(_TINY))
+        inverse = F(1.0) / scale
+        for i in range(start, end):
+            levels_I[i] = np.int8(Z(np.rint(x_I[i] * factor_I[i] * inverse)))
+        if len(levels_MI) > num_rows:
+            rest_I = levels_MI[num_rows + row]
+            for i in range(start, end):
+                rest = x_I[i] * factor_I[i] * inverse - F(levels_I[i])
+                rest_I[i] = np.int8(Z(np.rint(rest * F(SECOND_DIGIT))))
+        scale_NG[row, g] = float_of(highest) if np.isnan(float_of(highest)) else scale
 
 
 @njit(inline="always", cache=True)
@@ -69,30 +73,30 @@ def _gate_row(kind: int, gate_I: Array, up_I: Array, out_I: Array) -> None:
 
 
 @njit(fastmath=SUMS, error_model="numpy", cache=True)
-def _round_rows(first: int, last: int, x_NI: Array, factor_I: Array, levels_MI: Array, scale_N: Array) -> None:
+def _round_rows(first: int, last: int, x_NI: Array, factor_I: Array, levels_MI: Array, scale_NG: Array) -> None:
     for n in range(first, last):
-        scale_N[n] = _round_row(x_NI[n], factor_I, n, len(x_NI), levels_MI)
+        _round_row(x_NI[n], factor_I, n, levels_MI, scale_NG)
 
 
 @njit(fastmath=SUMS, error_model="numpy", cache=True)
 def _norm_rows(
-    first: int, last: int, x_NI: Array, weight_I: Array, eps: float, factor_I: Array, levels_MI: Array, scale_N: Array
+    first: int, last: int, x_NI: Array, weight_I: Array, eps: float, factor_I: Array, levels_MI: Array, scale_NG: Array
 ) -> None:
     normed_I = np.empty(x_NI.shape[1], F)
     for n in range(first, last):
         _norm_row(x_NI[n], weight_I, eps, normed_I)
-        scale_N[n] = _round_row(normed_I, factor_I, n, len(x_NI), levels_MI)
+        _round_row(normed_I, factor_I, n, levels_MI, scale_NG)
 
 
 @njit(fastmath=SUMS, error_model="numpy", cache=True)
 def _gate_rows(
-    first: int, last: int, kind: int, both_NO: Array, factor_I: Array, levels_MI: Array, scale_N: Array
+    first: int, last: int, kind: int, both_NO: Array, factor_I: Array, levels_MI: Array, scale_NG: Array
 ) -> None:
     size = len(factor_I)
     inner_I = np.empty(size, F)
     for n in range(first, last):
         _gate_row(kind, both_NO[n, :size], both_NO[n, size:], inner_I)
-        scale_N[n] = _round_row(inner_I, factor_I, n, len(both_NO), levels_MI)
+        _round_row(inner_I, factor_I, n, levels_MI, scale_NG)
 
 
 @njit(fastmath=SUMS, error_model="numpy", cache=True)
@@ -158,31 +162,33 @@ def plain_gate(job: Any) -> None:
 
 
 def round(job: Any) -> None:
-    head = carray(job, (10,), np.int64)
+    head = carray(job, (11,), np.int64)
     num_rows, size = head[1], head[4]
-    x_NI, factor_I = carray(at(head[6]), (num_rows, size), F), carray(at(head[7]), (size,), F)
-    levels_MI, scale_N = carray(at(head[8]), (head[5] * num_rows, size), np.int8), carray(at(head[9]), (num_rows,), F)
+    x_NI, factor_I = carray(at(head[7]), (num_rows, size), F), carray(at(head[8]), (size,), F)
+    levels_MI = carray(at(head[9]), (head[5] * num_rows, size), np.int8)
+    scale_NG = carray(at(head[10]), (num_rows, head[6]), F)
     for first, last in parts(job):
-        _round_rows(first, last, x_NI, factor_I, levels_MI, scale_N)
+        _round_rows(first, last, x_NI, factor_I, levels_MI, scale_NG)
 
 
 def norm(job: Any) -> None:
-    head = carray(job, (12,), np.int64)
-    num_rows, size, eps = head[1], head[4], float_of(Z(head[6]))
-    x_NI, weight_I = carray(at(head[7]), (num_rows, size), F), carray(at(head[8]), (size,), F)
-    factor_I, levels_MI = carray(at(head[9]), (size,), F), carray(at(head[10]), (head[5] * num_rows, size), np.int8)
-    scale_N = carray(at(head[11]), (num_rows,), F)
+    head = carray(job, (13,), np.int64)
+    num_rows, size, eps = head[1], head[4], float_of(Z(head[7]))
+    x_NI, weight_I = carray(at(head[8]), (num_rows, size), F), carray(at(head[9]), (size,), F)
+    factor_I, levels_MI = carray(at(head[10]), (size,), F), carray(at(head[11]), (head[5] * num_rows, size), np.int8)
+    scale_NG = carray(at(head[12]), (num_rows, head[6]), F)
     for first, last in parts(job):
-        _norm_rows(first, last, x_NI, weight_I, eps, factor_I, levels_MI, scale_N)
+        _norm_rows(first, last, x_NI, weight_I, eps, factor_I, levels_MI, scale_NG)
 
 
 def gate(job: Any) -> None:
-    head = carray(job, (11,), np.int64)
+    head = carray(job, (12,), np.int64)
     num_rows, size = head[1], head[4]
-    both_NO, factor_I = carray(at(head[7]), (num_rows, 2 * size), F), carray(at(head[8]), (size,), F)
-    levels_MI, scale_N = carray(at(head[9]), (head[5] * num_rows, size), np.int8), carray(at(head[10]), (num_rows,), F)
+    both_NO, factor_I = carray(at(head[8]), (num_rows, 2 * size), F), carray(at(head[9]), (size,), F)
+    levels_MI = carray(at(head[10]), (head[5] * num_rows, size), np.int8)
+    scale_NG = carray(at(head[11]), (num_rows, head[6]), F)
     for first, last in parts(job):
-        _gate_rows(first, last, head[6], both_NO, factor_I, levels_MI, scale_N)
+        _gate_rows(first, last, head[7], both_NO, factor_I, levels_MI, scale_NG)
 
 
 def rotate(job: Any) -> None:

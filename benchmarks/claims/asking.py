@@ -1,0 +1,60 @@
+"""A task's held-out items, asked; and how sure what comes of it is."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.data.tasks import Item, Task, find_task, items
+from sfumato.engine.model import TextModel
+from sfumato.engine.request import Result
+from sfumato.evaluation.statistics import bootstrap_interval
+from sfumato.evaluation.tasks import ask
+
+
+class Asked:
+    """What a model answered to n held-out items of a task, item i with seed i.
+
+    Args:
+        model: the model.
+        task: the task or its name.
+        n: items; a task with one text is asked again, with other seeds.
+        asked: these items instead of the task's first n.
+        **options: of `TextModel.generate`.
+    """
+
+    def __init__(
+        self, model: TextModel, task: Task | str, n: int = 0, asked: Sequence[Item] | None = None, **options: Any
+    ) -> None:
+        self.task = find_task(task) if isinstance(task, str) else task
+        found = items(self.task, "test", 0, n) if asked is None else list(asked)
+        self.items = [found[i % len(found)] for i in range(n or len(found))]
+        self.results: list[Result] = ask(model, [item.prompt for item in self.items], **options)
+        self.right = [self.task.check(item, result.text) for item, result in zip(self.items, self.results, strict=True)]
+
+    @property
+    def score(self) -> float:
+        """Share of right answers."""
+        return sum(self.right) / len(self.right)
+
+    @property
+    def steps(self) -> list[int]:
+        """Denoising steps of each answer."""
+        return [result.usage.denoising_steps for result in self.results]
+
+    @property
+    def unsettled(self) -> int:
+        """Answers that ended at the cap on steps."""
+        return sum(result.usage.unsettled > 0 for result in self.results)
+
+    def gain(self, other: Asked) -> dict[str, Any]:
+        """What is right beyond another way of asking the same items: two standard errors, bootstrap interval."""
+        differences = [float(mine) - float(theirs) for mine, theirs in zip(self.right, other.right, strict=True)]
+        error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
+        return {
+            "gain": statistics.fmean(differences),
+            "two_errors": 2 * error,
+            "gain_95": list(bootstrap_interval(differences)),
+        }

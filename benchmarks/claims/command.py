@@ -1,0 +1,60 @@
+"""`python -m benchmarks claims NAME`: what is claimed of diffusion, measured; a file of JSON lines and a plot each."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.options import Row, set_threads
+from sfumato.cli.output import progress
+from sfumato.errors import ConfigError, unknown
+from sfumato.storage import write_atomically
+
+CLAIMS = ("frontier", "answer-first", "steps", "difficulty", "iteration", "learned-stop", "batch", "drafting")
+
+
+def claims(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(CLAIMS)}.")],
+    n: Annotated[
+        int, typer.Option(min=1, help="Items of each task, or requests; less is quicker and says less.")
+    ] = 200,
+    directory: Annotated[Path, typer.Option("--dir", help="For NAME.jsonl and NAME.png.")] = Path("docs/evidence"),
+    threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
+    redraw: Annotated[bool, typer.Option("--redraw", help="Measure nothing; draw what is in NAME.jsonl.")] = False,
+) -> None:
+    """Measure what a page of docs/evidence says, and draw it."""
+    if name not in CLAIMS:
+        raise ConfigError(unknown("claim", name, CLAIMS))
+    claim = importlib.import_module(f"benchmarks.claims.{name.replace('-', '_')}")
+    path = directory / f"{name}.jsonl"
+    if redraw:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    else:
+        set_threads(threads)
+        rows = _measure(name, claim.measure(n), path)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigError("plots need matplotlib, which is not installed: pip install 'sfumato[bench]'") from None
+    figure = Figure(figsize=claim.SIZE, layout="constrained")
+    claim.plot(rows, figure)
+    figure.savefig(path.with_suffix(".png"), dpi=100)
+    typer.echo(f"drawn: {path.with_suffix('.png')}", err=True)
+
+
+def _measure(name: str, found: object, path: Path) -> list[Row]:
+    from benchmarks.model import describe_machine
+
+    rows: list[Row] = []
+    machine = describe_machine()
+    with progress(name) as _:
+        for row in found:  # type: ignore[attr-defined]
+            rows.append({"claim": name} | row | {"machine": machine})
+            typer.echo(json.dumps(rows[-1]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    return rows

@@ -1,0 +1,89 @@
+"""Quality against time: a model that refines canvases, under several caps on its steps and under its own, and its twin.
+
+The answers are those of `sfumato report recipes/frontier.toml`, kept in reports/frontier and not asked for again. The
+first of each task are timed once more, all systems in turns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.options import Row
+from sfumato.evaluation.report import Report
+from sfumato.evaluation.statistics import share_interval
+from sfumato.evaluation.suite import read_suite
+from sfumato.evaluation.systems import open_system
+from sfumato.evaluation.tasks import asked_items
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SUITE = Path("recipes/frontier.toml")
+DIRECTORY = Path("reports/frontier")
+TIMED = 15
+SIZE = (9.0, 5.0)
+
+
+def measure(n: int) -> Iterator[Row]:
+    """One row for each task and system."""
+    suite = read_suite(SUITE, [f"n={n}"])
+    report = Report(suite, DIRECTORY)
+    report.run()
+    cells = {(cell.task, cell.system): cell for cell in report.cells()}
+    systems = {name: open_system(config) for name, config in suite.systems.items()}
+    for name in suite.tasks:
+        task, asked = asked_items(name, suite.seed, min(n, TIMED))
+        taken: dict[str, list[float]] = {system: [] for system in systems}
+        for seed, item in enumerate(asked):
+            # In turns, as a busy machine also lengthens processor time.
+            for system, opened in systems.items():
+                answer = opened.answer(task, item, seed=seed, max_tokens=None)
+                taken[system].append(answer.usage["cpu_s"])
+        for system, seconds in taken.items():
+            cell = cells[name, system]
+            row: Row = {"task": name, "system": system, "n": len(cell.records), "right": cell.score}
+            row["right_95"] = list(share_interval(round(cell.score * len(cell.records)), len(cell.records)))
+            yield row | {"cpu_s": statistics.median(seconds), "forwards": cell.usage("forward_passes")}
+
+
+def plot(rows: Sequence[Row], figure: Figure) -> None:
+    """Right answers over processor time, a panel for each task."""
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    grid = figure.subplots(-(-len(tasks) // 4), 4, sharex=True, sharey=True, squeeze=False)
+    for axes, task in itertools.zip_longest(grid.flat, tasks):
+        if task is None:
+            axes.set_axis_off()
+            continue
+        found = [row for row in rows if row["task"] == task]
+        for label, style, points in (
+            ("canvas, at most 1, 2, 4, 8 steps", "o-", [row for row in found if "step" in row["system"]]),
+            ("canvas, as many as it takes", "D", [row for row in found if row["system"] == "tiny"]),
+            ("one token after another", "s", [row for row in found if row["system"].endswith("twin")]),
+        ):
+            ends = [[abs(row["right"] - row["right_95"][side]) for row in points] for side in (0, 1)]
+            times = [1000 * row["cpu_s"] for row in points]
+            axes.errorbar(
+                times,
+                [row["right"] for row in points],
+                ends,
+                fmt=style,
+                markersize=4,
+                capsize=2,
+                linewidth=0.8,
+                label=label,
+            )
+        axes.set_title(task, fontsize=9)
+        axes.set_xscale("log")
+        axes.set_ylim(-0.02, 1.04)
+        axes.grid(alpha=0.25)
+    for axes in grid[-1]:
+        axes.set_xlabel("ms of one core for an answer", fontsize=8)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("right", fontsize=8)
+    figure.legend(
+        *grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False
+    )

@@ -1,5 +1,0 @@
-import{E as o,A as l}from"./index-iF5kxkqc.js";import{e as a,i as u,t as r}from"./offsets-EgNy2a1f.js";import{r as c,p as f}from"./repeat-DxlbllGB.js";/**
- * @license
- * Copyright 2020 Google LLC
- * SPDX-License-Identifier: BSD-3-Clause
- */const p=a(class extends u{constructor(t){if(super(t),t.type!==r.PROPERTY&&t.type!==r.ATTRIBUTE&&t.type!==r.BOOLEAN_ATTRIBUTE)throw Error("The `live` directive is not allowed on child or event bindings");if(!c(t))throw Error("`live` bindings can only contain a single expression")}render(t){return t}update(t,[e]){if(e===o||e===l)return e;const n=t.element,i=t.name;if(t.type===r.PROPERTY){if(e===n[i])return o}else if(t.type===r.BOOLEAN_ATTRIBUTE){if(!!e===n.hasAttribute(i))return o}else if(t.type===r.ATTRIBUTE&&n.getAttribute(i)===e+"")return o;return f(t),e}});function m(){return{all:[],at:-1}}function E(t){return t.all[t.at]}function g(t,e){const n=[...t.all.slice(0,t.at+1),e];return{all:n,at:n.length-1}}function A(t,e){return{...t,at:Math.max(Math.min(0,t.all.length-1),Math.min(t.all.length-1,t.at+e))}}export{E as c,A as g,p as l,m as n,g as p};

@@ -1,0 +1,76 @@
+"""Work and streams while their client is connected; server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from typing import Any, TypeVar
+
+from fastapi import Request
+
+from sfumato.server.failures import ApiError
+
+PING_S = 15.0
+"""Seconds of silence after which a stream sends a comment."""
+Answer = TypeVar("Answer")
+
+
+class ClientGoneError(Exception):
+    """The client has disconnected."""
+
+
+async def run_while_connected(request: Request, work: Awaitable[Answer]) -> Answer:
+    """The result of some work, which is cancelled when the client disconnects.
+
+    Raises:
+        ClientGoneError: if the client disconnected.
+    """
+    working = asyncio.ensure_future(work)
+    watching = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGoneError
+        return working.result()
+    finally:
+        for task in (working, watching):
+            if not task.done():
+                task.cancel()
+        await asyncio.wait({working, watching})
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def sse(data: dict[str, Any] | str) -> str:
+    """A server-sent event without a name."""
+    return f"data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+async def keep_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
+    """A stream that reports its own failure, marks its end, and sends a comment after `PING_S` of silence."""
+    following: asyncio.Future[str | None] | None = None
+    try:
+        while True:
+            following = following or asyncio.ensure_future(anext(parts, None))
+            done, _ = await asyncio.wait({following}, timeout=PING_S)
+            if not done:
+                yield ": ping\n\n"
+                continue
+            part, following = following.result(), None
+            if part is None:
+                break
+            yield part
+    except Exception as error:
+        following = None
+        yield sse(ApiError.of(error).to_dict())
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.wait({following})
+        await parts.aclose()
+    if end:
+        yield end

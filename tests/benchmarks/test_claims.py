@@ -1,0 +1,187 @@
+"""What the pages of docs/evidence count, on answers that are made up and on few that are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.__main__ import app
+from benchmarks.claims import answer_first, batch, difficulty, drafting, iteration, learned_stop, steps
+from benchmarks.claims.asking import Asked
+from benchmarks.shapes import build_shape
+from benchmarks.simulate import reached
+from typer.testing import CliRunner
+
+from benchmarks import claims
+from sfumato.costs import step_cost
+from sfumato.data.tasks import Item, find_task
+from sfumato.engine.request import CanvasChanged, Result, Usage
+from sfumato.errors import ConfigError
+from sfumato.models.decoder import Decoder
+
+GOLD = Item(prompt="answer, then derive: 4*9+sqrt(9)", response="39\n36+3 = 39", answer="39")
+
+
+def draft(step: int, text: str, accepted: str) -> CanvasChanged:
+    """A step of a canvas whose positions are characters; accepted are those that are marked."""
+    size = len(text)
+    return CanvasChanged(
+        variation=0,
+        canvas=0,
+        step=step,
+        steps=9,
+        tokens=(0,) * (size + 1),
+        pieces=(*text, ""),
+        text=text,
+        accepted=tuple(mark == "x" for mark in accepted.ljust(size + 1)),
+        revised=(False,) * (size + 1),
+        confidence=(1.0,) * (size + 1),
+    )
+
+
+def asked(*answers: Sequence[tuple[str, str]]) -> Asked:
+    """Answers of which each draft is a text and what was accepted of it."""
+    found = Asked.__new__(Asked)
+    found.task = answer_first.FirstLine(find_task("arithmetic"))
+    found.items = [GOLD] * len(answers)
+    found.results = [
+        Result(
+            text=drafts[-1][0],
+            tokens=(),
+            finish_reason="stop",
+            model="tiny",
+            seed=0,
+            usage=Usage(denoising_steps=len(drafts)),
+            trace=[draft(step, *each) for step, each in enumerate(drafts, 1)],
+        )
+        for drafts in answers
+    ]
+    found.right = [found.task.check(GOLD, result.text) for result in found.results]
+    return found
+
+
+def test_answers_that_are_put_right_are_told_from_those_that_change_before_they_stand():
+    put_right = [
+        ("60\n36+4 = 40", ""),
+        ("49\n36+3 = 40", "xxx"),
+        ("49\n36+3 = 39", "   xxxxxxxxx"),
+        ("39\n36+3 = 39", "xxx"),
+    ]
+    never_stood = [("60\n36+4 = 40", ""), ("39\n36+3 = 39", "xxx")]
+    spoiled = [("39\n36+3 = 39", "xxx"), ("40\n36+4 = 40", "xxxxxxxxxxxxx")]
+    at_once = [("49\n36+3 = 49", "xxx"), ("39\n36+3 = 39", "xxx")]
+    row = answer_first.describe("demo", asked(put_right, never_stood, spoiled, at_once))
+    assert (row["n"], row["right"], row["drafted_right"]) == (4, 0.75, 0.25)
+    assert (row["revised"], row["wrong_to_right"], row["right_to_wrong"]) == (3, 2, 1)
+    # 39 came to stand at steps 4 and 2; the line below read right from 3 on, and in the same step.
+    assert row["below"] == {"before": 1, "same": 1}
+    assert row["fixed_step"] == 3
+    assert row["firsts"]["49, in the end 39"] == 2
+    assert row["seen"]["60 → 49 → 39"] == 1
+
+
+def test_a_family_asks_for_what_stands_first():
+    task = answer_first.FirstLine(find_task("plain"), "answer, then")
+    for seed in range(20):
+        item = task.generate(seed)
+        assert item.prompt.startswith("answer, then")
+        assert item.answer == item.response.split("\n")[0]
+        assert task.check(item, item.response)
+        assert not task.check(item, f"x\n{item.response}")
+
+
+def test_what_a_cap_gains_is_paired():
+    one, other = (
+        asked([("39", "xx")], [("40", "xx")], [("39", "xx")]),
+        asked([("40", "xx")], [("40", "xx")], [("39", "xx")]),
+    )
+    gain = one.gain(other)
+    assert gain["gain"] == pytest.approx(1 / 3)
+    # Differences 1, 0, 0: a deviation of sqrt(1/3), over sqrt(3).
+    assert gain["two_errors"] == pytest.approx(2 / 3)
+    assert other.gain(one)["gain"] == pytest.approx(-1 / 3)
+
+
+def test_caps_are_kept_to(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(steps, "TASKS", {"tiny": ("sudoku4",)})
+    monkeypatch.setattr(steps, "CAPS", (1, 2))
+    rows = list(steps.measure(3))
+    assert [(row["cap"], row["against"]) for row in rows] == [(1, None), (2, 1), (None, 1)]
+    assert all(row["steps"] <= row["cap"] for row in rows[:2])
+    assert [row["worse"] for row in rows[1:]] == [row["gain"] < -row["two_errors"] for row in rows[1:]]
+
+
+def test_steps_by_difficulty(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(difficulty, "MEASURES", {"sums": difficulty.MEASURES["sums"]})
+    [row] = difficulty.measure(8)
+    assert sum(level[1] for level in row["levels"]) == 8
+    assert {level[0] for level in row["levels"]} <= {3, 4, 5, 6}
+    mean = sum(level[1] * level[2] for level in row["levels"]) / 8
+    assert mean == pytest.approx(row["steps"])
+    assert row["spearman_95"][0] <= row["spearman"] <= row["spearman_95"][1]
+
+
+def test_with_and_without_the_learned_stop(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(steps, "TASKS", {"tiny": ("json",)})
+    monkeypatch.setattr(learned_stop, "TASKS", {"tiny": ("json",)})
+    [row] = learned_stop.measure(6)
+    assert row["steps_with"] < row["steps_without"]
+
+
+def test_gaps_in_one_step_and_in_many(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(iteration, "TASKS", ("json",))
+    [row] = iteration.measure(2)
+    assert row["one_steps"] < row["many_steps"]
+
+
+def test_where_lines_cross():
+    assert batch.crossing(lambda rows: (100.0, 10.0 * rows)) == 11
+    assert batch.crossing(lambda rows: (1.0, 2.0)) == 1
+    assert batch.crossing(lambda rows: (rows, rows)) is None
+
+
+def test_what_is_computed_is_the_roofline():
+    [row] = batch.computed("smollm2-135m", "h100", 64, 8)
+    model, _ = build_shape("smollm2-135m")
+    machine = reached("h100", "bfloat16")
+    single = machine.seconds(step_cost(model, 1, batch.PREFIX, rows=4), 2.0)
+    assert row["single_tokens_per_s"][row["concurrency"].index(4)] == pytest.approx(4 / single)
+    step = machine.seconds(step_cost(model, 64, batch.PREFIX, soft_embedding=True), 2.0)
+    assert row["canvas_tokens_per_s"][0] == pytest.approx(64 / 8 / step)
+
+
+def test_several_rows_read_the_weights_once(make_decoder: Callable[..., Decoder]):
+    one, three = (step_cost(make_decoder(), 8, 5, soft_embedding=True, rows=rows) for rows in (1, 3))
+    assert three.operations == pytest.approx(3 * one.operations)
+    assert three.num_cached == pytest.approx(3 * one.num_cached)
+    assert three.num_weights == one.num_weights
+
+
+def test_what_drafting_may_gain():
+    rows = list(drafting.bounds("here", "m", "float32", {1: 1.0, 4: 2.0}))
+    assert [row["free_and_perfect"] for row in rows] == [1.0, 2.0]
+    assert rows[1]["one_step_and_perfect"] == 1.0
+    # Four tokens of four: every one has to be accepted.
+    assert rows[1]["acceptance_for_2"] == pytest.approx(1.0)
+    assert drafting.acceptance(2, 1.5) == pytest.approx(0.5)
+    assert drafting.acceptance(2, 2.5) is None
+
+
+def test_a_claim_is_measured_kept_and_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    row: dict[str, Any] = {"task": "json", "n": 1, "one": 0.5, "many": 1.0}
+    row |= {"one_95": [0.1, 0.9], "many_95": [0.2, 1.0], "one_steps": 1.0, "many_steps": 9.0}
+    monkeypatch.setattr(iteration, "measure", lambda n: iter([row]))
+    arguments = ["claims", "iteration", "--dir", str(tmp_path)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    kept, drawn = tmp_path / "iteration.jsonl", tmp_path / "iteration.png"
+    assert row.items() <= json.loads(kept.read_text()).items()
+    before = drawn.read_bytes()
+    drawn.unlink()
+    monkeypatch.setattr(iteration, "measure", None)
+    assert CliRunner().invoke(app, [*arguments, "--redraw"]).exit_code == 0
+    assert drawn.read_bytes()[:4] == before[:4] == b"\x89PNG"
+    with pytest.raises(ConfigError, match="unknown claim 'step'; did you mean 'steps'"):
+        claims.command.claims("step")

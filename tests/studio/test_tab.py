@@ -1,0 +1,137 @@
+"""The tab: a model in the browser writes what Python writes, without a server, and reports bad files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+import sfumato
+from serving import Served, start
+from sfumato.server.studio import STATIC, Studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Route
+
+# `make test-tab` takes 50.
+NUM_SEEDS = int(os.environ.get("SFUMATO_TAB_SEEDS", "4"))
+WEIGHTS = "**/tab/models/tiny/model.safetensors*"
+# The page's element, behind the shell.
+TAB = "document.querySelector('sf-app').shadowRoot.querySelector('sf-tab-page')"
+
+
+def open_tab(page: Page) -> None:
+    """Until a model is there."""
+    page.goto("/tab")
+    expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+
+
+def answer(page: Page, prompt: str, seed: int) -> dict[str, Any]:
+    """What the tab writes: text, and what it cost."""
+    page.get_by_label("Prompt").fill(prompt)
+    page.get_by_label("Seed", exact=True).fill(str(seed))
+    page.get_by_label("Seed", exact=True).blur()
+    page.evaluate(f"{TAB}.take = null")
+    page.get_by_role("button", name="Denoise").click()
+    page.wait_for_function(f"{TAB}.take !== null && {TAB}.take.status !== 'running'")
+    found: dict[str, Any] = page.evaluate(
+        f"(() => {{ const {{ tokens, ending }} = {TAB}.take.frames.at(-1); return "
+        "{ text: tokens.map(({ text }) => text).join(''), ...ending }; })()"
+    )
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tiny", "ui"])
+def test_it_writes_what_python_writes(page: Page, name: str):
+    model = sfumato.load(name)
+    kinds = [kind for kind in model.kinds if "page" not in kind.example]
+    open_tab(page)
+    page.get_by_label("Model").select_option(name)
+    page.wait_for_function(f"{TAB}.loaded?.model === '{name}'")
+    for seed in range(1, NUM_SEEDS + 1):
+        prompt = kinds[seed % len(kinds)].example
+        wanted = model.generate(prompt, seed=seed)
+        found = answer(page, prompt, seed)
+        assert found["text"] == wanted.text, (prompt, seed)
+        assert found["finish_reason"] == wanted.finish_reason
+        for field in ("prompt_tokens", "completion_tokens", "canvases", "denoising_steps", "revisions"):
+            assert found["usage"][field] == getattr(wanted.usage, field), (field, prompt, seed)
+        assert found["certainty"] == pytest.approx(wanted.certainty, abs=1e-4)
+
+
+def test_it_shows_each_step(page: Page, check_accessibility: Any):
+    open_tab(page)
+    answer(page, "answer, then derive: 81*(2/3)^2+sqrt(9)", 1)
+    expect(page.get_by_label("Text of seed 1")).to_contain_text("36+3 = 39")
+    page.get_by_role("button", name="First step").click()
+    expect(page.get_by_label("Text of seed 1")).not_to_contain_text("36+3 = 39")
+    page.get_by_role("button", name="Step on").click()
+    check_accessibility(page)
+    assert page.evaluate("crossOriginIsolated")
+
+
+def test_it_says_what_a_prompt_lacks(page: Page):
+    open_tab(page)
+    page.get_by_label("Prompt").fill("tell me a joke")
+    page.get_by_role("button", name="Denoise").click()
+    expect(page.get_by_role("alert")).to_contain_text("no kind that tiny was trained on")
+    page.get_by_label("Prompt").fill(" ")
+    expect(page.get_by_role("button", name="Denoise")).to_be_disabled()
+
+
+def test_the_shell_opens_it_as_a_page_of_its_own(page: Page):
+    page.goto("/canvas")
+    page.get_by_role("link", name="Tab").click()
+    expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+    assert page.evaluate("crossOriginIsolated")
+
+
+@pytest.fixture
+def leaving(tmp_path: Path) -> Iterator[tuple[Served, Any]]:
+    """A server, and what ends it."""
+    if not (STATIC / "index.html").is_file():
+        pytest.skip("the studio is not built: make web")
+    running = start(tmp_path, studio=Studio())
+    yield next(running), lambda: next(running, None)
+    next(running, None)
+
+
+def test_it_works_when_the_server_is_gone(browser: Browser, leaving: Any):
+    served, stop = leaving
+    context = browser.new_context(base_url=served.url, reduced_motion="reduce")
+    page = context.new_page()
+    open_tab(page)
+    page.wait_for_selector("html[data-offline=ready]", state="attached")
+    stop()
+    open_tab(page)
+    wanted = sfumato.load("tiny").generate("fizzbuzz in python", seed=3)
+    assert answer(page, "fizzbuzz in python", 3)["text"] == wanted.text
+    context.close()
+
+
+@pytest.mark.parametrize("what", ["half", "another version"])
+def test_weights_that_are_not_whole_are_refused_and_not_kept(page: Page, what: str):
+    def spoil(route: Route) -> None:
+        body = route.fetch().body()
+        spoiled = body[: len(body) // 2] if what == "half" else body[:-1] + bytes([body[-1] ^ 1])
+        route.fulfill(body=spoiled, content_type="application/octet-stream")
+
+    page.route(WEIGHTS, spoil)
+    page.goto("/tab")
+    said = "the download broke off" if what == "half" else "of another version"
+    expect(page.get_by_role("alert")).to_contain_text(said)
+    page.unroute(WEIGHTS)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+    assert answer(page, "fizzbuzz in python", 3)["finish_reason"] == "stop"
+
+
+def test_a_browser_without_simd_is_told(page: Page):
+    page.add_init_script("WebAssembly.validate = () => false")
+    page.goto("/tab")
+    expect(page.get_by_role("alert")).to_contain_text("no WebAssembly with SIMD")

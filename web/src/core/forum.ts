@@ -1,0 +1,157 @@
+/** A forum: posts with votes, comments and pictures. Values, never changed in place. */
+import type { Picture } from "./protocol";
+
+export interface Comment {
+  readonly id: number;
+  readonly text: string;
+  /** A model, or "you". */
+  readonly by: string;
+}
+
+export interface Post {
+  readonly id: number;
+  readonly title: string;
+  /** Who thought of the title. */
+  readonly titleBy: string;
+  /** Empty until somebody wrote it. */
+  readonly text: string;
+  readonly by: string;
+  readonly votes: number;
+  readonly yourVote: -1 | 0 | 1;
+  readonly comments: readonly Comment[];
+  readonly picture: Picture | null;
+}
+
+export interface Forum {
+  readonly topic: string;
+  readonly posts: readonly Post[];
+  /** Of the next post or comment. */
+  readonly next: number;
+  /** Where pictures hang. */
+  readonly canvas: string | null;
+}
+
+export const YOU = "you";
+
+/** What posts may be about: a title of each group. */
+export const TITLES: readonly (readonly string[])[] = [
+  ["Where to start?", "A question from a beginner", "What should I know first?"],
+  ["What went wrong for me", "My worst mistake", "A warning"],
+  ["What I learnt in ten years", "Tips that nobody tells you", "How I do it"],
+  ["An unpopular opinion", "Old or new?", "Is it worth the money?"],
+];
+
+export const EXAMPLES: readonly string[] = ["Volcanoes", "Growing tomatoes", "Moving house", "Old radios"];
+
+export function newForum(topic: string): Forum {
+  return { topic, posts: [], next: 0, canvas: null };
+}
+
+/** A forum out of what was kept; null if that is none. */
+export function readForum(kept: unknown): Forum | null {
+  const { topic, posts, next, canvas } = (kept ?? {}) as Record<string, unknown>;
+  if (typeof topic !== "string" || typeof next !== "number" || !Array.isArray(posts)) return null;
+  if (!posts.every(isPost)) return null;
+  return { topic, posts, next, canvas: typeof canvas === "string" ? canvas : null };
+}
+
+function isPost(given: unknown): given is Post {
+  const post = (given ?? {}) as Record<string, unknown>;
+  const texts = [post.title, post.titleBy, post.text, post.by].every((each) => typeof each === "string");
+  const numbers = [post.id, post.votes, post.yourVote].every((each) => typeof each === "number");
+  return texts && numbers && Array.isArray(post.comments) && post.comments.every(isComment);
+}
+
+function isComment(given: unknown): given is Comment {
+  const { id, text, by } = (given ?? {}) as Record<string, unknown>;
+  return typeof id === "number" && typeof text === "string" && typeof by === "string";
+}
+
+export type NewPost = Pick<Post, "title" | "titleBy" | "text" | "by">;
+
+/** With a post behind the others, or before them. */
+export function withPost(forum: Forum, post: NewPost, where: "first" | "last" = "last"): Forum {
+  const made: Post = { ...post, id: forum.next, votes: 0, yourVote: 0, comments: [], picture: null };
+  const posts = where === "first" ? [made, ...forum.posts] : [...forum.posts, made];
+  return { ...forum, next: forum.next + 1, posts };
+}
+
+/** Who thought of titles, and who wrote the texts; you are not named. */
+export function authorsOf({ posts }: Forum): { titles: string[]; texts: string[] } {
+  const named = (all: string[]) => [...new Set(all.filter((by) => by !== "" && by !== YOU))];
+  return {
+    titles: named(posts.map(({ titleBy }) => titleBy)),
+    texts: named(posts.flatMap(({ by, comments }) => [by, ...comments.map((each) => each.by)])),
+  };
+}
+
+export function withoutPost(forum: Forum, id: number): Forum {
+  return { ...forum, posts: forum.posts.filter((each) => each.id !== id) };
+}
+
+export function changedPost(forum: Forum, id: number, change: (post: Post) => Partial<Post>): Forum {
+  return {
+    ...forum,
+    posts: forum.posts.map((each) => (each.id === id ? { ...each, ...change(each) } : each)),
+  };
+}
+
+export function withComment(forum: Forum, id: number, text: string, by: string): Forum {
+  const comment = { id: forum.next, text, by };
+  const next = changedPost(forum, id, ({ comments }) => ({ comments: [...comments, comment] }));
+  return { ...next, next: forum.next + 1 };
+}
+
+export function withoutComment(forum: Forum, id: number, commentId: number): Forum {
+  return changedPost(forum, id, ({ comments }) => ({
+    comments: comments.filter((each) => each.id !== commentId),
+  }));
+}
+
+/** Your vote; the same one again takes it back. */
+export function voted(forum: Forum, id: number, vote: -1 | 1): Forum {
+  return changedPost(forum, id, ({ votes, yourVote }) => {
+    const now = yourVote === vote ? 0 : vote;
+    return { votes: votes - yourVote + now, yourVote: now };
+  });
+}
+
+/** What may be chosen for further posts: titles that no post has. */
+export function openTitles({ posts }: Forum): string[][] {
+  const used = new Set(posts.map(({ title }) => title));
+  return TITLES.map((group) => group.filter((title) => !used.has(title))).filter((group) => group.length > 0);
+}
+
+export type Order = "votes" | "newest" | "comments";
+
+export function sorted(forum: Forum, order: Order): Forum {
+  const value = ({ id, votes, comments }: Post) =>
+    order === "votes" ? votes : order === "comments" ? comments.length : id;
+  return { ...forum, posts: [...forum.posts].sort((one, other) => value(other) - value(one)) };
+}
+
+export function titlesPrompt(topic: string): string {
+  return `List four titles of posts in a forum about ${topic}, one on each line, nothing else.`;
+}
+
+export function postPrompt(topic: string, title: string): string {
+  return (
+    `You are a member of a forum about ${topic}. ` +
+    `What would you tell the others under the title "${title}"? Answer in two or three sentences.`
+  );
+}
+
+/** What a model is asked for a reply: the last comment, or the post itself. */
+export function replyPrompt({ title, text, comments }: Post): string {
+  const said = comments.at(-1)?.text ?? [title, text].filter((each) => each !== "").join("\n");
+  return `${said}\n\nWhat do you think of that? Answer me in one or two sentences.`;
+}
+
+/** What a picture that is drawn as SVG says of itself; empty if it says nothing. */
+export function noteOf(url: string): string {
+  const [, data] = /^data:image\/svg\+xml;base64,(.+)$/.exec(url) ?? [];
+  if (data === undefined) return "";
+  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+  const svg = new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml");
+  return svg.querySelector("desc")?.textContent ?? "";
+}

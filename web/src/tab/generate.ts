@@ -1,0 +1,253 @@
+/** One answer, canvas by canvas, as the engine writes it: `Sequence` and `Engine` in Python. It knows no runtime: a
+ * forward is a function. */
+import type { CanvasEvent, Usage } from "../core/protocol";
+import { STREAM, uniforms } from "./rng";
+import { openCanvas, takeStep, temperatureOf, type Canvas, type Readings } from "./sampler";
+import type { Manifest, Settings } from "./settings";
+import type { StopHead } from "./stop-head";
+import type { Tokenizer } from "./tokenizer";
+
+/** What one pass through the graph is given; `cache` is of all positions before these. */
+export interface ForwardInput {
+  tokens: Int32Array;
+  cache: Float32Array;
+  causal: boolean;
+  /** Which positions are read. */
+  read: Int32Array;
+  temperature: number;
+  uniform: Float32Array;
+  banned: Uint8Array;
+  canvas: boolean;
+  /** Soft embedding of the last prediction; null where there is none. */
+  soft: Float32Array | null;
+}
+
+export interface ForwardOutput extends Readings {
+  /** Keys and values of the positions, laid out like `cache`. */
+  written: Float32Array;
+  soft: Float32Array | null;
+  /** How probable each length of an answer is, at each position that was read. */
+  lengths: Float32Array | null;
+}
+
+export type Forward = (input: ForwardInput) => Promise<ForwardOutput>;
+
+export interface TextModel {
+  manifest: Manifest;
+  settings: Settings;
+  tokenizer: Tokenizer;
+  stopHead: StopHead | null;
+  forward: Forward;
+}
+
+export interface Answer {
+  text: string;
+  finishReason: "stop" | "length" | "steps" | "cancelled";
+  usage: Usage;
+}
+
+/** Probability with which a first canvas is to hold the whole answer. */
+const ENOUGH = 0.9;
+const MIN_CONFIDENCE = 1e-30;
+
+/** Keys and values [layers x 2 x heads, positions, size] with further positions behind them. */
+export function appended(
+  cache: Float32Array,
+  written: Float32Array,
+  rows: number,
+  size: number,
+): Float32Array {
+  const [old, more] = [cache.length / rows, written.length / rows];
+  if (!Number.isInteger(old / size)) throw new Error("the cache has another shape");
+  const all = new Float32Array(cache.length + written.length);
+  for (let row = 0; row < rows; row++) {
+    all.set(cache.subarray(row * old, (row + 1) * old), row * (old + more));
+    all.set(written.subarray(row * more, (row + 1) * more), row * (old + more) + old);
+  }
+  return all;
+}
+
+/** Which tokens no answer may hold: special ones that do not end it, and rows that are no token. */
+export function bannedTokens({ manifest, settings, tokenizer }: TextModel): Uint8Array {
+  return Uint8Array.from({ length: manifest.vocab_size }, (_, id) =>
+    Number(id >= tokenizer.vocabSize || (tokenizer.specialIds.has(id) && !settings.eosIds.includes(id))),
+  );
+}
+
+/** How long a first canvas is to be; null if the answer is longer than all lengths. */
+function firstLength(shares: Float32Array, buckets: readonly number[]): number | null {
+  let sum = 0;
+  return buckets.find((_, i) => (sum += shares[i] ?? 0) >= ENOUGH) ?? null;
+}
+
+/**
+ * Answers a prompt, and tells of each step as a server does. Throws an Error if the prompt is empty or too long.
+ *
+ * @param isStopped asked between steps: the answer then ends with what was committed.
+ */
+export async function* generate(
+  model: TextModel,
+  prompt: string,
+  seed: number,
+  isStopped: () => boolean = () => false,
+): AsyncGenerator<CanvasEvent, Answer> {
+  const { manifest, settings, tokenizer, forward } = model;
+  if (prompt.trim() === "") throw new Error("the prompt is empty; give some text");
+  const text = tokenizer.encodeTurn(manifest.turn, prompt);
+  const maxTokens = Math.max(1, Math.min(settings.maxTokens, manifest.max_positions - text.length));
+  if (text.length + maxTokens > manifest.max_positions) {
+    throw new Error(
+      `the prompt has ${text.length} tokens; ${manifest.name} holds ${manifest.max_positions} with the answer: ` +
+        "shorten the prompt",
+    );
+  }
+  const [layers, two, heads, size] = manifest.cache_shape;
+  const rows = layers * two * heads;
+  const banned = bannedTokens(model);
+  const began = performance.now();
+  const usage: Usage = {
+    prompt_tokens: text.length,
+    completion_tokens: 0,
+    canvases: 0,
+    denoising_steps: 0,
+    forward_passes: 0,
+    positions_computed: 0,
+    revisions: 0,
+    time_to_first_commit_s: 0,
+    total_s: 0,
+  };
+  const run = (input: Omit<ForwardInput, "banned">) => {
+    usage.forward_passes += 1;
+    usage.positions_computed += input.tokens.length;
+    return forward({ ...input, banned });
+  };
+  const event = telling(seed, began);
+  const tokens: number[] = [];
+  let cache: Float32Array = new Float32Array(0);
+  let cached = 0;
+  let [length, logConfidence, decided, unsettled] = [manifest.spec.canvas_length, 0, 0, 0];
+  let reason: Answer["finishReason"] | null = null;
+  yield event({ type: "canvas.started", model: manifest.name });
+  while (reason === null) {
+    // The last token of the text is read by the canvas, whose logits stand one position to the left.
+    const unwritten = Int32Array.from(text.slice(cached, -1));
+    length = manifest.spec.canvas_length;
+    if (unwritten.length > 0) {
+      const { written, lengths } = await run({
+        tokens: unwritten,
+        cache,
+        causal: true,
+        read: Int32Array.of(unwritten.length - 1),
+        temperature: 1,
+        uniform: new Float32Array(1),
+        canvas: false,
+        soft: null,
+      });
+      cache = appended(cache, written, rows, size);
+      cached += unwritten.length;
+      if (lengths !== null && usage.canvases === 0) {
+        length = firstLength(lengths, manifest.length_buckets) ?? length;
+      }
+    }
+    length = Math.min(length, maxTokens - tokens.length);
+    let canvas = openCanvas(seed, usage.canvases, length, manifest.vocab_size, settings);
+    let soft: Float32Array | null = null;
+    let read: ForwardOutput | null = null;
+    const pieces = (shown: Canvas) => piecesOf(shown, model);
+    yield event(stepOf(canvas, null, pieces(canvas), tokens.length));
+    while (!canvas.isDone) {
+      if (isStopped()) {
+        reason = "cancelled";
+        break;
+      }
+      read = await run({
+        tokens: Int32Array.of(text.at(-1) ?? 0, ...canvas.tokens.subarray(0, -1)),
+        cache,
+        causal: false,
+        read: Int32Array.from({ length }, (_, i) => i),
+        temperature: temperatureOf(canvas, settings),
+        uniform: uniforms(seed, canvas.index, canvas.step, length, STREAM.sample),
+        canvas: true,
+        soft,
+      });
+      soft = read.soft;
+      canvas = takeStep(canvas, read, manifest.vocab_size, settings, model.stopHead);
+      yield event(stepOf(canvas, read, pieces(canvas), tokens.length));
+    }
+    if (reason !== null || read === null) break;
+    usage.canvases += 1;
+    usage.denoising_steps += canvas.step;
+    usage.revisions += canvas.revisions;
+    usage.time_to_first_commit_s ||= (performance.now() - began) / 1000;
+    for (const each of read.confidence) logConfidence += Math.log(Math.max(each, MIN_CONFIDENCE));
+    decided += length;
+    unsettled += Number(canvas.isUnsettled);
+    const end = canvas.tokens.findIndex((token) => settings.eosIds.includes(token));
+    const kept = Array.from(end < 0 ? canvas.tokens : canvas.tokens.subarray(0, end));
+    const before = tokenizer.decode(tokens);
+    tokens.push(...kept);
+    text.push(...canvas.tokens);
+    if (end >= 0) reason = unsettled > 0 ? "steps" : "stop";
+    else if (tokens.length >= maxTokens) reason = "length";
+    const piece = tokenizer.decode(tokens).slice(before.length);
+    yield event({
+      type: "canvas.commit",
+      block: canvas.index,
+      chars: [before.length, before.length],
+      text: piece,
+    });
+  }
+  usage.completion_tokens = tokens.length;
+  usage.total_s = (performance.now() - began) / 1000;
+  const whole = tokenizer.decode(tokens);
+  const finishReason = reason ?? "stop";
+  const status = finishReason === "cancelled" ? "cancelled" : "done";
+  const certainty = logConfidence / Math.max(1, decided);
+  const ending = { finish_reason: finishReason, seed, certainty, usage };
+  yield event({ type: "canvas.done", status, text: whole, ...ending });
+  return { text: whole, finishReason, usage };
+}
+
+type Untold = CanvasEvent extends infer Each
+  ? Each extends CanvasEvent
+    ? Omit<Each, "seq" | "canvas_id" | "rev" | "elapsed_ms">
+    : never
+  : never;
+
+function telling(seed: number, began: number): (event: Untold) => CanvasEvent {
+  let seq = 0;
+  return (event) => ({
+    seq: seq++,
+    canvas_id: `tab-${seed}`,
+    rev: 0,
+    elapsed_ms: performance.now() - began,
+    ...event,
+  });
+}
+
+/** The text of each position; of what stands behind the end of the text, none. */
+function piecesOf({ draft }: Canvas, { settings, tokenizer }: TextModel): string[] {
+  const end = draft.findIndex((token) => settings.eosIds.includes(token));
+  return Array.from(draft, (token, i) => (end >= 0 && i >= end ? "" : tokenizer.decode([token])));
+}
+
+function stepOf(canvas: Canvas, read: Readings | null, pieces: string[], at: number): Untold {
+  const { length } = pieces;
+  const state = pieces.map((_, i) =>
+    canvas.revised[i] === true
+      ? ("revised" as const)
+      : canvas.accepted[i] === true
+        ? ("accepted" as const)
+        : ("noise" as const),
+  );
+  return {
+    type: "canvas.patch",
+    block: canvas.index,
+    step: canvas.step,
+    steps: canvas.steps,
+    changes: [{ tokens: [0, read === null ? 0 : length], chars: [at, at], text: pieces.join(""), pieces }],
+    state,
+    confidence: read === null ? Array<number>(length).fill(0) : Array.from(read.confidence),
+    entropy: read === null ? [] : Array.from(read.entropy),
+  };
+}

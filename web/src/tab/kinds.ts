@@ -1,0 +1,14 @@
+/** Whether a prompt is one that a model was trained on, as `sfumato.data.kinds` tells. */
+import type { PromptKind } from "../core/protocol";
+
+const SHOWN = 60;
+
+/** What is wrong with a prompt; null if it is of one of a model's kinds, or the model lists none. */
+export function refusalOf(prompt: string, kinds: readonly PromptKind[], model: string): string | null {
+  const isOf = ({ pattern }: PromptKind) =>
+    typeof pattern !== "string" || new RegExp(`^(?:${pattern})$`, "s").test(prompt);
+  if (kinds.length === 0 || kinds.some(isOf)) return null;
+  const shown = prompt.length <= SHOWN ? prompt : `${prompt.slice(0, SHOWN)}...`;
+  const examples = kinds.map(({ name, example }) => `${name}: ${JSON.stringify(example)}`);
+  return `The prompt ${JSON.stringify(shown)} is of no kind that ${model} was trained on. By example:\n${examples.join("\n")}`;
+}
