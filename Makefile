@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test test-web check lint docs canvas screenshots parity scores bench gpu-bench gpu-test report evidence soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas gif screenshots parity scores bench gpu-bench gpu-test report evidence soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume, if the run has a saved state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -35,6 +35,10 @@ docs: .venv/.ready-dev
 # The animation in README.md, recorded from the real program.
 canvas: .venv/.ready-dev
 	$(BIN)/python docs/record_canvas.py docs/_static/canvas.svg
+
+# The animation of the studio in README.md, from a real server; needs Debian's chromium.
+gif: .venv/.ready-dev
+	$(BIN)/python docs/record_gif.py docs/_static/studio/canvas.gif
 
 # The screenshots of docs/guides/studio.md and docs/apps, from a real server; needs Debian's chromium.
 screenshots: .venv/.ready-dev

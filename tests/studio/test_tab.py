@@ -17,7 +17,7 @@ from sfumato.server.studio import STATIC, Studio
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-# `make test-tab` takes 50.
+# `make test-web` takes 50.
 NUM_SEEDS = int(os.environ.get("SFUMATO_TAB_SEEDS", "4"))
 WEIGHTS = "**/tab/models/tiny/model.safetensors*"
 # The page's element, behind the shell.

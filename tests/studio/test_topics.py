@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 # `make test-web` asks for more.
-NUM_CLICKS = int(os.environ.get("SFUMATO_STUDIO_RUNS", "8"))
+NUM_CLICKS = 200 if "SFUMATO_STUDIO_FULL" in os.environ else 8
 SMOL = "smollm2-135m-instruct"
 NO_PROSE = "None of this server's models can write prose"
 
