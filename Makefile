@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test check lint docs canvas screenshots parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas screenshots parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume, if the run has a saved state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -19,6 +19,10 @@ run: .venv/.ready
 # One process per core; the tests of a file share a process and its fixtures.
 test: lint web-check
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+# The studio in a browser, in full; its quick tests are in `make test`.
+test-web: .venv/.ready-dev web
+	SFUMATO_STUDIO_FULL=1 $(BIN)/pytest --durations 20 tests/studio
 
 # The fast checks: lint, types and the fast tests.
 check: lint

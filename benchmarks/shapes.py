@@ -156,7 +156,7 @@ def random_checkpoint(
         finish(checkpoint.model, None)
     else:
         reader = _AUTOREGRESSIVE if checkpoint.spec is _VERIFIED else checkpoint.spec
-        quantize_model(checkpoint.model, quantization.suited_to(reader))
+        quantize_model(checkpoint.model, quantization.suited_to(reader, device))
     return checkpoint
 
 

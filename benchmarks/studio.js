@@ -47,15 +47,16 @@
   let aims = [];
   let before = [];
   let started = 0;
-  for (const name of ["keydown", "pointerdown"])
-    addEventListener(name, (event) => (started ||= event.timeStamp), { capture: true });
+  let starts = "";
+  for (const name of ["keydown", "pointerdown", "pointerup"])
+    addEventListener(name, (event) => name === starts && (started ||= event.timeStamp), { capture: true });
 
   window.probe = {
-    /** Note what is to be seen; the clock runs from the next key or click. */
-    arm() {
+    /** Note what is to be seen; the clock runs from the next event of a name. */
+    arm(event) {
       before = slots();
       before.signature = signature();
-      started = 0;
+      [started, starts] = [0, event];
     },
     /** Wait until nothing is written any more; what changed, and after how many milliseconds it was to be seen. */
     async settle(limit) {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import re
 import shutil
 import statistics
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +19,7 @@ import typer
 
 from benchmarks.http_load import Server
 from benchmarks.options import ways
+from benchmarks.speech import say
 from sfumato.data.apps.commands import draw_command_about
 from sfumato.data.apps.domains import Domain
 from sfumato.data.apps.screens import draw_domain, draw_screen
@@ -33,12 +36,13 @@ if TYPE_CHECKING:
 _PROBE = Path(__file__).with_suffix(".js")
 _TODO, _DESKTOP = "sfumato.todo.page", "sfumato.desktop"
 _LIMIT_MS = 120_000
+Launch = Callable[..., AbstractContextManager["Browser"]]
 _TYPED = ("sort by name", "dark mode", "delete the second", "add bread", "tick off the first one", "Otto", "12", "?!")
 
 
 @contextmanager
-def open_studio(model: str, **more: bool) -> Iterator[tuple[Browser, str]]:
-    """A browser, and the address of a server of a model with the studio.
+def open_studio(model: str, *, speech: bool = False) -> Iterator[tuple[Launch, str]]:
+    """What opens browsers, and the address of a server of a model with the studio.
 
     Raises:
         ConfigError: if playwright, Chromium or the built studio is not there.
@@ -54,14 +58,26 @@ def open_studio(model: str, **more: bool) -> Iterator[tuple[Browser, str]]:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
         raise ConfigError("playwright is not installed: pip install 'sfumato[dev]'") from error
-    arguments = ["--no-sandbox", "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
-    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
-        server = Server(Path(directory), model=model, studio=True, **more)
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        directory = Path(name)
+        server = Server(directory, model=model, studio=True, speech=speech)
+
+        @contextmanager
+        def launch(microphone: bytes | None = None) -> Iterator[Browser]:
+            arguments = ["--no-sandbox"]
+            if microphone is not None:
+                (directory / "said.wav").write_bytes(microphone)
+                arguments += ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
+                arguments += [f"--use-file-for-fake-audio-capture={directory / 'said.wav'}%noloop"]
+            browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+            try:
+                yield browser
+            finally:
+                browser.close()
+
         try:
-            yield browser, f"http://127.0.0.1:{server.port}"
+            yield launch, f"http://127.0.0.1:{server.port}"
         finally:
-            browser.close()
             server.stop()
 
 
@@ -124,7 +140,7 @@ def _first_screen(draw: random.Random, domain: Domain) -> Item:
 
 def _say(page: Page, sentence: str) -> dict[str, Any]:
     page.locator("#command").fill(sentence)
-    page.evaluate("probe.arm()")
+    page.evaluate("probe.arm('keydown')")
     page.locator("#command").press("Enter")
     outcome: dict[str, Any] = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
     close = page.get_by_role("button", name="Close the message")
@@ -257,7 +273,7 @@ def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
             continue
         number = draw.randrange(len(targets))
         target = targets[number]
-        page.evaluate("probe.arm()")
+        page.evaluate("probe.arm('pointerdown')")
         if target["tag"] == "select":
             # Its list is the system's, and no click on the page.
             page.mouse.click(*page.evaluate("probe.aim", number))
@@ -267,7 +283,7 @@ def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
             page.mouse.click(*page.evaluate("probe.aim", number))
         if target["tag"] == "input" and target["type"] in ("text", "search", "number", "date", "email"):
             page.keyboard.insert_text(draw.choice(_TYPED))
-            page.evaluate("probe.arm()")
+            page.evaluate("probe.arm('keydown')")
             page.keyboard.press("Enter")
         outcome = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
         found.dead_ends += outcome["isBusy"]
@@ -286,6 +302,95 @@ def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
     return found
 
 
+@dataclass(kw_only=True)
+class Voice:
+    """What became of spoken commands."""
+
+    voice: str
+    commands: int
+    heard: int = 0
+    """In the words in which they were said."""
+    right: int = 0
+    """Whose tree is the one that was meant."""
+    right_when_typed: int = 0
+    """Of the same sentences, typed."""
+    median_ms: float = 0.0
+    """From letting go of the button to the changed screen, painted."""
+    errors: list[str] = field(default_factory=list)
+    """Of the page."""
+    wrong: list[dict[str, str]] = field(default_factory=list)
+
+
+def _command_to_say(page: Component, domain: Domain, draw: random.Random) -> tuple[str, str]:
+    """A sentence about a page, and the program it means; every name in it stands on the page."""
+    shown = {text.casefold() for each in page.walk() for text in (each.text, *each.cells) if text}
+    while True:
+        command = draw_command_about(page, domain, draw)
+        copied = re.findall("\x01([^\x02]*)\x02", command.sentence)
+        if not is_refusal(command.program) and all(text.casefold() in shown for text in copied):
+            return plain(command.sentence).replace('"', ""), command.program
+
+
+def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voice:
+    """Commands that espeak-ng says into the browser's microphone, while the button is held.
+
+    Args:
+        url: of the server.
+        launch: a browser whose microphone plays a file.
+        commands: how many.
+        seed: of what is said.
+        voice: of espeak-ng.
+    """
+    found, times = Voice(voice=voice, commands=commands), list[float]()
+    for number in range(commands):
+        draw = random.Random(f"{seed} {number}")
+        domain = draw_domain(draw, held_out=False)
+        names = draw.sample(domain.tasks, 5)
+        before = parse(
+            "\n".join(
+                ["page", f" header: {domain.topic.capitalize()}", " list"]
+                + [f"  checkbox{' on' * (draw.random() < 0.4)}: {name.capitalize()}" for name in names]
+            )
+        )
+        sentence, program = _command_to_say(before, domain, draw)
+        meant = to_text(execute(before, program), ids=False)
+        spoken = say(sentence, voice)
+        with launch(spoken) as browser:
+            page = open_tab(browser, url, found.errors, permissions=("microphone",))
+            page.goto("/todo")
+            _load(page, to_text(before))
+            button = page.get_by_role("button", name="Hold to talk")
+            box = button.bounding_box()
+            assert box is not None
+            page.mouse.move(box["x"] + 5, box["y"] + 5)
+            page.mouse.down()
+            page.get_by_role("button", name="Listening").wait_for()
+            # A wav of espeak-ng has 22,050 samples of two bytes a second; the browser plays it from the start.
+            page.wait_for_timeout(1000 * len(spoken) / 44_100 + 800)
+            page.evaluate("probe.arm('pointerup')")
+            with page.expect_response("**/v1/audio/transcriptions") as answer:
+                page.mouse.up()
+            heard = answer.value.json().get("text", "")
+            outcome = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
+            times.append(outcome["ms"])
+            now = to_text(parse(kept_by(page, _TODO)), ids=False)
+            found.heard += _words(heard) == _words(sentence)
+            found.right += now == meant
+            if now != meant:
+                found.wrong.append(
+                    {"said": sentence, "heard": heard, "meant": program, "shown": outcome["message"] or now}
+                )
+            _load(page, to_text(before))
+            _say(page, sentence)
+            found.right_when_typed += to_text(parse(kept_by(page, _TODO)), ids=False) == meant
+    found.median_ms, _ = _percentiles(times)
+    return found
+
+
+def _words(sentence: str) -> list[str]:
+    return re.findall(r"\w+", sentence.lower())
+
+
 def _is_page(text: str) -> bool:
     try:
         parse(text)
@@ -295,18 +400,27 @@ def _is_page(text: str) -> bool:
 
 
 def studio(
-    measure: Annotated[str, typer.Argument(help="todo or desktop.")],
+    measure: Annotated[str, typer.Argument(help="todo, desktop or voice.")],
     model: Annotated[str, typer.Option(help="What writes the screens: a name or a directory.")] = "ui",
     sessions: Annotated[int, typer.Option(min=1, help="Of the to-do page.")] = 20,
     commands: Annotated[int, typer.Option(min=1, help="Of a session.")] = 5,
     clicks: Annotated[int, typer.Option(min=1, help="Of the monkey.")] = 200,
+    spoken: Annotated[int, typer.Option(min=1, help="Commands for the microphone.")] = 30,
+    speaker: Annotated[str, typer.Option(help="A voice of espeak-ng.")] = "en-us",
     seed: Annotated[int, typer.Option(min=0, help="Of sentences and clicks.")] = 0,
 ) -> None:
     """The studio in a browser: commands in held-out wording, and random clicks. Prints one line of JSON."""
-    [chosen] = ways("measure", measure, ("todo", "desktop"))
-    with open_studio(model) as (browser, url):
-        if chosen == "todo":
-            found: Todo | Monkey = todo(browser, url, sessions, commands, seed)
+    [chosen] = ways("measure", measure, ("todo", "desktop", "voice"))
+    found: Todo | Monkey | Voice
+    with open_studio(model, speech=chosen == "voice") as (launch, url):
+        if chosen == "voice":
+            found = voice(url, launch, spoken, seed, speaker)
         else:
-            found = desktop(browser, url, clicks, seed)
-    typer.echo(json.dumps({"bench": f"studio {chosen}", "model": model, "seed": seed} | asdict(found)))
+            with launch() as browser:
+                found = (
+                    todo(browser, url, sessions, commands, seed)
+                    if chosen == "todo"
+                    else desktop(browser, url, clicks, seed)
+                )
+    about = {"bench": f"studio {chosen}", "model": model, "seed": seed, "load": round(os.getloadavg()[1], 1)}
+    typer.echo(json.dumps(about | asdict(found)))

@@ -168,7 +168,7 @@ def test_items_without_an_answer_are_in_no_score() -> None:
     assert other.row()["right"] == "75.0%"
     assert one.row()["failed"] == "1"
     [row] = comparisons([one, other])
-    assert (row["items"], row["right by one alone"], row["right by the other alone"]) == ("3", "1", "1")
+    assert (row["items"], row["only one right"], row["only the other right"]) == ("3", "1", "1")
 
 
 class _Faulty(BaseHTTPRequestHandler):

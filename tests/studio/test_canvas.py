@@ -49,18 +49,17 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     assert page.evaluate("node => node.isConnected", first)
     # The whole number has a history, not each of its digits.
     expect(canvas.locator(".token").nth(1)).to_have_attribute("title", re.compile(r"^(\d+ → )+39$"))
-    # Each colouring tells something else; the last step is the one that revises.
+    # Each colouring tells something else while it forms; nothing was accepted too early here.
     slider = page.get_by_role("slider", name="Step")
+    page.get_by_role("button", name="Step back").click()
     levels = {}
-    for colouring in ("revisions", "confidence", "entropy", "age", "none"):
+    for colouring in ("confidence", "entropy", "age", "revisions", "none"):
         page.get_by_label("Colour by").select_option(colouring)
         levels[colouring] = canvas.locator(".token").evaluate_all(
             "tokens => tokens.map((token) => token.style.getPropertyValue('--level'))"
         )
-        if colouring == "revisions":
-            page.get_by_role("button", name="Step back").click()
-    assert {colouring for colouring, shown in levels.items() if len(set(shown)) == 1} == {"none"}, levels
     assert len({str(shown) for shown in levels.values()}) == len(levels)
+    assert {colouring for colouring, shown in levels.items() if len(set(shown)) == 1} == {"revisions", "none"}
     page.get_by_label("Steps a second").select_option("30/s")
     slider.press("Home")
     page.get_by_role("button", name="Play").click()

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from serving import Served
 
-# `make test-web` asks for 300.
-NUM_RUNS = int(os.environ.get("SFUMATO_STUDIO_RUNS", "8"))
+NUM_RUNS = 300 if "SFUMATO_STUDIO_FULL" in os.environ else 8
 PROMPTS = [
     "answer, then derive: 81*(2/3)^2+sqrt(9)",
     "sums: 12+35, 81/3, 40-17",

@@ -198,7 +198,7 @@ def load_checkpoint(
     """
     source = open_checkpoint(source)
     model, spec, kind = build(source)
-    quantization = None if quantization is None else quantization.suited_to(spec)
+    quantization = None if quantization is None else quantization.suited_to(spec, device)
     kept = kept_model(source, model, dtype, quantization, device)
     if kept is None or quantization is None or not restore(kept, model, dtype, quantization):
         fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)

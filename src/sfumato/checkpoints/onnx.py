@@ -1,11 +1,10 @@
-"""Checkpoints as ONNX: one step of a model as a graph, beside the weights that it reads.
+"""Export to ONNX: one model step as a graph, next to the weights it reads.
 
-The graph is the model's own code, traced. It computes some positions behind others whose keys and values it is given,
-and reads each of some of them: the most probable token, one that is drawn, confidence, entropy, and the soft embedding
-that the next step reads. So the same graph writes a prompt and takes a step of a canvas, for any number of positions of
-either; what a canvas becomes is decided outside.
+The graph is the model's own code, traced. It computes some positions after others whose keys and values are given, and
+reads some of them: the most probable token, a drawn one, confidence, entropy, and the soft embedding for the next step.
+So the same graph writes a prompt and takes a canvas step, for any number of positions; the canvas logic is outside.
 
-Weights stay in model.safetensors, as the graph names places in that file.
+Weights stay in model.safetensors; the graph refers to offsets in that file.
 """
 
 # Q positions, P positions before them, N positions to read, V vocabulary, D model, S layers, G key-value heads, E head
@@ -41,18 +40,18 @@ FORMAT = "sfumato-onnx-1"
 GRAPH, MANIFEST = "model.onnx", "export.json"
 _STOP_HEAD = "stop_head.safetensors"
 FILES = (GRAPH, WEIGHTS, "tokenizer.json", "tokenizer_config.json", "generation_config.json", _STOP_HEAD)
-"""What export.json tells of; the last where there is one."""
+"""Files listed in export.json; the last one is optional."""
 _OPSET = 18
 _COLD, _NEVER = 1e-4, -1e30
 ExportDType = Literal["float32", "int8"]
 
 
 class _Cached:
-    """Attention over keys and values that are given, and those of the positions that are computed.
+    """Attention over given keys and values, and those of the computed positions.
 
     Args:
-        cache_S2GPE: of the positions before.
-        causal: bool scalar; whether a position reads those behind it.
+        cache_S2GPE: of the earlier positions.
+        causal: bool scalar; whether a position attends only to earlier ones.
     """
 
     def __init__(self, cache_S2GPE: Tensor, causal: Tensor) -> None:
@@ -61,7 +60,7 @@ class _Cached:
         """Keys and values [2, G, Q, E] of each layer."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`; one row, and no windows."""
+        """See `Attention`; one row, no windows."""
         assert window is None
         queries_HQE, keys_GQE, values_GQE = (each[0].transpose(0, 1) for each in heads)
         self.written.append(torch.stack((keys_GQE, values_GQE)))
@@ -84,7 +83,7 @@ class StepGraph(nn.Module):
     """What the graph computes, in torch.
 
     Args:
-        model: of one of the shapes that `check_exportable` allows.
+        model: of a shape that `check_exportable` allows.
     """
 
     def __init__(self, model: Decoder) -> None:
@@ -114,21 +113,21 @@ class StepGraph(nn.Module):
 
         Args:
             tokens: int32 [Q].
-            cache: float32 [S, 2, G, P, E]; keys and values of what stands before them.
-            causal: bool; whether they read no further than themselves, as a prompt does.
-            read: int32 [N]; which of them are read.
-            temperature: float32; less than 1e-4 takes the most probable tokens, and leaves the statistics untempered.
-            uniform: float32 [N], in [0, 1); what tokens are drawn by.
-            banned: bool [V]; tokens that are neither best nor drawn.
-            canvas, given: bool [Q]; which are of a canvas, and which of these hold a token that is given.
-            soft: float32 [Q, D]; soft embedding of the last prediction, 0 where there is none.
+            cache: float32 [S, 2, G, P, E]; keys and values of the earlier positions.
+            causal: bool; whether positions attend only to earlier ones, as in a prompt.
+            read: int32 [N]; positions to read.
+            temperature: float32; below 1e-4 it takes the most probable tokens, with untempered statistics.
+            uniform: float32 [N], in [0, 1); for drawing tokens.
+            banned: bool [V]; tokens never best nor drawn.
+            canvas, given: bool [Q]; canvas positions, and those of them with given tokens.
+            soft: float32 [Q, D]; soft embedding of the last prediction, 0 without one.
 
         Returns:
             best, drawn: int32 [N].
-            confidence, entropy: float32 [N]; the probability of what was drawn, and nats.
-            written: float32 [S, 2, G, Q, E]; their own keys and values.
+            confidence, entropy: float32 [N]; probability of the drawn token, and nats.
+            written: float32 [S, 2, G, Q, E]; keys and values of these positions.
             soft_after: float32 [N, D].
-            lengths: float32 [N, B + 1]; how probable each length of an answer behind them is.
+            lengths: float32 [N, B + 1]; probability of each answer length after them.
         """
         attention = _Cached(cache, causal)
         positions_1Q = torch.arange(tokens.shape[0])[None] + cache.shape[3]
@@ -151,7 +150,7 @@ class StepGraph(nn.Module):
         weights_NV = below_NV.exp()
         total_N = weights_NV.sum(-1)
         entropy_N = (total_N.log() - (weights_NV * below_NV).sum(-1) / total_N).clamp_min(0.0)
-        # In doubles, as the sum over a large vocabulary would drift.
+        # In doubles, because the sum over a large vocabulary would drift.
         running_NV = weights_NV.double().cumsum(-1)
         passed_NV = running_NV <= uniform.double()[:, None] * running_NV[:, -1:]
         drawn_N = passed_NV.long().sum(-1)
@@ -165,7 +164,7 @@ class StepGraph(nn.Module):
         return tuple(out)
 
     def example(self, num_past: int, num_positions: int) -> dict[str, Tensor]:
-        """Inputs, by name, of so many positions behind so many."""
+        """Example inputs, by name, for some numbers of positions."""
         config = self.model.config
         shape = (config.num_hidden_layers, 2, config.num_key_value_heads, num_past, config.head_dim)
         given = {
@@ -184,19 +183,19 @@ class StepGraph(nn.Module):
 
 
 def check_exportable(name: str, checkpoint: Checkpoint) -> Decoder:
-    """The model of a checkpoint, if its shape can be exported.
+    """The checkpoint's model, if its shape can be exported.
 
     Raises:
-        CheckpointError: naming the shape that cannot.
+        CheckpointError: naming the unsupported shape.
     """
     model = checkpoint.model
-    allowed = "allowed: Llama-shaped decoders with a table of embeddings and dense layers, such as tiny or LLaDA"
+    allowed = "allowed: Llama-shaped decoders with an embedding table and dense layers, such as tiny or LLaDA"
     if not isinstance(model, Decoder):
-        raise CheckpointError(f"{name} is a {type(model).__name__}, which is not exported; {allowed}")
+        raise CheckpointError(f"{name} is a {type(model).__name__}, which cannot be exported; {allowed}")
     if model.config.lexemes is not None:
-        raise CheckpointError(f"{name} reads lexemes, which is not exported; {allowed}")
+        raise CheckpointError(f"{name} reads lexemes, which cannot be exported; {allowed}")
     if model.config.moe is not None:
-        raise CheckpointError(f"{name} has a mixture of experts, which is not exported; {allowed}")
+        raise CheckpointError(f"{name} has a mixture of experts, which cannot be exported; {allowed}")
     return model
 
 
@@ -211,15 +210,15 @@ def export_onnx(
 ) -> None:
     """Write a model for ONNX runtimes: graph, weights, tokenizer and sampling defaults, each by rename.
 
-    export.json comes last: a directory that holds it is complete.
+    export.json comes last: its presence marks the directory as complete.
 
     Args:
-        directory: made if need be.
+        directory: created if missing.
         name: of the model.
         checkpoint: the model, in float32 on a CPU.
-        tokenizer: its own.
-        dtype: how matrices are stored; they are multiplied as float32. None keeps the file of the source, where the
-            graph can read it, and is float32 otherwise.
+        tokenizer: of the checkpoint.
+        dtype: stored type of the matrices, which are multiplied as float32. None keeps the source's file if the graph
+            can read it, otherwise float32.
         source: the checkpoint's directory, if it is one.
 
     Raises:
@@ -246,7 +245,7 @@ def export_onnx(
 
 
 def manifest(name: str, checkpoint: Checkpoint, tokenizer: Tokenizer, directory: Path) -> dict[str, Any]:
-    """What export.json holds: how the model generates, its sizes, and what the files of a directory are."""
+    """Contents of export.json: how the model generates, its sizes, and the files of the directory."""
     model = check_exportable(name, checkpoint)
     config, spec = model.config, checkpoint.spec
     return {
@@ -269,7 +268,7 @@ def manifest(name: str, checkpoint: Checkpoint, tokenizer: Tokenizer, directory:
 
 
 def trace(model: Decoder, held: bytes) -> bytes:
-    """The graph of a model, whose weights are places in a safetensors file.
+    """The graph of a model, with weights as offsets in a safetensors file.
 
     Raises:
         ConfigError: if onnx is not installed.
@@ -309,7 +308,7 @@ def trace(model: Decoder, held: bytes) -> bytes:
         for parameter, wanted in zip(model.parameters(), trainable, strict=True):
             parameter.requires_grad_(wanted)
     assert program is not None
-    # Matrices stay as they are stored; runtimes turn them around once.
+    # Matrices stay as stored; runtimes transpose them once.
     optimize_ir(program.model, should_fold=lambda node: False if node.op_type == "Transpose" else None)
     proto: onnx.ModelProto = ir.serde.serialize_model(program.model)
     _refer(proto, places(held))
@@ -318,7 +317,7 @@ def trace(model: Decoder, held: bytes) -> bytes:
 
 
 class Place(NamedTuple):
-    """Where a tensor stands in a safetensors file."""
+    """Location of a tensor in a safetensors file."""
 
     dtype: str
     shape: list[int]
@@ -339,7 +338,7 @@ def places(held: bytes) -> dict[str, Place]:
 
 
 def _stored_as_read(source: Path, model: Decoder) -> bytes | None:
-    """A checkpoint's own file of weights, if the graph can read it: float32, or 8 bits with a scale a row."""
+    """A checkpoint's own weight file, if the graph can read it: float32, or 8 bits with one scale per row."""
     if not (source / WEIGHTS).is_file():
         return None
     held = (source / WEIGHTS).read_bytes()
@@ -357,7 +356,7 @@ def _rounded(name: str) -> tuple[str, str]:
 
 
 def _refer(proto: onnx.ModelProto, stored: Mapping[str, Place]) -> None:
-    """Have a graph read its weights from where they are stored, in place of holding them."""
+    """Make a graph read its weights from the file instead of containing them."""
     import onnx
 
     kept, added = [], []
@@ -380,7 +379,7 @@ def _refer(proto: onnx.ModelProto, stored: Mapping[str, Place]) -> None:
     for field, values in (("initializer", kept), ("node", nodes)):
         proto.graph.ClearField(field)
         getattr(proto.graph, field).extend(values)
-    # Shapes of what is between; runtimes infer them.
+    # Shapes of intermediate values; runtimes infer them.
     proto.graph.ClearField("value_info")
     for part in (proto, proto.graph):
         part.ClearField("doc_string")
@@ -399,5 +398,5 @@ def _external(name: str, place: Place) -> onnx.TensorProto:
 
 
 def to_json(value: Mapping[str, Any]) -> bytes:
-    """A file of JSON."""
+    """A JSON file."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

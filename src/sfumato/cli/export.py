@@ -1,4 +1,4 @@
-"""`sfumato export`: a model for other runtimes."""
+"""`sfumato export`: write a model for other runtimes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from sfumato.errors import CheckpointError
 
 def export(
     source: Annotated[str, typer.Argument(help=MODEL_HELP)],
-    directory: Annotated[Path, typer.Argument(help="Where to write; made if need be.")],
+    directory: Annotated[Path, typer.Argument(help="Output directory; created if missing.")],
     to: Annotated[
         Literal["onnx"],
-        typer.Option(help="onnx: one step as a graph, for onnxruntime and its like, in a browser as well."),
+        typer.Option(help="onnx: one step as a graph, for onnxruntime and similar, including in a browser."),
     ] = "onnx",
     dtype: Annotated[
         Literal["float32", "int8"] | None,
         typer.Option(
-            help="How matrices are stored; they are multiplied as float32. As they are by default, where the graph can "
-            "read that, and else float32."
+            help="Stored type of the matrices, which are multiplied as float32. Default: unchanged if "
+            "the graph can read it, otherwise float32."
         ),
     ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Of the model, in what is written; by default as it is given.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model in the output; default: the source's.")] = None,
 ) -> None:
-    """Write a model for other runtimes: graph, weights, tokenizer and sampling defaults."""
+    """Export a model to ONNX, with weights, tokenizer and sampling defaults."""
     from sfumato.checkpoints.load import load_checkpoint
     from sfumato.checkpoints.onnx import MANIFEST, check_exportable, export_onnx
     from sfumato.checkpoints.registry import find_model
@@ -37,7 +35,7 @@ def export(
     from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():
-        raise CheckpointError(f"{directory} holds a checkpoint; give another directory")
+        raise CheckpointError(f"{directory} already holds a checkpoint; give another directory")
     opened = open_checkpoint(find_model(source))
     checkpoint = load_checkpoint(opened)
     check_exportable(source, checkpoint)

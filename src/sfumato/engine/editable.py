@@ -1,4 +1,4 @@
-"""What editing asks of a model: the protocol between `rewriting` and whatever answers its requests."""
+"""The protocol between `rewriting` and the model that answers its requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sfumato.text.tokenizer import Tokenizer
 
 
 class EditableModel(Protocol):
-    """A model whose texts can be edited; `TextModel` is one."""
+    """A model that can edit texts; `TextModel` is one."""
 
     name: str
     tokenizer: Tokenizer

@@ -1,5 +1,5 @@
-"""What can be said of answers that nobody has checked: whether they end, repeat themselves, and what a judge makes of
-them. No one number stands alone: text that repeats itself is likely, and noise is diverse.
+"""Statistics of unchecked answers: whether they end, how they repeat, and a judge's likelihood. No single number
+suffices: repetitive text is likely, and noise is diverse.
 """
 
 # Q positions, V vocabulary
@@ -34,33 +34,33 @@ class SampleScore:
     n: int
     """Answers."""
     seed: int
-    """Of the sampling."""
+    """Random seed."""
     ended: float
-    """Share that came to their end within the token limit."""
+    """Share of answers that ended within the token limit."""
     tokens: float
-    """Mean tokens of an answer."""
+    """Mean tokens per answer."""
     tokens_per_forward: float
-    """Tokens of all answers over the forward passes that they took part in, prompts written and canvases denoised."""
+    """Answer tokens per forward pass, counting passes for prompts and canvases."""
     repetition: float | None
-    """Share of runs of four tokens that stood in the same answer before; mean over answers of five tokens or more, None
-    if there are none."""
+    """Share of 4-token runs that occurred earlier in the same answer; mean over answers of five tokens or more, None if
+    there are none."""
     distinct_2: float | None
-    """Different pairs of neighbouring tokens over all pairs, of all answers together; None if there are none."""
+    """Distinct pairs of adjacent tokens over all pairs, over all answers; None if there are none."""
     unigram_entropy: float | None
-    """Entropy of the tokens of all answers together, in nats; None if there are none."""
+    """Entropy of the tokens of all answers, in nats; None if there are none."""
     judge_nll: float | None
-    """Mean negative log-probability of a token of an answer under the judge, in nats; None without one, or tokens."""
+    """Mean negative log-probability per answer token under the judge, in nats; None without a judge or tokens."""
     judge: str | None
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
 
 def read_prompts(path: Path) -> Sequence[Sequence[Mapping[str, object]]]:
-    """The conversations of a file, up to the answer.
+    """The conversations of a file, without answers.
 
-    A line of it is `{"prompt": ...}` or `{"messages": [...]}`; an answer that is there is left out.
+    Each line is `{"prompt": ...}` or `{"messages": [...]}`; an existing answer is dropped.
 
     Raises:
-        ConfigError: if it cannot be read, has none, or a line is neither.
+        ConfigError: if the file cannot be read, is empty, or has an invalid line.
     """
     found = [_turns(value, where) for value, where in read_json_lines(path)]
     if not found:
@@ -88,18 +88,18 @@ def evaluate_samples(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[GenerateOptions],
 ) -> SampleScore:
-    """Answer prompts, and count what can be counted.
+    """Answer prompts and compute the statistics.
 
     Args:
         model: answers.
-        prompts: conversations; the first n, again from the start if there are fewer.
-        n: answers, 1 or more.
-        judge: reads them.
-        on_progress: called with (answers done, answers of all).
+        prompts: conversations; the first n, repeated if there are fewer.
+        n: number of answers, 1 or more.
+        judge: judges the answers.
+        on_progress: called with (answers done, total).
         **options: see `GenerateOptions`.
 
     Raises:
-        RequestError: if n or a setting is not allowed, or the judge reads in both directions.
+        RequestError: if n or a setting is not allowed, or the judge is not autoregressive.
     """
     if n < 1:
         raise RequestError(f"n is {n}; allowed: 1 or more")
@@ -138,13 +138,13 @@ def _entropy(counts: Counter[int]) -> float | None:
 
 
 def _share(part: float, whole: int) -> float | None:
-    """Of nothing there is none: 0 would stand among measurements, as the best of them."""
+    """None for empty input: a 0 would look like the best of all measurements."""
     return part / whole if whole else None
 
 
 @torch.inference_mode()
 def _judged(judge: TextModel, prompt: Sequence[Mapping[str, object]], text: str) -> tuple[float, int]:
-    """Negative log-probability of an answer, in nats, and its tokens."""
+    """Negative log-probability of an answer, in nats, and its number of tokens."""
     ahead, own = judge.tokenizer.encode_chat(list(prompt)), judge.tokenizer.encode(text)
     if not own:
         return 0.0, 0

@@ -1,4 +1,4 @@
-"""How sure a score is, and whether two systems differ on the same items."""
+"""Confidence intervals and paired tests of scores."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from random import Random
 
 DRAWS = 2000
-"""Of a bootstrap: an interval's ends are then off by about a fiftieth of its width."""
+"""Bootstrap samples: the ends of an interval are then off by about a fiftieth of its width."""
 
 
 def bootstrap_interval(values: Sequence[float], *, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Percentile interval of the mean.
+    """Bootstrap percentile interval of the mean.
 
     Args:
         values: one or more.
-        level: how much of the means of samples with replacement lies within.
-        seed: of the samples; the same values and seed give the same interval.
+        level: share of resampled means within the interval.
+        seed: for resampling; the same values and seed give the same interval.
     """
     random, n = Random(f"bootstrap {seed}"), len(values)
     means = sorted(sum(random.choices(values, k=n)) / n for _ in range(DRAWS))
@@ -25,7 +25,7 @@ def bootstrap_interval(values: Sequence[float], *, level: float = 0.95, seed: in
 
 
 def share_interval(right: int, n: int) -> tuple[float, float]:
-    """Interval of 95% of a share, which has a width also where all or none are right.
+    """95% interval of a share, which has a width even if all or none are right.
 
     Source: Wilson 1927.
     """
@@ -36,7 +36,7 @@ def share_interval(right: int, n: int) -> tuple[float, float]:
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Rank correlation, ties at their mean rank; 0 where either side is constant."""
+    """Rank correlation, with ties at their mean rank; 0 if either side is constant."""
     ranks = [_ranks(values) for values in (xs, ys)]
     (x_mean, y_mean) = (sum(each) / len(each) for each in ranks)
     pairs = [(x - x_mean, y - y_mean) for x, y in zip(*ranks, strict=True)]
@@ -45,7 +45,7 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 def spearman_interval(xs: Sequence[float], ys: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
-    """Percentile interval of 95% of the rank correlation, by a bootstrap of pairs."""
+    """95% bootstrap interval of the rank correlation, resampling pairs."""
     random, pairs = Random(f"spearman {seed}"), list(zip(xs, ys, strict=True))
     found = sorted(spearman(*zip(*random.choices(pairs, k=len(pairs)), strict=True)) for _ in range(DRAWS))
     return found[round(0.025 * (DRAWS - 1))], found[round(0.975 * (DRAWS - 1))]
@@ -59,10 +59,10 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def mcnemar(only_one: int, only_other: int) -> float:
-    """Two-sided exact p-value that two systems are equally often right, by the items on which one alone is right.
+    """Two-sided exact p-value for equal accuracy of two systems, from the items that only one got right.
 
     Args:
-        only_one, only_other: how many each has right that the other has wrong.
+        only_one, only_other: number of items that only one or only the other got right.
     """
     n, fewer = only_one + only_other, min(only_one, only_other)
     if n == 0:
@@ -72,7 +72,7 @@ def mcnemar(only_one: int, only_other: int) -> float:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of the values lies; between two of them, by proportion.
+    """Quantile with linear interpolation.
 
     Args:
         values: one or more.

@@ -1,4 +1,4 @@
-"""What answers the items of a report: a model that is loaded here, or one behind an OpenAI-compatible API."""
+"""Systems that answer a report's items: a local model, or one behind an OpenAI-compatible API."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from sfumato.evaluation.tasks import first_accepted_answer
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One item's answer, and what it cost."""
+    """One item's answer with its cost."""
 
     text: str
     finish_reason: str
     usage: dict[str, float]
-    """By the names of `sfumato.Usage`, and `cpu_s`, the seconds of all threads; of an API, what it says."""
+    """As in `sfumato.Usage`, plus `cpu_s`, the seconds of all threads; for an API, what it reports."""
     first_s: float | None
-    """Seconds to the first text that stayed; None where there was none."""
+    """Seconds to the first text that stayed; None if there was none."""
     total_s: float
     """Seconds to the end."""
     attempts: int = 1
-    """How often an API was asked."""
+    """Number of requests to an API."""
     first_answer: str | None = None
-    """What the answer line said when every position of it had first been accepted; None where that is not known."""
+    """The answer line when all its positions were first accepted; None if unknown."""
 
 
 def memory_mb() -> int | None:
-    """What this process holds in memory now; None where the platform does not say."""
+    """Current memory of this process; None if the platform does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -47,12 +47,12 @@ def memory_mb() -> int | None:
 
 
 class FailedError(SfumatoError):
-    """A system gave no answer; that says nothing about what it would have been.
+    """A system gave no answer; this says nothing about its quality.
 
     Args:
-        message: why.
-        attempts: how often it was asked.
-        refused: whether it never will.
+        message: the reason.
+        attempts: number of attempts.
+        refused: whether it can never answer this item.
     """
 
     def __init__(self, message: str, attempts: int = 1, *, refused: bool = False) -> None:
@@ -61,27 +61,27 @@ class FailedError(SfumatoError):
 
 
 class System(Protocol):
-    """What answers."""
+    """A system under test."""
 
     def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
-        """The answer to an item.
+        """Answer an item.
 
         Raises:
-            FailedError: if there is none.
+            FailedError: if there is no answer.
         """
 
     def facts(self) -> dict[str, object]:
-        """What stands in the report beside its name."""
+        """Facts for the report, next to its name."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release its resources."""
 
 
 class LocalSystem:
-    """A model that is loaded here and asked one item at a time.
+    """A local model, asked one item at a time.
 
     Args:
-        config: which, and with what options.
+        config: the model and its options.
     """
 
     def __init__(self, config: SystemConfig) -> None:
@@ -101,7 +101,7 @@ class LocalSystem:
         options["trace"] = item.answer is not None and not self._model.spec.autoregressive
         try:
             if not self._is_warm:
-                # What is compiled or measured once is no answer's time.
+                # One-time compilation or measurement must not count as an answer's time.
                 self._model.generate(item.prompt, **options)
                 self._is_warm = True
             started = time.process_time()
@@ -141,7 +141,7 @@ class _Api(Connection):
 
 @dataclass
 class _Heard:
-    """What a stream has said so far."""
+    """The content of a stream so far."""
 
     text: str = ""
     finish_reason: str = ""
@@ -151,11 +151,11 @@ class _Heard:
 
 
 class RemoteSystem:
-    """A model behind an OpenAI-compatible API, asked one item at a time by a stream.
+    """A model behind an OpenAI-compatible API, asked one item at a time with streaming.
 
     Args:
-        config: where, and with what fields.
-        pause: waits so many seconds before an item is asked again.
+        config: the address, and fields of the requests.
+        pause: waits some seconds before a retry.
     """
 
     def __init__(self, config: SystemConfig, pause: Callable[[float], None] = time.sleep) -> None:
@@ -164,7 +164,7 @@ class RemoteSystem:
         self._api = _Api(config.url, api_key=key, timeout_s=config.timeout_s, max_retries=0)
 
     def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
-        """See `System`; what the API refuses for good is a `FailedError` at once."""
+        """See `System`; a permanent refusal is a `FailedError` at once."""
         body: dict[str, object] = {
             "model": self._config.model,
             "messages": [{"role": "user", "content": item.prompt}],
@@ -218,9 +218,9 @@ class RemoteSystem:
             try:
                 chunk = json.loads(data)
             except ValueError:
-                raise UnreachableError(f"the API sent {data[:60]!r}, which is no JSON") from None
+                raise UnreachableError(f"the API sent {data[:60]!r}, which is not JSON") from None
             if not isinstance(chunk, dict):
-                raise UnreachableError(f"the API sent {data[:60]!r}, which is no chunk of an answer")
+                raise UnreachableError(f"the API sent {data[:60]!r}, which is not a chunk of an answer")
             if "error" in chunk:
                 said = chunk["error"]
                 raise ServerError(str(said.get("message") if isinstance(said, dict) else said), status=500)
@@ -235,7 +235,7 @@ class RemoteSystem:
 
 
 def open_system(config: SystemConfig) -> System:
-    """A system, ready to be asked.
+    """Open a system.
 
     Raises:
         ConfigError: if its model cannot be loaded.

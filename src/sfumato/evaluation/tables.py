@@ -16,9 +16,10 @@ from sfumato.storage import write_atomically
 
 Row = dict[str, str]
 NOTE = (
-    "Scores are shares of right answers, with bootstrap intervals of 95%. Items that a system refused or failed to "
-    "answer are in no score. Seconds are medians of items asked one by one; an API's have its network in them; those "
-    "of cpu are of all threads, and other programs on the machine do not lengthen them."
+    "Scores are shares of correct answers, with 95% bootstrap intervals. Items that a "
+    "system refused or failed to answer enter no score. Seconds are medians of items "
+    "asked one at a time, including the network for an API; CPU seconds are of all "
+    "threads, and other programs on the machine do not lengthen them."
 )
 
 
@@ -29,9 +30,9 @@ class Cell:
     system: str
     task: str
     records: Sequence[Record]
-    """Of items that were answered."""
+    """Number of answered items."""
     refused: int = 0
-    """Items that the system cannot be asked."""
+    """Items that the system refused."""
     failed: int = 0
     """Items without an answer for other reasons."""
 
@@ -49,7 +50,7 @@ class Cell:
 
     @property
     def median_cpu_s(self) -> float | None:
-        """Of all threads, which other programs on the machine do not slow down; None where that is not known."""
+        """Seconds of all threads, independent of other programs on the machine; None if unknown."""
         values = [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]
         return quantile(values, 0.5) if values else None
 
@@ -58,12 +59,12 @@ class Cell:
         return {"refused": self.refused, "failed": self.failed}
 
     def usage(self, name: str) -> float | None:
-        """The mean of what answers cost; None where the system does not say."""
+        """Mean cost of an answer; None if the system does not report it."""
         values = [record.usage[name] for record in self.records if name in record.usage]
         return sum(values) / len(values) if values else None
 
     def row(self) -> Row:
-        """As a line of the table."""
+        """As a row of the table."""
         row = {"task": self.task, "system": self.system, "n": str(len(self.records))}
         row |= {name: str(number) for name, number in self._left_out.items() if number}
         if not self.records:
@@ -104,7 +105,7 @@ def _seconds(value: float) -> str:
 
 
 def cells_of(records: Sequence[Record], systems: Sequence[str], tasks: Sequence[str]) -> list[Cell]:
-    """Records by task and system, in the suite's order; without those of which nothing is known."""
+    """Records by task and system, in the suite's order; without unknown ones."""
     cells = []
     for task, system in itertools.product(tasks, systems):
         found = [record for record in records if (record.system, record.task) == (system, task)]
@@ -117,7 +118,7 @@ def cells_of(records: Sequence[Record], systems: Sequence[str], tasks: Sequence[
 
 
 def comparisons(cells: Sequence[Cell]) -> list[Row]:
-    """Of each task, every two systems on the items that both have answered."""
+    """For each task, every pair of systems on the items both have answered."""
     rows = []
     for one, other in itertools.combinations(cells, 2):
         if one.task != other.task:
@@ -135,8 +136,8 @@ def comparisons(cells: Sequence[Cell]) -> list[Row]:
                 "one": one.system,
                 "other": other.system,
                 "items": str(len(both)),
-                "right by one alone": str(only_mine),
-                "right by the other alone": str(only_theirs),
+                "only one right": str(only_mine),
+                "only the other right": str(only_theirs),
                 "p": f"{mcnemar(only_mine, only_theirs):.2g}",
             }
         )
@@ -147,8 +148,8 @@ _ORDER = ("task", "system", "n", "refused", "failed")
 
 
 def headings_of(rows: Sequence[Row]) -> list[str]:
-    """All headings that any row has, in their order."""
-    # The fullest row knows the order of the rest best.
+    """All headings of any row, in order."""
+    # The fullest row knows the order best.
     found = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
     return [*(name for name in _ORDER if name in found), *(name for name in found if name not in _ORDER)]
 
@@ -170,7 +171,7 @@ def _to_html(rows: Sequence[Row]) -> str:
 
 
 def frontier_plot(cells: Sequence[Cell]) -> str | None:
-    """Of each task, score against the median seconds of an answer, as SVG; None without matplotlib."""
+    """For each task, score against median seconds per answer, as SVG; None without matplotlib."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -205,7 +206,7 @@ def frontier_plot(cells: Sequence[Cell]) -> str | None:
                         label=cell.system,
                         capsize=2,
                     )
-            axes.set(title=task, xscale="log", ylim=(-0.04, 1.04), xlabel="seconds an answer", ylabel="right")
+            axes.set(title=task, xscale="log", ylim=(-0.04, 1.04), xlabel="seconds per answer", ylabel="right")
             axes.grid(alpha=0.3)
         handles: dict[str, Any] = {}
         for axes in grid.flat:
@@ -236,18 +237,18 @@ def write_tables(
     *,
     left: int,
 ) -> None:
-    """Write report.md, report.html and, where matplotlib is there, frontier.svg.
+    """Write report.md, report.html and, with matplotlib, frontier.svg.
 
     Args:
         directory: of the report.
         title: its title.
-        cells: what is known.
+        cells: known results.
         systems: facts about each.
-        left: items that are still to be asked.
+        left: items still to ask.
     """
     about = [{"system": name} | {key: str(value) for key, value in facts.items()} for name, facts in systems.items()]
-    parts = [("What an answer costs", [cell.row() for cell in cells])]
-    parts += [("The same items, two by two", comparisons(cells)), ("Systems", about)]
+    parts = [("Cost of an answer", [cell.row() for cell in cells])]
+    parts += [("Pairwise comparisons", comparisons(cells)), ("Systems", about)]
     note = NOTE + (f" {left} items are still to be asked." if left else "")
     markdown, page = f"# {title}\n\n{note}\n", f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(note)}</p>\n"
     plot = frontier_plot(cells)

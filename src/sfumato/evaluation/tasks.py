@@ -1,6 +1,6 @@
-"""Scores on procedural tasks: how often a model is right, in how many steps, and what revising did to the answers.
+"""Scores on procedural tasks: accuracy, steps, and the effect of revisions.
 
-Besides: how well it fills gaps, pieces cut out of gold responses; and how well it knows how long an answer will be.
+Also scores for filling gaps, pieces cut out of gold responses, and for predicting answer lengths.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class TwinScore:
     """The autoregressive twin on the same items."""
 
     answer_first: float | None
-    """Share right in the task's own form."""
+    """Share correct in the task's own form."""
     answer_last: float | None
-    """Share right when it may derive before it answers; None for a task without that form."""
+    """Share correct with the derivation first; None for a task without that form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,9 @@ class Score:
     task: str
     """Name of the task."""
     n: int
-    """Items of the test split that were asked; a recall task has one, asked with n seeds."""
+    """Number of test items; a recall task has one, asked with n seeds."""
     seed: int
-    """Of items and of sampling."""
+    """Random seed of items and sampling."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +49,19 @@ class TaskScore(Score):
     """One model on one task."""
 
     steps: int
-    """Most steps a canvas was allowed."""
+    """Maximum steps per canvas."""
     score: float
-    """Share of right responses."""
+    """Share of correct responses."""
     unsettled: int
-    """Answers that ended at the cap on steps before their stop rule was met."""
+    """Answers that used all their steps before the stop rule was met."""
     mean_steps: float
-    """Denoising steps taken, over all canvases of an answer."""
+    """Mean denoising steps per answer, over all its canvases."""
     mean_forward_passes: float
-    """Forward passes that an answer took part in; what has to be written shares one with the step that reads it."""
+    """Mean forward passes per answer; writing a prompt or canvas shares a pass with the step that first reads it."""
     mean_positions: float
-    """Positions of an answer that went through the weights, each as often as it did; those of a prompt too, but for
-    what was written for another one that begins alike."""
+    """Mean positions computed per answer, including its prompt, except for a prefix shared with another one."""
     revised: int | None
-    """Answers that read differently at the end than when every position of them had first been accepted; None for a
-    task without an answer line."""
+    """Answers whose answer line changed after it was first accepted in full; None for a task without an answer line."""
     wrong_to_right: int | None
     """Revised answers that were wrong and ended right."""
     right_to_wrong: int | None
@@ -81,18 +79,18 @@ def evaluate_task(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[GenerateOptions],
 ) -> TaskScore:
-    """Ask a model n items of a task's test split and check its responses.
+    """Score a model on n items of a task's test split.
 
     Args:
         model: the model.
         name: of the task.
         n: items, 1 or more.
-        twin: an autoregressive model to ask the same items.
-        on_progress: called with (items done, items of all).
+        twin: an autoregressive model to give the same items.
+        on_progress: called with (items done, total).
         **options: see `GenerateOptions`.
 
     Raises:
-        ConfigError: if the task is not known.
+        ConfigError: if the task is unknown.
         RequestError: if n or a setting is not allowed.
     """
     seed = options.get("seed", 0)
@@ -130,17 +128,17 @@ def evaluate_task(
 
 
 def first_accepted_answer(task: Task, result: Result) -> str | None:
-    """The answer line as it read when every position of it had first been accepted.
+    """The answer line when all its positions were first accepted.
 
     Returns:
-        The answer then; None if that never happened before the end or the line held no answer.
+        That answer; None if this never happened before the end, or the line held no answer.
     """
     event = first_accepted(task, result)
     return task.answer(event.text) if event else None
 
 
 def first_accepted(task: Task, result: Result) -> CanvasChanged | None:
-    """The step after which every position of the answer line had been accepted; None if that never happened."""
+    """The step after which all positions of the answer line had been accepted; None if that never happened."""
     if not result.trace:
         return None
     accepted = [False] * len(result.trace[0].tokens)
@@ -155,7 +153,7 @@ def first_accepted(task: Task, result: Result) -> CanvasChanged | None:
 
 
 def _answer_places(task: Task, event: CanvasChanged, answer: str) -> list[int]:
-    """Positions of a draft's answer line, what ends it included; all of the text if no line alone states the answer."""
+    """Positions of a draft's answer line with its end; all of the text if no line alone states the answer."""
     lines: list[list[int]] = [[]]
     texts = [""]
     for place, piece in enumerate(event.pieces):
@@ -178,10 +176,10 @@ def _answer_places(task: Task, event: CanvasChanged, answer: str) -> list[int]:
 
 
 def asked_items(name: str, seed: int, n: int) -> tuple[Task, list[Item]]:
-    """A task and n items of its test split; a task with one text is asked again, with other seeds.
+    """A task and n items of its test split; a task with one text is repeated with other seeds.
 
     Raises:
-        ConfigError: if the task is not known.
+        ConfigError: if the task is unknown.
         RequestError: if n is not allowed.
     """
     if n < 1:
@@ -197,8 +195,7 @@ def ask(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[GenerateOptions],
 ) -> list[Result]:
-    """The answers to prompts, ROWS at a time, prompt i with seed + i; a model may also be asked for what it has not
-    learned."""
+    """Answers to prompts, ROWS at a time, prompt i with seed + i, without checking the kinds of prompts."""
     options.setdefault("check_prompt", False)
     results: list[Result] = []
     seed = options.pop("seed", 0)
@@ -215,7 +212,7 @@ def _tell(on_progress: Callable[[int, int], None], before: int, total: int, done
 
 
 def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -> TwinScore:
-    """Ask the twin greedily, in the task's form and, where there is one, in the form that derives first."""
+    """Ask the twin greedily, in the task's form and, if there is one, with the derivation first."""
 
     def score(form: Sequence[Item]) -> float:
         results = ask(twin, [item.prompt for item in form], seed=seed, temperature=0.0)
@@ -230,18 +227,18 @@ _LONGEST = 12
 
 @dataclass(frozen=True, kw_only=True)
 class GapScore(Score):
-    """One model on the gaps of one task: each item has one, of 1 to 12 tokens."""
+    """One model on the gaps of one task: one gap of 1 to 12 tokens per item."""
 
     steps: int
-    """Most steps a canvas was allowed."""
+    """Maximum steps per canvas."""
     restored: float
-    """Share of gaps that hold, to the letter, what was cut out."""
+    """Share of gaps restored exactly."""
     right: float
     """Share of whole responses that the task's checker accepts."""
     length_near: float
-    """Share of gaps whose number of tokens is that of what was cut out, give or take one."""
+    """Share of gaps whose length is right within one token."""
     mean_steps: float
-    """Denoising steps of an answer, over all that was tried for it."""
+    """Mean denoising steps per answer, over all attempts."""
 
 
 def evaluate_gaps(
@@ -252,11 +249,11 @@ def evaluate_gaps(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[InfillOptions],
 ) -> GapScore:
-    """Cut a random piece out of n gold responses and have it written again; its length is not told.
+    """Cut a random piece out of n gold responses and let the model fill it, without telling its length.
 
     Raises:
-        ConfigError: if the task is not known.
-        RequestError: if n or a setting is not allowed, or the model sees nothing after a position.
+        ConfigError: if the task is unknown.
+        RequestError: if n or a setting is not allowed, or the model is autoregressive.
     """
     seed = options.get("seed", 0)
     task, asked = asked_items(name, seed, n)
@@ -297,17 +294,17 @@ class LengthScore(Score):
     bucket_right: float
     """Share of items whose gold response falls into the most probable bucket."""
     confidence: float
-    """Mean probability of that bucket; calibrated, it is near the share."""
+    """Mean probability of that bucket; if calibrated, close to the share."""
     held: float
     """Share of items whose gold response fits the canvas that the head sets."""
     positions: float
-    """Positions computed for an answer, without its prompt, whose first canvas the head sets."""
+    """Mean positions computed per answer, without its prompt, with the head."""
     positions_without: float
-    """Positions computed for one on a canvas of the length that the model was trained with."""
+    """Mean positions computed per answer on canvases of the trained length."""
     right: float
-    """Share of right answers with the head."""
+    """Share of correct answers with the head."""
     right_without: float
-    """Share of right answers without it."""
+    """Share of correct answers without it."""
 
 
 def evaluate_lengths(
@@ -318,10 +315,10 @@ def evaluate_lengths(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[GenerateOptions],
 ) -> LengthScore:
-    """Hold the length head against gold responses, and answer n items with it and without it.
+    """Compare the length head with gold responses, and answer n items with and without it.
 
     Raises:
-        ConfigError: if the task is not known.
+        ConfigError: if the task is unknown.
         RequestError: if n or a setting is not allowed, or the model has no length head.
     """
     seed = options.get("seed", 0)

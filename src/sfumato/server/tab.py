@@ -1,4 +1,4 @@
-"""Models for the browser's tab: the embedded ones that come with a graph, file by file (`sfumato export`)."""
+"""Models that run in the browser tab: embedded ones with an exported graph, file by file (`sfumato export`)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sfumato.errors import unknown
 from sfumato.server.failures import ApiError
 
 PATH = "/tab/models"
-# Asked for by what they hold; the manifest alone is asked for anew.
+# Files are named by content; only the manifest is revalidated.
 _HEADERS = {"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"}
 
 
 def exported_models(directory: Path = ASSETS) -> dict[str, dict[str, int]]:
-    """By the name of each model that has a graph, its files with their sizes."""
+    """Files of each model that has a graph, with their sizes."""
     found = {}
     for path in sorted(directory.glob(f"*/{MANIFEST}")):
         files = json.loads(path.read_text("utf-8"))["files"]
@@ -28,7 +28,7 @@ def exported_models(directory: Path = ASSETS) -> dict[str, dict[str, int]]:
 
 
 def routes(directory: Path = ASSETS) -> APIRouter:
-    """A list of the models, and their files."""
+    """The list of models and their files."""
     router = APIRouter()
     models = exported_models(directory)
 

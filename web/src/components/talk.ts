@@ -1,6 +1,6 @@
 /** Push to talk: what is said while the button is held becomes text, on the server. */
 import { css, html, LitElement } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, property, state } from "lit/decorators.js";
 import { api } from "../core/api";
 import { sayError } from "../core/say";
 import { controls } from "./base";
@@ -17,6 +17,8 @@ declare global {
 /** Sends `sf-heard` with the text. */
 @customElement("sf-talk")
 export class TalkElement extends LitElement {
+  /** Sentences like those that may be said, and names that may occur. */
+  @property() hint = "";
   @state() private mode: "idle" | "recording" | "reading" = "idle";
   private recorder: MediaRecorder | null = null;
 
@@ -62,6 +64,9 @@ export class TalkElement extends LitElement {
     const form = new FormData();
     form.append("file", recording, "command.webm");
     form.append("model", "whisper-1");
+    // What writes the screens reads English.
+    form.append("language", "en");
+    if (this.hint !== "") form.append("prompt", this.hint);
     try {
       const { text } = await api.json<{ text: string }>("POST", "/v1/audio/transcriptions", form);
       this.dispatchEvent(new CustomEvent("sf-heard", { detail: text.trim(), bubbles: true, composed: true }));

@@ -13,7 +13,7 @@ import type { Effect } from "../ui/actions";
 import { authors, NotUnderstood, write } from "../ui/author";
 import { execute } from "../ui/edits";
 import "../ui/screen";
-import { parse, toText, type Component } from "../ui/tree";
+import { parse, toText, walk, type Component } from "../ui/tree";
 
 interface Step {
   readonly page: Component;
@@ -36,6 +36,8 @@ const CHANGES = [
   "tick off the first one",
 ];
 const STORED = "todo.page";
+/** Characters; what hears reads about 200 tokens. */
+const MAX_HINT = 600;
 
 @customElement("sf-todo-page")
 export class TodoPage extends LitElement {
@@ -200,6 +202,13 @@ export class TodoPage extends LitElement {
     }
   }
 
+  private hint(step: Step | undefined): string {
+    const names =
+      step === undefined ? [] : [...walk(step.page)].flatMap(({ text, cells }) => [text, ...cells]);
+    const said = [...(step === undefined ? STARTS : CHANGES), ...names.filter((name) => name !== "")];
+    return said.join(". ").slice(0, MAX_HINT);
+  }
+
   private startAgain(): void {
     this.steps = noSteps();
     this.keep();
@@ -238,6 +247,7 @@ export class TodoPage extends LitElement {
             : html`<button class="primary" ?disabled=${this.sentence.trim() === ""}>Do it</button>`
         }
         <sf-talk
+          .hint=${this.hint(step)}
           @sf-heard=${({ detail }: CustomEvent<string>) => {
             this.sentence = detail;
             void this.command(detail);

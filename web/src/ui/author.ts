@@ -53,16 +53,31 @@ export async function write(
   const prompt = page === null ? `screen: ${said}` : toText(page) + MARK + said;
   const start = performance.now();
   let request: CanvasRequest = { model, prompt, seed };
-  let reason = "";
+  let [reason, idle] = ["", ""];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const { text, usage } = await answerOf(api.stream({ ...request, every_step: false }, signal), (view) => {
+    const {
+      text,
+      usage,
+      reason: ending,
+    } = await answerOf(api.stream({ ...request, every_step: false }, signal), (view) => {
       if (page !== null || onDraft === undefined) return;
       const draft = parseDraft(textOf(view));
       if (draft !== null) onDraft(draft, view);
     });
+    // A program on an unsettled canvas is wrong nine times in ten, and would change what nobody mentioned.
+    if (page !== null && ending === "steps") {
+      throw new NotUnderstood(
+        "The model is not sure what that means, and left all as it is; say it in other words.",
+      );
+    }
     if (page !== null && isRefusal(text)) throw new NotUnderstood(`The model declines: ${text}.`);
     try {
       const made = page === null ? parse(text) : execute(page, text);
+      // A program that changes nothing is hardly what was asked for, unless the model says it twice.
+      if (page !== null && attempt < ATTEMPTS && text !== idle && toText(made) === toText(page)) {
+        [idle, request] = [text, { ...request, seed: seed + attempt }];
+        continue;
+      }
       return { page: made, program: page === null ? null : text, usage, ms: performance.now() - start };
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
@@ -81,11 +96,11 @@ export async function write(
 /** The line that cannot be read is written again where it stands; without one, or the second time, all of it is. */
 function repair(request: CanvasRequest, text: string, reason: string, seed: number): CanvasRequest {
   const number = Number(/^line (\d+)/.exec(reason)?.[1] ?? 0);
-  if (number === 0 || request.text !== undefined) {
+  const lines = text.split("\n");
+  if (!lines[number - 1] || request.text !== undefined) {
     const { model, prompt } = request as { model: string; prompt: string };
     return { model, prompt, seed };
   }
-  const lines = text.split("\n");
   const from = lines.slice(0, number - 1).reduce((length, line) => length + line.length + 1, 0);
   const to = from + (lines[number - 1]?.length ?? 0);
   return again(request, text, outside([[from, to]], text.length), seed);

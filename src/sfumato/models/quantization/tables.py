@@ -87,7 +87,7 @@ class IntegerMatrix:
             # Of floats: sums of so small integers are as exact.
             digits_MGS = torch.unflatten(x.levels_MI, -1, (num_groups, -1))
             scale_MG = x.scale_NG.repeat(len(digits_MGS) // max(1, num_rows), 1)
-            weight_OI = dequantize(levels, torch.ones(len(levels), 1), torch.float32, groups)
+            weight_OI = dequantize(levels, torch.ones(len(levels), 1, device=levels.device), torch.float32, groups)
             product_MO = (digits_MGS * scale_MG.unsqueeze(-1)).flatten(1) @ weight_OI.T
         high_NO, *low_NO = torch.split(product_MO, max(1, num_rows))
         if low_NO:

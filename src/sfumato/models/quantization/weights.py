@@ -32,8 +32,9 @@ Arithmetic = Literal["float", "int8", "float8"]
 FLOAT8_SIDES = 16
 # Inputs of a group, as in llama.cpp's kinds.
 _GROUP = 32
-# Steps that a group's range is tried to be, of 15 that there are: more cut off its ends, fewer are those of files whose
-# groups use a part of theirs. Source: make_qkx2_quants of llama.cpp's ggml-quants.c, which tries some around 15.
+# Steps that a group's range is tried to be, of 15 that there are: more cut off its ends, and a line is fitted through
+# the levels they come to; fewer are those of files whose groups use a part of theirs. Source: make_qkx2_quants of
+# llama.cpp's ggml-quants.c, which tries some around 15.
 _NUM_STEPS = (15, 10, 11, 12, 13, 14, 16, 17, 18)
 # Of a step: what is nearer than this to its level is on it.
 _ON_LEVEL = 0.01
@@ -78,12 +79,12 @@ class Quantization:
         """Whether weights have minimums."""
         return self.bits == 4 or self.group > 0
 
-    def suited_to(self, spec: GenerationSpec) -> Quantization:
-        """The same, with groups and two digits for a model that writes one token at a time: reading weights takes its
-        time."""
+    def suited_to(self, spec: GenerationSpec, device: str = "cpu") -> Quantization:
+        """The same, with two digits for a model that writes one token at a time, and groups on a CPU: reading weights
+        takes its time."""
         if self.arithmetic != "int8" or not spec.autoregressive:
             return dataclasses.replace(self, digits=1)
-        return dataclasses.replace(self, digits=2, group=self.group or _GROUP)
+        return dataclasses.replace(self, digits=2, group=self.group or (_GROUP if device == "cpu" else 0))
 
     def group_of(self, num_inputs: int) -> int:
         """The group that rows of this many inputs have."""
@@ -228,8 +229,8 @@ def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tenso
 def fit_groups(weight_OGS: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
     """Levels, scales of rows and groups of float32 weights: see `dequantize`.
 
-    A group's levels go from its least weight to its largest. Of 4 bits, other numbers of steps are tried where weights
-    are on no such levels already, and a line is fitted through the levels they come to; the least error counts.
+    A group's levels go from its least weight to its largest. Of 4 bits, where weights are on no such levels already,
+    some numbers of steps are tried; the least squared error counts.
     """
     most = 2**bits - 1
     low_OG, high_OG = weight_OGS.aminmax(dim=-1)
@@ -250,26 +251,24 @@ def fit_groups(weight_OGS: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def _search(x_KS: Tensor, low_K1: Tensor, high_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
     """The levels and groups of least squared error."""
-    best: tuple[Tensor, Tensor] | None = None
+    levels_KS, groups_K2 = torch.empty_like(x_KS, dtype=torch.uint8), x_KS.new_empty(len(x_KS), 2).half()
     least_K1 = torch.full_like(low_K1, torch.inf)
     for num_steps in _NUM_STEPS:
         scale_K1 = (high_K1 - low_K1) / num_steps
         minimum_K1 = low_K1 + 0.5 * scale_K1 * max(0, num_steps - most)
-        tried = _levels_of(x_KS, scale_K1, minimum_K1, most)
-        levels_KS = tried[0].float()
-        apart_KS = levels_KS - levels_KS.mean(-1, keepdim=True)
-        scale_K1 = (apart_KS * x_KS).sum(-1, keepdim=True) / apart_KS.square().sum(-1, keepdim=True).clamp_min_(1.0)
-        minimum_K1 = (x_KS - scale_K1 * levels_KS).mean(-1, keepdim=True)
-        for levels_KS, groups_K2 in (tried, _levels_of(x_KS, scale_K1, minimum_K1, most)):
-            error_K1 = (_values_of(levels_KS, groups_K2) - x_KS).square_().sum(-1, keepdim=True)
-            if best is None:
-                best = levels_KS.clone(), groups_K2.clone()
-            else:
-                better = error_K1 < least_K1
-                best = torch.where(better, levels_KS, best[0]), torch.where(better, groups_K2, best[1])
-            torch.minimum(least_K1, error_K1, out=least_K1)
-    assert best is not None
-    return best
+        tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, most)
+        if num_steps >= most:
+            found_KS = tried_KS.float()
+            apart_KS = found_KS - found_KS.mean(-1, keepdim=True)
+            scale_K1 = (apart_KS * x_KS).sum(-1, keepdim=True) / apart_KS.square().sum(-1, keepdim=True).clamp_min_(1.0)
+            minimum_K1 = x_KS.mean(-1, keepdim=True) - scale_K1 * found_KS.mean(-1, keepdim=True)
+            tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, most)
+        error_K1 = (_values_of(tried_KS, tried_K2) - x_KS).square_().sum(-1, keepdim=True)
+        better_K1 = error_K1 < least_K1
+        levels_KS = torch.where(better_K1, tried_KS, levels_KS)
+        groups_K2 = torch.where(better_K1, tried_K2, groups_K2)
+        least_K1 = torch.minimum(least_K1, error_K1)
+    return levels_KS, groups_K2
 
 
 def _levels_of(x_KS: Tensor, scale_K1: Tensor, minimum_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
