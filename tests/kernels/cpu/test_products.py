@@ -225,8 +225,8 @@ def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.Monk
 def test_a_cpu_without_these_instructions_compiles_none_of_them(tmp_path: Path):
     """A compiler that is given what the CPU does not have ends the process."""
     source = (
-        "from sfumato.kernels.cpu import running\n"
-        "running.features = frozenset\n"
+        "from sfumato.kernels.cpu import features\n"
+        "features.features = frozenset\n"
         "from sfumato.kernels.cpu import products\n"
         "from sfumato.kernels.cpu.loops import instructions\n"
         "print(products.is_available(), instructions.AMX)\n"

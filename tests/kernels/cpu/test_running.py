@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sfumato.kernels.cpu import attention, floats, products, rows, running, vocabulary
+from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops import compiling
 from sfumato.kernels.cpu.running import Loop
 
@@ -21,13 +22,14 @@ PROGRAM = """
 import sys
 import sfumato
 from sfumato.kernels.cpu import running
+from sfumato.kernels.cpu.features import features
 for quantize in (None, "w8a8", "w4a8"):
     answer = sfumato.load("tiny", quantize=quantize, threads=1).generate("sums: 12+35, 81/3, 40-17", seed=3)
     print(answer.tokens)
 print(running.library() is None, "numba" in sys.modules, file=sys.stderr)
 """
 runs = pytest.mark.skipif(
-    sys.platform != "linux" or not running.features() >= running.NEEDED, reason="the library is for other CPUs"
+    sys.platform != "linux" or not features() >= running.NEEDED, reason="the library is for other CPUs"
 )
 
 

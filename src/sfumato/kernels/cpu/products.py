@@ -15,9 +15,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from sfumato.kernels.base import QuantizedActivation
+from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL, STEP
 from sfumato.kernels.cpu.memory import empty
-from sfumato.kernels.cpu.running import Loop, features
+from sfumato.kernels.cpu.running import Loop
 from sfumato.kernels.packing import pack, unpack
 
 # Inputs per part of a long sum. With 128 rows they fill a quarter of a megabyte, and panels stream past.

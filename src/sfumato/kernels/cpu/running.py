@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT
+from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.memory import recorder
 
 LOOPS = Path(__file__).parent / "loops"
@@ -42,19 +43,6 @@ _SEAL = 32
 # Elements from which a second thread is worth waking, and parts per thread.
 _GRAIN = 2**15
 _PARTS = 4
-
-
-@functools.cache
-def features() -> frozenset[str]:
-    """Features of this x86 CPU, by Linux's names."""
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("flags"):
-                return frozenset(line.split(":")[1].split())
-    from llvmlite import binding
-
-    names = {"avx512vnni": "avx512_vnni", "amx-int8": "amx_int8", "amx-tile": "amx_tile"}
-    return frozenset(names.get(name, name) for name, there in binding.get_host_cpu_features().items() if there)
 
 
 def seal(content: bytes) -> bytes:

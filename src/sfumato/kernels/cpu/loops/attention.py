@@ -20,6 +20,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.np.numpy_support import carray
 
+from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops.compiling import (
     FLOAT,
     INT,
@@ -41,7 +42,6 @@ from sfumato.kernels.cpu.loops.compiling import (
     pointer,
 )
 from sfumato.kernels.cpu.loops.sizes import QUERIES
-from sfumato.kernels.cpu.running import features
 
 _BLOCK = 128
 # Keys whose sums fill the registers.

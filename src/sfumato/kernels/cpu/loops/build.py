@@ -22,10 +22,10 @@ def build(path: Path) -> None:
     Raises:
         CalledProcessError: if gcc or objcopy fails.
     """
-    from sfumato.kernels.cpu import running
+    from sfumato.kernels.cpu import features, running
 
     target = frozenset(running.NEEDED | {"amx_int8", "amx_tile"})
-    setattr(running, "features", lambda: target)  # noqa: B010
+    setattr(features, "features", lambda: target)  # noqa: B010
     from sfumato.kernels.cpu.loops.compiling import compiled
 
     with tempfile.TemporaryDirectory() as directory:

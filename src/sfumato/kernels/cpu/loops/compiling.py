@@ -18,8 +18,8 @@ from numba.core import config as numba_config
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
+from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops.sizes import PANEL
-from sfumato.kernels.cpu.running import features
 
 Array = np.ndarray[Any, Any]
 F, Z = np.float32, np.int32

@@ -16,9 +16,9 @@ from numba import njit, types
 from numba.core import cgutils
 
 from sfumato.kernels.base import SECOND_DIGIT
+from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops.compiling import Array, call, code, pointer
 from sfumato.kernels.cpu.loops.sizes import PANEL, STEP
-from sfumato.kernels.cpu.running import features
 
 # Rows of a tile of AMX.
 TILE = 16
