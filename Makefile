@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: setup run test test-web check lint docs canvas screenshots parity scores bench gpu-bench gpu-test report soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
+.PHONY: setup run test test-web check lint docs canvas gif screenshots parity scores bench gpu-bench gpu-test report evidence soak train-tiny train-mend train-ui tab-models adapt-slice adapt-cpu gpu-adapt gpu-join clients web web-check web-checked clean
 
 # --resume, if the run has a saved state.
 resumed = $(if $(wildcard runs/$(1)/state.safetensors),--resume)
@@ -22,7 +22,7 @@ test: lint web-check
 
 # The studio in a browser, in full; its quick tests are in `make test`.
 test-web: .venv/.ready-dev web
-	SFUMATO_STUDIO_FULL=1 $(BIN)/pytest --durations 20 tests/studio
+	SFUMATO_STUDIO_FULL=1 SFUMATO_TAB_SEEDS=50 $(BIN)/pytest --durations 20 tests/studio
 
 # The fast checks: lint, types and the fast tests.
 check: lint
@@ -35,6 +35,10 @@ docs: .venv/.ready-dev
 # The animation in README.md, recorded from the real program.
 canvas: .venv/.ready-dev
 	$(BIN)/python docs/record_canvas.py docs/_static/canvas.svg
+
+# The animation of the studio in README.md, from a real server; needs Debian's chromium.
+gif: .venv/.ready-dev
+	$(BIN)/python docs/record_gif.py docs/_static/studio/canvas.gif
 
 # The screenshots of docs/guides/studio.md and docs/apps, from a real server; needs Debian's chromium.
 screenshots: .venv/.ready-dev
@@ -122,6 +126,12 @@ report: .venv/.ready-dev
 	@$(BIN)/sfumato serve tiny --port 8137 & server=$$!; trap "kill $$server" EXIT; \
 	until curl -sf localhost:8137/ready > /dev/null; do sleep 0.5; done; \
 	$(BIN)/sfumato report recipes/report.toml
+
+# What docs/evidence says, measured again and drawn: NAME:ITEMS.
+evidence: .venv/.ready-dev
+	@for claim in frontier:50 answer-first:200 steps:100 difficulty:200 iteration:60 learned-stop:100 batch:128 drafting:1; do \
+	  $(BIN)/python -m benchmarks claims $${claim%:*} --n $${claim#*:} > /dev/null || exit; \
+	done
 
 soak: .venv/.ready
 	$(BIN)/python -m benchmarks soak tiny --minutes 30

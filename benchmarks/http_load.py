@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import time
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,22 +30,28 @@ _TIMEOUT_S = 600.0
 
 
 class Server:
-    """A model behind HTTP. When it is stopped, the books of its engine must be right.
+    """Models behind HTTP. When it is stopped, the books of the first one's engine must be right.
 
     Args:
         directory: of its canvases.
-        model: the one that answers.
+        models: that answer.
         studio: whether it shows the studio.
         speech: whether it hears.
         **config: fields of `EngineConfig`.
     """
 
     def __init__(
-        self, directory: Path, *, model: str = "tiny", studio: bool = False, speech: bool = False, **config: Any
+        self,
+        directory: Path,
+        *,
+        models: Sequence[str] = ("tiny",),
+        studio: bool = False,
+        speech: bool = False,
+        **config: Any,
     ) -> None:
         context = multiprocessing.get_context("spawn")
         self._said, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, directory, model, studio, speech, config))
+        self._process = context.Process(target=_serve, args=(theirs, directory, models, studio, speech, config))
         self._process.start()
         theirs.close()
         self.port: int = self._said.recv()
@@ -74,7 +80,9 @@ class Server:
         return found
 
 
-def _serve(said: Connection, directory: Path, model: str, studio: bool, speech: bool, config: dict[str, Any]) -> None:
+def _serve(
+    said: Connection, directory: Path, models: Sequence[str], studio: bool, speech: bool, config: dict[str, Any]
+) -> None:
     import threading
 
     import uvicorn
@@ -89,7 +97,7 @@ def _serve(said: Connection, directory: Path, model: str, studio: bool, speech: 
     from sfumato.server.studio import Studio
 
     keep_freed_memory()
-    host = Host({model: model}, config=EngineConfig(**config))
+    host = Host({name: name for name in models}, config=EngineConfig(**config))
     history = History(directory / "canvases.db")
     app = create_app(host, history, studio=Studio() if studio else None, speech=find_speech(None) if speech else None)
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="error", access_log=False))
@@ -100,7 +108,7 @@ def _serve(said: Connection, directory: Path, model: str, studio: bool, speech: 
     said.send(server.servers[0].sockets[0].getsockname()[1])
     with contextlib.suppress(EOFError):
         said.recv()
-    engine = host.loaded[model].answering.engine
+    engine = host.loaded[models[0]].answering.engine
     found = f"{engine.num_running + engine.num_waiting} answers are in work" if engine.has_work else ""
     server.should_exit = True
     thread.join()

@@ -41,8 +41,8 @@ _TYPED = ("sort by name", "dark mode", "delete the second", "add bread", "tick o
 
 
 @contextmanager
-def open_studio(model: str, *, speech: bool = False) -> Iterator[tuple[Launch, str]]:
-    """What opens browsers, and the address of a server of a model with the studio.
+def open_studio(*models: str, speech: bool = False) -> Iterator[tuple[Launch, str]]:
+    """What opens browsers, and the address of a server of some models with the studio.
 
     Raises:
         ConfigError: if playwright, Chromium or the built studio is not there.
@@ -60,7 +60,7 @@ def open_studio(model: str, *, speech: bool = False) -> Iterator[tuple[Launch, s
         raise ConfigError("playwright is not installed: pip install 'sfumato[dev]'") from error
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         directory = Path(name)
-        server = Server(directory, model=model, studio=True, speech=speech)
+        server = Server(directory, models=models, studio=True, speech=speech)
 
         @contextmanager
         def launch(microphone: bytes | None = None) -> Iterator[Browser]:

@@ -96,3 +96,30 @@ def test_a_studio_that_is_not_built_says_how(tmp_path: Path):
 def test_a_server_need_not_show_one(served: Served):
     assert served.http.get("/").status_code == 404
     assert served.http.get("/canvas").status_code == 404
+
+
+def test_models_of_the_tab_are_those_that_have_a_graph(shown: Served):
+    listed = {each["name"]: each["bytes"] for each in shown.http.get("/tab/models/index.json").json()}
+    assert listed.keys() == {"tiny", "ui"}
+    manifest = shown.http.get("/tab/models/tiny/export.json").json()
+    assert sum(file["bytes"] for file in manifest["files"].values()) == listed["tiny"]
+    for name, facts in manifest["files"].items():
+        content = shown.http.get(f"/tab/models/tiny/{name}").content
+        assert hashlib.sha256(content).hexdigest() == facts["sha256"], name
+    for path, named in (
+        ("mend/export.json", "tiny"),
+        ("tiny/README.md", "model.onnx"),
+        ("tiny/config.json", "allowed"),
+    ):
+        answer = shown.http.get(f"/tab/models/{path}")
+        assert answer.status_code == 404
+        assert named in answer.json()["error"]["message"]
+
+
+def test_the_tab_is_isolated_so_that_it_may_use_threads(shown: Served):
+    page = shown.http.get("/tab").headers
+    assert page["cross-origin-opener-policy"] == "same-origin"
+    assert page["cross-origin-embedder-policy"] == "require-corp"
+    assert "cross-origin-opener-policy" not in shown.http.get("/canvas").headers
+    worker = shown.http.get("/assets/app-1a2b.js").headers
+    assert worker["cross-origin-embedder-policy"] == "require-corp"

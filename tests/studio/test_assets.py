@@ -18,6 +18,11 @@ WEB = ROOT / "web"
 MAX_BYTES = 400_000
 # Names of XML's vocabularies, which nothing ever asks for.
 NAMESPACE = "http://www.w3.org/"
+# In a message of onnxruntime's, which tells where threads are explained.
+EXPLAINED = "https://web.dev/cross-origin-isolation-guide/"
+# What the tab computes with, and its worker: got with a model, which is larger.
+OF_THE_TAB = ("ort-", "worker-")
+MAX_WASM_BYTES = 4_500_000
 
 if not (STATIC / "index.html").is_file():
     pytest.skip("the studio is not built: make web", allow_module_level=True)
@@ -37,11 +42,11 @@ def chunks() -> list[Path]:
     """Scripts and styles of every page but the editor, which brings an editor along."""
     assets = STATIC / "assets"
     found: set[Path] = set()
-    left = [path for path in assets.iterdir() if not path.name.startswith(("editor-", "index-"))]
+    left = [path for path in assets.iterdir() if not path.name.startswith(("editor-", "index-", *OF_THE_TAB))]
     imported = {
         name
         for path in assets.glob("*.js")
-        if not path.name.startswith("index-")
+        if not path.name.startswith(("index-", *OF_THE_TAB))
         for name in re.findall(r"""["']\./([\w.-]+)["']""", path.read_text("utf-8"))
     }
     # What pages share comes in only through a page.
@@ -67,7 +72,12 @@ def test_nothing_in_it_names_another_server():
         urls = re.findall(
             r"""(?:https?:)?//[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+[^"'`\s)]*""", path.read_text("utf-8"), re.I
         )
-        assert [url for url in urls if not url.startswith(NAMESPACE)] == [], path.name
+        assert [url for url in urls if not url.startswith((NAMESPACE, EXPLAINED))] == [], path.name
+
+
+def test_what_the_tab_computes_with_is_one_file_of_webassembly():
+    (runtime,) = STATIC.rglob("*.wasm")
+    assert len(gzip.compress(runtime.read_bytes(), 6)) < MAX_WASM_BYTES
 
 
 def test_pages_of_the_server_are_those_of_the_script():

@@ -21,7 +21,7 @@ PROGRAM = """
 import sys
 import sfumato
 from sfumato.kernels.cpu import running
-for quantize in (None, "w8a8"):
+for quantize in (None, "w8a8", "w4a8"):
     answer = sfumato.load("tiny", quantize=quantize, threads=1).generate("sums: 12+35, 81/3, 40-17", seed=3)
     print(answer.tokens)
 print(running.library() is None, "numba" in sys.modules, file=sys.stderr)

@@ -112,12 +112,18 @@ export class CostPage extends LitElement {
         </button>
       </div>
       <p class="error" role="status" ?hidden=${this.trouble === ""}>${this.trouble}</p>
-      ${
+      ${readings.length === 0 ? nothing : this.figures(models)}`;
+  }
+
+  /** All that comes with the first reading, so that nothing moves when it does. */
+  private figures(models: readonly string[]) {
+    return html`${
         models.length === 0
           ? html`<p class="muted">No model is open yet; the first request opens one.</p>`
-          : html`<div class="charts">${FIGURES.map((figure) => this.chart(figure, models))}</div>`
+          : html`<h2 class="visually-hidden">Now</h2>
+              <div class="charts">${FIGURES.map((figure) => this.chart(figure, models))}</div>
+              ${this.totals(models)}`
       }
-      ${readings.length === 0 || models.length === 0 ? nothing : this.totals(models)}
       <h2>Score against steps</h2>
       <p class="muted">
         Random expressions, each asked under every cap on the steps; this page works out the right answers

@@ -138,6 +138,7 @@ export class TabPage extends LitElement {
         page works without a network.
       </p>
       ${this.status()} ${this.loaded === null ? nothing : this.form()}
+      ${this.refusal === null ? nothing : html`<p class="card refusal error" role="alert">${this.refusal}</p>`}
       ${this.take === null ? nothing : this.result(this.take)}
     </div>`;
   }

@@ -106,7 +106,8 @@ const SHELL = "sfumato-tab-shell";
 async function keepForOffline(urls: readonly string[]): Promise<void> {
   if (!("serviceWorker" in navigator)) return;
   try {
-    await navigator.serviceWorker.register("/tab-worker.js", { scope: "/tab" });
+    // Of all paths, as a worker is in the scope that its script is in: /assets.
+    await navigator.serviceWorker.register("/tab-worker.js", { scope: "/" });
     const cache = await caches.open(SHELL);
     const used = performance.getEntriesByType("resource").map(({ name }) => new URL(name));
     const own = used.filter(
