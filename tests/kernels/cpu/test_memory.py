@@ -63,7 +63,7 @@ def test_other_shapes_and_keys_are_other_graphs():
     for num_rows, key in ((3, "a"), (3, "b"), (5, "a"), (3, "a")):
         x = torch.randn(num_rows, 8)
         found = graphs.replay(key, lambda x: rows.quantize(x, Rounding(factor_I)).scale_NG, [x], lambda: (factor_I,))
-        torch.testing.assert_close(found, x.abs().amax(-1) / 127)
+        torch.testing.assert_close(found, x.abs().amax(-1, keepdim=True) / 127)
     assert len(graphs._graphs) == 3
 
 
