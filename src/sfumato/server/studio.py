@@ -68,10 +68,10 @@ class Studio:
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
         if (assets := self.directory / "assets").is_dir():
-            # Streams of events are not among them: those must not wait for a block of gzip. WebAssembly is not compressed
-            # either, as its 14 MB would take a second of every first visit.
-            for path in assets.glob("*.wasm"):
-                add(f"/assets/{path.name}", lambda path=path: FileResponse(path, headers=_ASSET_HEADERS))  # type: ignore[misc]
+            # Streams of events are not among them: those must not wait for a block of gzip. Nor is WebAssembly, of which
+            # 14 MB would take a second of every first visit.
+            for file in assets.glob("*.wasm"):
+                add(f"/assets/{file.name}", lambda file=file: FileResponse(file, headers=_ASSET_HEADERS))  # type: ignore[misc]
             router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))
         return router
 
