@@ -68,8 +68,8 @@ class Studio:
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
         if (assets := self.directory / "assets").is_dir():
-            # Streams of events are not among them: those must not wait for a block of gzip. Nor is WebAssembly: 14 MB of
-            # it would take a second of every first visit.
+            # Streams of events are not among them: those must not wait for a block of gzip. Nor is WebAssembly: 14 MB
+            # of it would take a second of every first visit.
             for file in assets.glob("*.wasm"):
                 add(f"/assets/{file.name}", lambda file=file: FileResponse(file, headers=_ASSET_HEADERS))  # type: ignore[misc]
             router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))
