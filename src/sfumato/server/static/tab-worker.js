@@ -22,7 +22,7 @@ addEventListener("fetch", (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
   if (request.method !== "GET" || origin !== location.origin) return;
-  if (request.mode === "navigate") event.respondWith(ofTheServer(request));
+  if (request.mode === "navigate" && pathname === "/tab") event.respondWith(ofTheServer(request));
   else if (pathname.startsWith("/assets/") || pathname === "/icon.svg")
     event.respondWith(ofTheCache(request));
 });
