@@ -272,6 +272,16 @@ def test_what_an_api_never_answers_is_no_wrong_answer(faulty: tuple[str, type[_F
     assert (len(cell.records), cell.refused, cell.failed) == (3, 1, 0)
 
 
+def test_what_is_too_long_for_a_model_is_refused_and_the_rest_is_asked(tmp_path: Path) -> None:
+    tasks = {"long": TaskConfig(task="arithmetic", max_tokens=1000), "arithmetic": TaskConfig(n=1)}
+    report = Report(Suite(systems={"tiny": SystemConfig(model="tiny")}, tasks=tasks, n=6), tmp_path)
+    report.run()
+    long, short = report.cells()
+    assert (len(long.records), long.refused, long.failed) == (0, 6, 0)
+    assert len(short.records) == 1
+    assert not any(report.left().values())
+
+
 def test_a_system_that_is_gone_is_left_alone(tmp_path: Path) -> None:
     systems = {"gone": SystemConfig(model="m", url="http://127.0.0.1:9/v1", max_retries=0)}
     report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=9), tmp_path)

@@ -14,7 +14,7 @@ from sfumato.client.connection import BlockingWire, Connection, blocking_iterato
 from sfumato.client.protocol import Ask
 from sfumato.data.tasks.base import Item, Task
 from sfumato.engine.options import GenerateOptions
-from sfumato.errors import ConfigError, RequestError, ServerError, SfumatoError, UnreachableError
+from sfumato.errors import CapacityError, ConfigError, RequestError, ServerError, SfumatoError, UnreachableError
 from sfumato.evaluation.suite import SystemConfig
 from sfumato.evaluation.tasks import first_accepted_answer
 
@@ -108,7 +108,8 @@ class LocalSystem:
             result = self._model.generate(item.prompt, **options)
             cpu_s = time.process_time() - started
         except SfumatoError as error:
-            raise FailedError(str(error), refused=isinstance(error, RequestError)) from error
+            # Of one item at a time, what does not fit never will.
+            raise FailedError(str(error), refused=isinstance(error, RequestError | CapacityError)) from error
         return Answer(
             text=result.text,
             finish_reason=result.finish_reason,
