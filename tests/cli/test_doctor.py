@@ -29,7 +29,7 @@ def test_text_says_what_is_missing(sfumato, monkeypatch, tmp_path):
     done = sfumato("doctor")
     assert done.exit_code == 0
     assert "no_such_extra  not installed (optional)" in done.stdout
-    assert "model tiny     not there" in done.stdout
+    assert "model tiny     missing: make train-tiny" in done.stdout
 
 
 def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):

@@ -185,7 +185,7 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         (name, "installed" if installed else "not installed (optional)") for name, installed in report["extras"].items()
     ]
     rows += [
-        (f"model {model['name']}", model["problem"] or f"there, {format_size(model['size_bytes'])}")
+        (f"model {model['name']}", model["problem"] or f"ready, {format_size(model['size_bytes'])}")
         for model in report["models"]
     ]
     return rows
