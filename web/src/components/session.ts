@@ -278,7 +278,7 @@ export class EditingSession {
 
   redo(): void {
     const text = this.undone.pop();
-    if (text !== undefined) this.restore(text, "What was undone is there again.");
+    if (text !== undefined) this.restore(text, "Redone.");
   }
 
   restore(text: string, said: string): void {

@@ -238,7 +238,7 @@ export class EncyclopediaPage extends LitElement {
       ({ id, text }) => text !== "" && (this.where === WHOLE_PAGE || this.where === String(id)),
     );
     if (chosen.length === 0) {
-      say("Nothing is written there yet.");
+      say("That page is not written yet.");
       return;
     }
     this.wish = "";

@@ -208,7 +208,7 @@ export class ForumPage extends LitElement {
       }
     }
     this.show(next);
-    announce("Your post is there.");
+    announce("Your post is published.");
     const picture = next.posts[0]?.picture ?? null;
     if (picture !== null) await this.pictures.ask(picture);
   }

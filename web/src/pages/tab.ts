@@ -134,8 +134,8 @@ export class TabPage extends LitElement {
     return html`<div class="page">
       <h1>In this tab</h1>
       <p class="muted">
-        The model runs in the browser. It is got once and kept; then nothing is asked of the server, and the
-        page works without a network.
+        The model runs in the browser. It is downloaded once; after that the page needs neither the server nor
+        a network.
       </p>
       ${this.status()} ${this.loaded === null ? nothing : this.form()}
       ${this.refusal === null ? nothing : html`<p class="card refusal error" role="alert">${this.refusal}</p>`}
@@ -158,7 +158,7 @@ export class TabPage extends LitElement {
       >${
         isWhole
           ? `Preparing ${this.model} …`
-          : `Getting ${this.model}: ${megabytes(loaded)} of ${megabytes(total)} MB`
+          : `Downloading ${this.model}: ${megabytes(loaded)} of ${megabytes(total)} MB`
       }
       <progress max=${total || 1} .value=${loaded}></progress>
     </label>`;

@@ -1,4 +1,4 @@
-/** Files of a model: got once, checked against export.json, and kept by the browser for when there is no network. */
+/** Files of a model: downloaded once, checked against export.json, and kept by the browser for when there is no network. */
 import type { FileFacts } from "./settings";
 
 const KEPT = "sfumato-tab-models";

@@ -1,4 +1,4 @@
-import{j as w,E as M}from"./index-u47dLDdi.js";import{e as b,i as k,t as H}from"./offsets-EgNy2a1f.js";/**
+import{j as w,E as M}from"./index-BtolXjW9.js";import{e as b,i as k,t as H}from"./offsets-EgNy2a1f.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
