@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -53,8 +53,8 @@ def imports_of(source: str, module: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             parents = ["sfumato", *module.split(".")][: -node.level] if node.level else []
             base = ".".join([*parents, *([node.module] if node.module else [])])
-            # `from sfumato import cli` names a module as well.
-            names = [f"{base}.{alias.name}" for alias in node.names] if base == "sfumato" else [base]
+            # `from package import module` names a module as well.
+            names = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
@@ -90,16 +90,9 @@ def test_imports_run_leftwards(module):
     assert [wrong for imported in found if (wrong := offence(module, imported))] == []
 
 
-def named_modules(source: str, module: str, known: Container[str]) -> Iterator[str]:
-    """The modules that some source imports; of `from package import module` the module, not the package."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                name = f"{node.module}.{alias.name}".removeprefix("sfumato.")
-                base = f"{node.module}".removeprefix("sfumato.")
-                yield from [each for each in (name, base) if each in known][:1]
-        elif isinstance(node, ast.Import):
-            yield from (name for each in node.names if (name := each.name.removeprefix("sfumato.")) in known)
+def resolve(name: str, known: Mapping[str, str]) -> str | None:
+    """The module that an imported name is, or that it comes from."""
+    return known.get(name) or known.get(name.rpartition(".")[0])
 
 
 def find_cycle(imports: dict[str, set[str]]) -> list[str]:
@@ -125,7 +118,8 @@ def test_no_module_imports_itself_by_way_of_others():
     imports = {}
     for module in modules():
         source = PACKAGE.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
-        imports[module] = {known[name] for name in named_modules(source, module, known)}
+        found = (resolve(name, known) for name in imports_of(source, module))
+        imports[module] = {each for each in found if each is not None}
     assert find_cycle(imports) == []
 
 

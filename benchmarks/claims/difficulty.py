@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import sfumato
 from benchmarks.claims.asking import Asked
+from benchmarks.claims.panels import panels
 from benchmarks.options import Row
 from sfumato.data.tasks import Item
 from sfumato.evaluation.statistics import bootstrap_interval, spearman, spearman_interval
@@ -79,11 +79,7 @@ def measure(n: int) -> Iterator[Row]:
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
     """Mean steps of each level, a panel for each task."""
-    grid = figure.subplots(2, 4, squeeze=False)
-    for axes, row in itertools.zip_longest(grid.flat, rows):
-        if row is None:
-            axes.set_axis_off()
-            continue
+    for axes, row in panels(figure, rows):
         # Of few items a mean says nothing.
         shown = [level for level in row["levels"] if level[1] >= 5]
         means = [level[2] for level in shown]

@@ -6,12 +6,12 @@ first of each task are timed once more, all systems in turns.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.claims.panels import COLUMNS, panels
 from benchmarks.options import Row
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.statistics import share_interval
@@ -53,11 +53,7 @@ def measure(n: int) -> Iterator[Row]:
 def plot(rows: Sequence[Row], figure: Figure) -> None:
     """Right answers over processor time, a panel for each task."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
-    grid = figure.subplots(-(-len(tasks) // 4), 4, sharex=True, sharey=True, squeeze=False)
-    for axes, task in itertools.zip_longest(grid.flat, tasks):
-        if task is None:
-            axes.set_axis_off()
-            continue
+    for axes, task in panels(figure, tasks, sharex=True, sharey=True):
         found = [row for row in rows if row["task"] == task]
         for label, style, points in (
             ("canvas, at most 1, 2, 4, 8 steps", "o-", [row for row in found if "step" in row["system"]]),
@@ -80,10 +76,10 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
         axes.set_xscale("log")
         axes.set_ylim(-0.02, 1.04)
         axes.grid(alpha=0.25)
-    for axes in grid[-1]:
+    for axes in figure.axes[-COLUMNS:]:
         axes.set_xlabel("ms of one core for an answer", fontsize=8)
-    for axes in grid[:, 0]:
+    for axes in figure.axes[::COLUMNS]:
         axes.set_ylabel("right", fontsize=8)
     figure.legend(
-        *grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False
+        *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import sfumato
 from benchmarks.claims.asking import Asked
+from benchmarks.claims.panels import panels
 from benchmarks.options import Row
 from sfumato.evaluation.statistics import share_interval
 
@@ -42,15 +42,12 @@ def measure(n: int) -> Iterator[Row]:
 def plot(rows: Sequence[Row], figure: Figure) -> None:
     """Right answers over the cap, a panel for each task."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
-    grid = figure.subplots(-(-len(tasks) // 4), 4, sharex=True, sharey=True, squeeze=False)
-    for axes, task in itertools.zip_longest(grid.flat, tasks):
-        if task is None:
-            axes.set_axis_off()
-            continue
+    for axes, task in panels(figure, tasks, sharex=True, sharey=True):
         points = [row for row in rows if row["task"] == task and row["cap"]]
         caps = [row["cap"] for row in points]
         axes.plot(caps, [row["right"] for row in points], "o-", markersize=3)
-        axes.fill_between(caps, *zip(*(row["right_95"] for row in points), strict=True), alpha=0.15)
+        lows, highs = zip(*(row["right_95"] for row in points), strict=True)
+        axes.fill_between(caps, lows, highs, alpha=0.15)
         for row in points:
             if row.get("worse"):
                 axes.plot(row["cap"], row["right"], "rx")
