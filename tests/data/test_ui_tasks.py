@@ -119,3 +119,16 @@ def test_slips_leave_what_is_copied():
 def test_every_intent_has_wordings():
     methods = {name for name in vars(Draft) if not name.startswith("_")}
     assert {*methods, *ON_ONE, *ON_STATE} == texts()["commands"].keys()
+
+
+def test_a_sentence_with_several_commands_is_about_as_many_components():
+    several = TASKS["ui_edit_several"]
+    counts = set()
+    for seed in range(60):
+        item = several.generate(seed)
+        lines = item.response.split("\n")
+        assert several.check(item, item.response)
+        assert not several.check(item, "\n".join(lines[1:]))
+        assert len({line.split()[1].rstrip(":") for line in lines}) == len(lines)
+        counts.add(len(lines))
+    assert counts == {2, 3, 4, 5, 6}

@@ -68,6 +68,8 @@ class SamplerConfig:
     """Stop rule: a learned stop head, if there is one, must exceed this probability, 0 to 1."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.sampler, Sampler):
+            raise RequestError(f"sampler is {self.sampler!r}; allowed: a name, or an object of a Sampler class")
         check_choice("reuse", self.reuse, get_args(Reuse))
         for name in ("commit_sample", "adaptive"):
             if not isinstance(getattr(self, name), bool):

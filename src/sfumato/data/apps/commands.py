@@ -21,6 +21,12 @@ _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
     "missing": 1.5, "column": 2,
 }  # fmt: skip
+_TOGETHER = (
+    "delete", "check", "uncheck", "hide", "show", "mark", "disable", "require", "color", "uncolor", "rename", "size",
+    "align", "value", "chart", "cell", "copy", "move",
+)  # fmt: skip
+"""Intents about one component, of which a sentence may combine several."""
+_MAX_TOGETHER = 6
 _MAX_PAGES = 60
 
 
@@ -84,6 +90,37 @@ def draw_command(
             command = _command(random, page, domain, intent, unseen_wording)
             if command is not None:
                 return command
+
+
+def draw_commands(random: Random) -> Command:
+    """Several commands in one sentence, each about another component: a program of two to six lines."""
+    while True:
+        domain = draw_domain(random, held_out=False)
+        page = draw_page(random, domain, unseen_domain=False)
+        within = {component.id: {each.id for each in component.walk()} for component in page.walk()}
+        num_wanted, found, used = random.randint(2, _MAX_TOGETHER), list[Command](), set[str]()
+        for intent in random.choices(_TOGETHER, k=_MAX_PAGES):
+            command = _command(random, page, domain, intent, unseen_wording=False)
+            if command is None or command.combination:
+                continue
+            touched = within[command.program.split()[1].rstrip(":")]
+            if touched & used:
+                continue
+            used |= touched
+            found.append(command)
+            if len(found) == num_wanted:
+                return Command(
+                    page=page,
+                    sentence=_enumerate([command.sentence.rstrip(".") for command in found], random),
+                    program="\n".join(command.program for command in found),
+                    intent="several",
+                    combination=False,
+                )
+
+
+def _enumerate(sentences: list[str], random: Random) -> str:
+    between, last = random.choice(((", ", " and "), (", ", ", "), ("; ", "; "), (". ", ". "), (", ", ", then ")))
+    return between.join(sentences[:-1]) + last + sentences[-1]
 
 
 def draw_command_about(page: Component, domain: Domain, random: Random, *, unseen_wording: bool = False) -> Command:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Literal, TypeVar, get_args
 
-from sfumato.data.apps.commands import Command, draw_command
+from sfumato.data.apps.commands import Command, draw_command, draw_commands
 from sfumato.data.apps.screens import Screen as DrawnScreen
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import distort
@@ -105,12 +105,15 @@ class Edit(_Interface):
     def generate(self, seed: int) -> Item:
         """A screen with a command about it."""
         random = Random(seed)
-        command = self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
+        command = self._command(random)
         return Item(
             prompt=to_text(command.page) + MARK + distort(command.sentence, random),
             response=command.program,
             meta={"intent": command.intent},
         )
+
+    def _command(self, random: Random) -> Command:
+        return self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
 
     def check(self, item: Item, response: str) -> bool:
         """True for a program that makes the same tree, ignoring ids; a refusal must give the same reason."""
@@ -124,8 +127,24 @@ class Edit(_Interface):
         return to_text(result, ids=False) == to_text(execute(page, item.response), ids=False)
 
 
+class SeveralEdits(Edit):
+    """Write the program for a sentence with several commands.
+
+    For training: finding the components that a sentence names is learned last, and here each screen needs it several
+    times.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = f"{self.kind.name}_several"
+
+    def _command(self, random: Random) -> Command:
+        return draw_commands(random)
+
+
 def ui_tasks() -> Iterator[Task]:
-    """Both tasks and their held-out variants."""
+    """The tasks, and the held-out variants of the first two."""
+    yield SeveralEdits()
     for unseen in get_args(Unseen):
         yield Screen(unseen)
         yield Edit(unseen)
