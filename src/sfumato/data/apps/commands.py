@@ -27,7 +27,7 @@ _TOGETHER = (
 )  # fmt: skip
 """Intents about one component, of which a sentence may combine several."""
 _MAX_TOGETHER = 6
-_MAX_REFERENCES = 12
+_MAX_REFERENCES = 8
 _MAX_PAGES = 60
 
 
