@@ -34,8 +34,8 @@ from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.models.fused import fuse
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.logits import LearnedStop
 from sfumato.sampling.samplers.base import Sampler, Turn
-from sfumato.sampling.stopping import LearnedStop
 from sfumato.text.tokenizer import Tokenizer
 
 __all__ = [

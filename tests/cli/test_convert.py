@@ -14,7 +14,7 @@ from sfumato.checkpoints.registry import ASSETS
 from sfumato.checkpoints.safetensors import WEIGHTS
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.sampling.stopping import LearnedStop
+from sfumato.sampling.logits import LearnedStop
 from sfumato.spec import GenerationSpec
 from sfumato.text.training import train_tokenizer
 

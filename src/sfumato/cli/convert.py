@@ -44,7 +44,7 @@ def convert(
     from sfumato.checkpoints.registry import find_model
     from sfumato.gguf_file import open_checkpoint
     from sfumato.models.decoder import Decoder
-    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.sampling.logits import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():

@@ -38,7 +38,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.runs import check_directory
-    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.sampling.logits import LearnedStop
     from sfumato.training.recipe import check_recipe, write_recipe
     from sfumato.training.rl import RLRecipe
 

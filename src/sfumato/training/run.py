@@ -25,7 +25,7 @@ from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.lora import add_lora
 from sfumato.models.model import Model
-from sfumato.sampling.stopping import LearnedStop
+from sfumato.sampling.logits import LearnedStop
 from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 from sfumato.text.training import train_tokenizer
