@@ -14,8 +14,8 @@ from torch import Tensor
 from sfumato.checkpoints import kept
 from sfumato.checkpoints import load as checkpoint
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization.products import IntegerProduct
 from sfumato.models.quantization.tables import multiplies_integers

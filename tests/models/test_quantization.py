@@ -13,12 +13,12 @@ import torch
 
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.kernels.base import TORCH, Rounding, set_backend
+from sfumato.kernels.base import TORCH, Rounding
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.layers import project
+from sfumato.models.model import AttentionSpec, set_backend
 from sfumato.models.moe import MoEConfig
-from sfumato.models.products import project
 from sfumato.models.quantization import apply as quantize
 from sfumato.models.quantization import tables as integers
 from sfumato.models.quantization.apply import quantize_model, weight_bytes

@@ -17,12 +17,11 @@ import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from sfumato.checkpoints.inventory import KEPT
-from sfumato.checkpoints.packaged import cache_directory
-from sfumato.checkpoints.safetensors import opened_tensors
+from sfumato.checkpoints.registry import KEPT, cache_directory
+from sfumato.checkpoints.tensors import opened_tensors
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
-from sfumato.kernels import packing
+from sfumato.kernels import base
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
 from sfumato.models.quantization import apply, products, tables, weights
@@ -34,7 +33,7 @@ from sfumato.storage import sha256_of, write_atomically
 _LOG = logging.getLogger(__name__)
 # Of all entries together; a model takes half of it at most.
 _LIMIT_BYTES = 2 * 2**30
-_CODE = (packing, apply, products, tables, weights)
+_CODE = (base, apply, products, tables, weights)
 
 
 def kept_path(about: str, files: Sequence[Path] = ()) -> Path:

@@ -25,11 +25,11 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sfumato.checkpoints.load import Checkpoint
-from sfumato.checkpoints.safetensors import WEIGHTS, round_tensor
+from sfumato.checkpoints.tensors import WEIGHTS, round_tensor
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.kernels.base import TORCH, set_backend
-from sfumato.models.attention import Heads
+from sfumato.kernels.base import TORCH
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import Heads, set_backend
 from sfumato.storage import sha256_of, write_atomically
 from sfumato.text.tokenizer import Tokenizer
 

@@ -138,7 +138,7 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 def _report() -> dict[str, Any]:
     import torch
 
-    from sfumato.checkpoints.inventory import list_models
+    from sfumato.checkpoints.registry import list_models
     from sfumato.machine import usable_cores
 
     capability = torch.backends.cpu.get_cpu_capability()

@@ -77,8 +77,7 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     from sfumato.data.tasks import find_task
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.tasks import evaluate_task
-    from sfumato.models.decoder import Decoder
-    from sfumato.models.fused import unfuse
+    from sfumato.models.decoder import Decoder, unfuse
     from sfumato.training.rl import RLTrainer
     from sfumato.training.rollout import Policy, check_replayable
 

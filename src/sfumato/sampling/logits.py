@@ -136,7 +136,9 @@ class LogitsReader:
             The statistics, and the soft embedding [N, D] if requested.
         """
         row_N, u_N = self.index_N // self.open_RL.shape[1], u_RL.flatten()[self.index_N]
-        chunk = max(1, len(row_N) if self.backend is None else self.backend.rows_at_once(logits_NV.shape[1]))
+        chunk = max(1, len(row_N))
+        if self.backend is not None:
+            chunk = max(1, self.backend.held_bytes // (self.backend.bytes_per_weight * logits_NV.shape[1]))
         readings: list[Statistics] = []
         softs: list[Tensor] = []
         for start, stop, in_loop in self._stretches(logits_NV, row_N):

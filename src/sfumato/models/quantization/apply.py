@@ -15,10 +15,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from sfumato.kernels.base import set_backend
-from sfumato.kernels.select import select_backend
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.model import Model
+from sfumato.models.model import AttentionSpec, Model, set_backend
 from sfumato.models.moe import Experts
 from sfumato.models.quantization.products import (
     Float8Product,
@@ -118,7 +115,7 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
         setattr(module, own, weight)
 
 
-def finish(model: Model, quantization: Quantization | None) -> None:
+def finish(model: Model, quantization: Quantization) -> None:
     """Final steps once all weights are in place: shared products with smoothed inputs, tables for logits and mean
     embeddings, and the backend.
 
@@ -127,25 +124,24 @@ def finish(model: Model, quantization: Quantization | None) -> None:
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
-    arithmetic = "float" if quantization is None else quantization.arithmetic
-    if quantization is not None and arithmetic == "int8" and not multiplies_integers(model.device):
+    arithmetic = quantization.arithmetic
+    if arithmetic == "int8" and not multiplies_integers(model.device):
         _LOG.warning("this CPU has no exact products of integers: weights are in 8 bits, and are multiplied as floats")
         arithmetic = "float"
-    if quantization is not None and arithmetic == "int8":
+    if arithmetic == "int8":
         if quantization.grouped:
             _share_groups(model, quantization)
         else:
             _smooth(model, quantization)
         multiply_integers(model)
         return
-    if quantization is not None:
-        for name in waiting(model, quantization):
-            hold(model, name, model.get_parameter(name).detach(), quantization)
+    for name in waiting(model, quantization):
+        hold(model, name, model.get_parameter(name).detach(), quantization)
     if arithmetic == "float8" and multiplies_float8(model.device):
         for paths, _ in _seen_inputs(model, (0,))[0]:
             _share(Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths]))
     if model.device.type == "cuda":
-        set_backend(model, select_backend(model.device, model.embedding_VD.dtype))
+        set_backend(model, model.choose_backend())
 
 
 def _share_groups(model: Model, quantization: Quantization) -> None:
@@ -194,8 +190,7 @@ def multiply_integers(model: Model) -> None:
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
-    share_V = None if model.embedding_table is None else model.embedding_table.share_V
-    set_backend(model, select_backend(model.device, model.embedding_VD.dtype, share_V))
+    set_backend(model, model.choose_backend())
 
 
 def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:

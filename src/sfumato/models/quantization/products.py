@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.kernels.base import TORCH, Backend, QuantizedActivation, Rounding
-from sfumato.models.products import FusedProduct, SharedProduct
+from sfumato.models.layers import FusedProduct, SharedProduct
 from sfumato.models.quantization.tables import integer_matrix
 from sfumato.models.quantization.weights import QuantizedWeight
 

@@ -22,8 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.kernels.base import DIGIT, LARGEST_FLOAT8
-from sfumato.kernels.packing import pack, unpack
+from sfumato.kernels.base import DIGIT, LARGEST_FLOAT8, pack, unpack
 from sfumato.spec import GenerationSpec
 
 Bits = Literal[4, 8]
