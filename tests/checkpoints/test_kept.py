@@ -87,7 +87,7 @@ def test_two_digits_and_groups_where_one_token_is_written_at_a_time(
             product = model.model.layers[0].mlp.down_proj.product
             assert isinstance(product, IntegerProduct)
             assert product.digits == digits
-            assert (product.groups is not None) == (digits == 2)
+            assert (product.matrix.groups is not None) == (digits == 2)
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "of another model"])

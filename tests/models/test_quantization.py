@@ -201,7 +201,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str):
 
 
 def test_an_odd_number_of_inputs_does_not_pack():
-    with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be held in 4 bits"):
+    with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be stored in 4 bits"):
         QuantizedWeight(torch.Size([2, 7]), Quantization(bits=4), torch.float32)
 
 
@@ -301,7 +301,7 @@ def test_linears_of_one_input_are_one_product_and_alone_its_parts(digits: int):
     assert torch.equal(project(x, held[1])[0], together[1])
     # Who shares a product holds nothing of its own, and gives what was held.
     assert not any(linear.weight.levels.numel() for linear in held)
-    assert product.levels.shape == (9, 16)
+    assert product.matrix.levels.shape == (9, 16)
     weights = [linear.weight.dequantized() for linear in held]
     assert all(torch.equal(weight, before) for weight, before in zip(weights, alone, strict=True))
 

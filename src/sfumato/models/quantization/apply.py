@@ -148,20 +148,23 @@ def _share_groups(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input, and one per expert; groups need no smoothing."""
     for paths, peak_I in _seen_inputs(model, (0,))[0]:
         share_integers(model, paths, torch.ones_like(peak_I, dtype=torch.float32), quantization.digits)
-    for weight in _of_mixtures(model):
-        weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
+    for experts in _mixtures(model):
+        for weight in _weights_of(experts):
+            weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
 
 
-def _of_mixtures(model: Model) -> list[QuantizedWeight]:
-    """Weights of experts; on a GPU they would be multiplied one by one."""
-    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
-    return [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+def _mixtures(model: Model) -> list[Experts]:
+    """All experts on a CPU; on a GPU they would be multiplied one by one."""
+    return [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+
+
+def _weights_of(experts: Experts) -> list[QuantizedWeight]:
+    return [weight for weight in experts.children() if isinstance(weight, QuantizedWeight)]
 
 
 def _smooth(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input and smoothed weights, and one per expert."""
-    # On a GPU they would be multiplied one by one.
-    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    mixtures = _mixtures(model)
     groups, peaks = _seen_inputs(
         model, quantization.sample, mixtures, waiting(model, quantization), typical=quantization.digits == 2
     )
@@ -267,7 +270,7 @@ def _seen_inputs(
                 torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
 
     handles = [linear.register_forward_pre_hook(look) for linear in paths]
-    weights = [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+    weights = [weight for each in mixtures for weight in _weights_of(each)]
     for weight in weights:
         weight.watch = look_at_rows
     num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)

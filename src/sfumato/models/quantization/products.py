@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-import abc
 import itertools
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.kernels.base import TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.layers import FusedProduct, SharedProduct
-from sfumato.models.quantization.tables import integer_matrix
-from sfumato.models.quantization.weights import QuantizedWeight
+from sfumato.models.quantization.tables import IntegerMatrix, integer_matrix
+from sfumato.models.quantization.weights import QuantizedWeight, StoredMatrix
 
 
 class QuantizedLinear(nn.Module):
@@ -40,12 +41,15 @@ class QuantizedProduct(SharedProduct):
 
     Args:
         linears: their weights become parts of that matrix.
+        matrix_of: makes it from levels [O, I] and groups, see `dequantize`.
     """
 
     scales_O: Tensor
     bias_O: Tensor
 
-    def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
+    def __init__(
+        self, linears: Sequence[QuantizedLinear], matrix_of: Callable[[Tensor, Tensor | None], StoredMatrix]
+    ) -> None:
         weights = [linear.weight for linear in linears]
         super().__init__(linears, [len(weight) for weight in weights])
         self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
@@ -56,25 +60,12 @@ class QuantizedProduct(SharedProduct):
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
         groups = [weight.groups for weight in weights if weight.groups is not None]
-        self.hold(torch.cat([weight.levels for weight in weights]), torch.cat(groups) if groups else None)
+        levels_OI = torch.cat([weight.levels for weight in weights])
+        self.matrix = matrix_of(levels_OI, torch.cat(groups) if groups else None)
         first = 0
         for weight, size in zip(weights, self.sizes, strict=True):
-            weight.hand_over(self, first, first + size)
+            weight.move_to(self.matrix, first, first + size)
             first += size
-
-    @property
-    @abc.abstractmethod
-    def levels(self) -> Tensor:
-        """The matrix [O, I]."""
-
-    @property
-    @abc.abstractmethod
-    def groups(self) -> Tensor | None:
-        """Its groups, if any: see `dequantize`."""
-
-    @abc.abstractmethod
-    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        """Set the matrix."""
 
 
 class IntegerProduct(QuantizedProduct, FusedProduct):
@@ -88,31 +79,20 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
     """
 
     unsmooth_I: Tensor
+    matrix: IntegerMatrix | Matrix
 
     def __init__(self, linears: Sequence[QuantizedLinear], unsmooth_I: Tensor, digits: int = 1) -> None:
-        super().__init__(linears)
+        super().__init__(linears, integer_matrix)
         self.digits = digits
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
 
     @property
     def rounding(self) -> Rounding:
-        return Rounding(self.unsmooth_I, self.digits, self._matrix.num_groups)
-
-    @property
-    def levels(self) -> Tensor:
-        return self._matrix.levels
-
-    @property
-    def groups(self) -> Tensor | None:
-        return self._matrix.groups
+        return Rounding(self.unsmooth_I, self.digits, self.matrix.num_groups)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """Everything a product reads."""
-        return *self.buffers(), *self._matrix.tensors
-
-    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        self._matrix = integer_matrix(levels_OI, groups)
+        return *self.buffers(), *self.matrix.tensors
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         return self._of(self.backend.quantize(x_NI, self.rounding), residual_NO)
@@ -124,28 +104,23 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
         return self._of(self.backend.gate_quantize(both_NO, activation, self.rounding), residual_NO)
 
     def _of(self, x: QuantizedActivation, residual_NO: Tensor | None = None) -> Tensor:
-        return self._matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
+        return self.matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
+
+
+class _Float8Matrix(NamedTuple):
+    levels: Tensor
+    groups: Tensor | None
 
 
 class Float8Product(QuantizedProduct):
     """Products of 8-bit floats, which need no smoothing: their relative precision does not depend on their size."""
 
-    _levels_OI: Tensor
-
-    @property
-    def levels(self) -> Tensor:
-        return self._levels_OI
-
-    @property
-    def groups(self) -> None:
-        return None
-
-    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        self.register_buffer("_levels_OI", levels_OI, persistent=False)
+    def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
+        super().__init__(linears, _Float8Matrix)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         levels_NI, scale_N = self.backend.quantize_float8(x_NI)
-        out_NO = float8_product(levels_NI, scale_N, self._levels_OI, self.scales_O, x_NI.dtype)
+        out_NO = float8_product(levels_NI, scale_N, self.matrix.levels, self.scales_O, x_NI.dtype)
         out_NO = out_NO + self.bias_O if self.has_bias else out_NO
         return out_NO if residual_NO is None else out_NO + residual_NO
 
@@ -167,17 +142,7 @@ class IntegerExperts(nn.Module):
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
         self._matrices = integer_matrix(weight.levels, weight.groups)
-        weight.hand_over(self, 0, len(weight))
-
-    @property
-    def levels(self) -> Tensor:
-        """The matrices [X, O, I]."""
-        return self._matrices.levels
-
-    @property
-    def groups(self) -> Tensor | None:
-        """Their groups, if any."""
-        return self._matrices.groups
+        weight.move_to(self._matrices, 0, len(weight))
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""

@@ -1,6 +1,6 @@
-"""Matrices of integers of 8 bits: products with them, by what a CPU has for that, and tables of a whole vocabulary.
+"""8-bit integer matrices: products with them, and tables of a whole vocabulary.
 
-Integers are several times faster than floats on CPUs that can (AVX-512 VNNI, AMX).
+On CPUs with AVX-512 VNNI or AMX, integers are several times faster than floats.
 """
 
 # N positions, M one or two digits of each, I inputs, G groups of them, O outputs, X matrices, V vocabulary, D model
@@ -9,42 +9,39 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT, TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.kernels.cpu.products import Matrix, is_available
 from sfumato.models.quantization.weights import dequantize
 
-if TYPE_CHECKING:
-    from sfumato.kernels.cpu.products import Matrix
-
-# Four standard deviations of what rounding a row of the matrix does to a logit, which are scale * |x| / sqrt(12) each.
+# Rounding a row of the matrix changes a logit by a standard deviation of scale * |x| / sqrt(12); this allows four.
 _UNSURE = 4 / 12**0.5
 
 
 @functools.cache
 def multiplies_integers(device: torch.device) -> bool:
-    """Whether products of integers of 8 bits are exact: on CPUs of x86 without VNNI sums of two of them overflow."""
+    """Whether 8-bit integer products are exact; on x86 without VNNI, sums of two of them overflow."""
     most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
     return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
 
 
 class IntegerMatrix:
-    """A matrix to multiply with, or many of one shape, in torch; `sfumato.kernels.cpu.products.Matrix` does the same.
+    """A matrix, or many of one shape, multiplied in torch; `kernels.cpu.products.Matrix` is the compiled version.
 
     Args:
         levels: int8 [O, I] or [X, O, I]; with groups, see `weights.dequantize`.
-        groups: their scales and minimums, if there are any.
+        groups: their scales and minimums, if any.
     """
 
     def __init__(self, levels: Tensor, groups: Tensor | None = None) -> None:
         self.levels, self.groups = levels, groups
         self.num_groups = 1 if groups is None else groups.shape[-2]
-        """How many scales inputs have."""
+        """Number of scales per input row."""
         self.tensors: tuple[Tensor, ...] = (levels,) if groups is None else (levels, groups)
-        """All that a product reads besides what it is given."""
+        """Everything a product reads besides its arguments."""
 
     def multiply(
         self,
@@ -55,13 +52,13 @@ class IntegerMatrix:
         residual_NO: Tensor | None = None,
         end_X: Tensor | None = None,
     ) -> Tensor:
-        """Products with some rows [N, O], float32.
+        """The product [N, O] with some rows, float32.
 
         Args:
             x: the rows.
-            scales_XO: float32; factors of the outputs of each matrix.
-            bias_O, residual_NO: float32; what is added, one after the other.
-            end_X: int32, of many matrices: the row that those of each end before; of one digit.
+            scales_XO: float32; factors of each matrix's outputs.
+            bias_O, residual_NO: float32; added in this order.
+            end_X: int32, for many matrices: end of each matrix's rows, which have one digit.
         """
         if end_X is None:
             out_NO = self._product(x, self.levels, self.groups).mul_(scales_XO)
@@ -79,12 +76,12 @@ class IntegerMatrix:
 
     @staticmethod
     def _product(x: QuantizedActivation, levels: Tensor, groups: Tensor | None) -> Tensor:
-        """With one matrix, but for the factors of its outputs."""
+        """The product with one matrix, before its output factors."""
         num_rows, num_groups = x.scale_NG.shape
         if groups is None:
             product_MO = torch._int_mm(x.levels_MI, levels.T).float()
         else:
-            # Of floats: sums of so small integers are as exact.
+            # In floats, where sums of small integers are exact too.
             digits_MGS = torch.unflatten(x.levels_MI, -1, (num_groups, -1))
             scale_MG = x.scale_NG.repeat(len(digits_MGS) // max(1, num_rows), 1)
             weight_OI = dequantize(levels, torch.ones(len(levels), 1, device=levels.device), torch.float32, groups)
@@ -95,7 +92,7 @@ class IntegerMatrix:
         return high_NO.mul(x.scale_NG) if groups is None else high_NO
 
     def mean(self, digits_MI: Tensor, factor: float) -> Tensor:
-        """Products with rows of two digits from 0 on to the base 127, times a factor [N, O], float32: of few outputs
+        """The product [N, O] with rows of two digits in base 127, 0 or more, times a factor, float32. For few outputs
         and very many inputs."""
         high_NO, low_NO = torch._int_mm(digits_MI, self.levels.T).float().chunk(2)
         mean_NO: Tensor = high_NO.add_(low_NO, alpha=1 / DIGIT).mul_(factor)
@@ -103,31 +100,26 @@ class IntegerMatrix:
 
 
 def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool = False) -> IntegerMatrix | Matrix:
-    """A matrix in the form in which it is multiplied fastest, or many.
+    """The fastest form of a matrix, or of many.
 
     Args:
         levels, groups: see `IntegerMatrix`.
-        means: it is there for `mean`.
+        means: whether it is for `mean`.
     """
-    if levels.device.type == "cpu":
-        # Its compiler takes a quarter of a second to import.
-        from sfumato.kernels.cpu import products
-
-        if products.is_available():
-            return products.Matrix(levels, groups, sums=means)
+    if levels.device.type == "cpu" and is_available():
+        return Matrix(levels, groups, sums=means)
     return IntegerMatrix(levels, groups)
 
 
 class IntegerTable(nn.Module):
-    """An embedding matrix in 8 bits, with a scale for each token, for the two products that go over all of it.
+    """An 8-bit embedding matrix with one scale per token, for the two products that read all of it.
 
-    Hidden states and probabilities have two digits in them, each an integer matrix of its own, so that what is rounded
-    is the matrix alone. A mean of many embeddings evens that out. Of logits, those are computed anew in floats that may
-    be the highest.
+    Hidden states and probabilities have two digits, so that only the matrix is rounded. In a mean of many embeddings
+    these errors cancel out; of the logits, those that may be the highest are recomputed in floats.
 
     Args:
         weight_VD: the matrix.
-        logits, means: what is to be made with it.
+        logits, means: which products it is for.
     """
 
     scales_V: Tensor
@@ -140,7 +132,7 @@ class IntegerTable(nn.Module):
         tiny = torch.finfo(torch.float32).tiny
         scales_V = (weight_VD.abs().amax(1).float() / DIGIT).clamp_min(tiny)
         levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
-        # In parts, so that no second copy in floats is made.
+        # In parts, to avoid a second float copy.
         rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
         for part_VD, part_V, into_VD in zip(*rows, strict=True):
             into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
@@ -151,24 +143,24 @@ class IntegerTable(nn.Module):
         self._to_mean = integer_matrix(levels_VD.T, means=True) if means else None
 
     def mean(self, probs_NV: Tensor) -> Tensor:
-        """Mean embeddings [N, D] under weights between 0 and 1; what is below a 32,000th counts as nothing.
+        """Mean embeddings [N, D] under weights between 0 and 1; weights below a 32,000th count as 0.
 
         Args:
-            probs_NV: weights, or what `Backend.digits` makes of them and `share_V`.
+            probs_NV: weights, or their digits from `Backend.digits` with `share_V`.
         """
-        assert self._to_mean is not None, "it was asked for"
+        assert self._to_mean is not None
         digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.backend.digits(probs_NV, self.share_V)
         return self._to_mean.mean(digits_MV, self._most / DIGIT)
 
     def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
-        """Products with all rows, float32.
+        """Logits of all tokens, float32.
 
         Args:
             x_ND: hidden states.
             weight_VD: the matrix in floats.
-            cap: c in c tanh(logit / c); None leaves them.
+            cap: c in c tanh(logit / c); None for no cap.
         """
-        assert self._to_logits is not None, "it was asked for"
+        assert self._to_logits is not None
         if not len(x_ND):
             return self.scales_V.new_empty(0, len(self.scales_V))
         x_ND = x_ND.contiguous()
