@@ -17,8 +17,7 @@ from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
-from sfumato.models.quantization.products import IntegerProduct
-from sfumato.models.quantization.tables import multiplies_integers
+from sfumato.models.quantization.products import IntegerProduct, multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
 

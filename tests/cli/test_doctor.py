@@ -8,7 +8,7 @@ import platform
 import torch
 from safetensors.torch import load_file
 
-from sfumato.models.quantization.tables import multiplies_integers
+from sfumato.models.quantization.products import multiplies_integers
 
 
 def test_json(sfumato):

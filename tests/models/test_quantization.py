@@ -20,16 +20,17 @@ from sfumato.models.layers import project
 from sfumato.models.model import AttentionSpec, set_backend
 from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization import apply as quantize
-from sfumato.models.quantization import tables as integers
+from sfumato.models.quantization import products as integers
 from sfumato.models.quantization.apply import quantize_model, weight_bytes
 from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
     IntegerProduct,
+    IntegerTable,
     QuantizedLinear,
     grouped_product,
+    multiplies_integers,
 )
-from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
 

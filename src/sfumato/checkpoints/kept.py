@@ -24,7 +24,7 @@ from sfumato.gguf_file import GGUFFile
 from sfumato.kernels import base
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.quantization import apply, products, tables, weights
+from sfumato.models.quantization import apply, products, weights
 from sfumato.models.quantization.apply import install, multiply_integers, quantizable, share_integers
 from sfumato.models.quantization.products import IntegerProduct, QuantizedLinear
 from sfumato.models.quantization.weights import Quantization, QuantizedWeight
@@ -33,7 +33,7 @@ from sfumato.storage import sha256_of, write_atomically
 _LOG = logging.getLogger(__name__)
 # Maximum size of all entries together; a model may take half of it.
 _LIMIT_BYTES = 2 * 2**30
-_CODE = (base, apply, products, tables, weights)
+_CODE = (base, apply, products, weights)
 
 
 def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
@@ -86,7 +86,7 @@ def kept_model(
     """
     if quantization.arithmetic != "int8" or device != "cpu":
         return None
-    if not tables.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
+    if not products.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
         return None
     if any(isinstance(module, Experts) for module in model.modules()):
         return None

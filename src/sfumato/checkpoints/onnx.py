@@ -60,7 +60,7 @@ class _Cached:
         """Keys and values [2, G, Q, E] of each layer."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`; one row, no windows."""
+        # See `Attention`; one row.
         assert window is None
         queries_HQE, keys_GQE, values_GQE = (each[0].transpose(0, 1) for each in heads)
         self.written.append(torch.stack((keys_GQE, values_GQE)))

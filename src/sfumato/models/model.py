@@ -37,7 +37,7 @@ from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
-from sfumato.models.quantization.tables import IntegerTable
+from sfumato.models.quantization.products import IntegerTable
 
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask

@@ -15,7 +15,7 @@ from torch import Tensor
 from sfumato.kernels.base import QuantizedActivation
 from sfumato.kernels.cpu import products
 from sfumato.kernels.cpu.products import Matrix
-from sfumato.models.quantization.tables import IntegerMatrix
+from sfumato.models.quantization.products import IntegerMatrix
 from sfumato.models.quantization.weights import Quantization, QuantizedWeight
 
 # N rows, M one or two digits of each, I inputs, O outputs

@@ -21,11 +21,12 @@ from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
     IntegerProduct,
+    IntegerTable,
     QuantizedLinear,
     QuantizedProduct,
     multiplies_float8,
+    multiplies_integers,
 )
-from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import FLOAT8_SIDES, Quantization, QuantizedWeight
 
 _LOG = logging.getLogger(__name__)

@@ -1,9 +1,12 @@
-"""Matrix products of linears and experts with 8-bit inputs: integers on a CPU, floats on a GPU."""
+"""Matrix products with 8-bit inputs, of linears, experts and tables of a whole vocabulary: integers on a CPU, floats on
+a GPU. On CPUs with AVX-512 VNNI or AMX, integers are several times faster than floats."""
 
-# O outputs, I inputs, N positions, M rows sorted by expert, X experts
+# N positions, M one or two digits of each, or rows sorted by expert, I inputs, G groups of them, O outputs, X matrices
+# or experts, V vocabulary, D model
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,11 +15,103 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.kernels.base import TORCH, Backend, QuantizedActivation, Rounding
-from sfumato.kernels.cpu.products import Matrix
+from sfumato.kernels.base import DIGIT, SECOND_DIGIT, TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.kernels.cpu.products import Matrix, is_available
 from sfumato.models.layers import FusedProduct, SharedProduct
-from sfumato.models.quantization.tables import IntegerMatrix, integer_matrix
-from sfumato.models.quantization.weights import QuantizedWeight, StoredMatrix
+from sfumato.models.quantization.weights import QuantizedWeight, StoredMatrix, dequantize
+
+# Rounding a row of the matrix changes a logit by a standard deviation of scale * |x| / sqrt(12); this allows four.
+_UNSURE = 4 / 12**0.5
+
+
+@functools.cache
+def multiplies_integers(device: torch.device) -> bool:
+    """Whether 8-bit integer products are exact; on x86 without VNNI, sums of two of them overflow."""
+    most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
+    return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
+
+
+class IntegerMatrix:
+    """A matrix, or many of one shape, multiplied in torch; `kernels.cpu.products.Matrix` is the compiled version.
+
+    Args:
+        levels: int8 [O, I] or [X, O, I]; with groups, see `weights.dequantize`.
+        groups: their scales and minimums, if any.
+    """
+
+    def __init__(self, levels: Tensor, groups: Tensor | None = None) -> None:
+        self.levels, self.groups = levels, groups
+        self.num_groups = 1 if groups is None else groups.shape[-2]
+        """Number of scales per input row."""
+        self.tensors: tuple[Tensor, ...] = (levels,) if groups is None else (levels, groups)
+        """Everything a product reads besides its arguments."""
+
+    def multiply(
+        self,
+        x: QuantizedActivation,
+        scales_XO: Tensor,
+        bias_O: Tensor | None = None,
+        *,
+        residual_NO: Tensor | None = None,
+        end_X: Tensor | None = None,
+    ) -> Tensor:
+        """The product [N, O] with some rows, float32.
+
+        Args:
+            x: the rows.
+            scales_XO: float32; factors of each matrix's outputs.
+            bias_O, residual_NO: float32; added in this order.
+            end_X: int32, for many matrices: end of each matrix's rows, which have one digit.
+        """
+        if end_X is None:
+            out_NO = self._product(x, self.levels, self.groups).mul_(scales_XO)
+        else:
+            out_NO = scales_XO.new_empty(len(x.scale_NG), scales_XO.shape[1])
+            for i, (first, last) in enumerate(itertools.pairwise([0, *end_X.tolist()])):
+                if first < last:
+                    own = QuantizedActivation(*(part[first:last] for part in x))
+                    groups = None if self.groups is None else self.groups[i]
+                    torch.mul(self._product(own, self.levels[i], groups), scales_XO[i], out=out_NO[first:last])
+        for added in (bias_O, residual_NO):
+            if added is not None:
+                out_NO += added
+        return out_NO
+
+    @staticmethod
+    def _product(x: QuantizedActivation, levels: Tensor, groups: Tensor | None) -> Tensor:
+        """The product with one matrix, before its output factors."""
+        num_rows, num_groups = x.scale_NG.shape
+        if groups is None:
+            product_MO = torch._int_mm(x.levels_MI, levels.T).float()
+        else:
+            # In floats, where sums of small integers are exact too.
+            digits_MGS = torch.unflatten(x.levels_MI, -1, (num_groups, -1))
+            scale_MG = x.scale_NG.repeat(len(digits_MGS) // max(1, num_rows), 1)
+            weight_OI = dequantize(levels, torch.ones(len(levels), 1, device=levels.device), torch.float32, groups)
+            product_MO = (digits_MGS * scale_MG.unsqueeze(-1)).flatten(1) @ weight_OI.T
+        high_NO, *low_NO = torch.split(product_MO, max(1, num_rows))
+        if low_NO:
+            high_NO = high_NO.add(low_NO[0], alpha=1 / SECOND_DIGIT)
+        return high_NO.mul(x.scale_NG) if groups is None else high_NO
+
+    def mean(self, digits_MI: Tensor, factor: float) -> Tensor:
+        """The product [N, O] with rows of two digits in base 127, 0 or more, times a factor, float32. For few outputs
+        and very many inputs."""
+        high_NO, low_NO = torch._int_mm(digits_MI, self.levels.T).float().chunk(2)
+        mean_NO: Tensor = high_NO.add_(low_NO, alpha=1 / DIGIT).mul_(factor)
+        return mean_NO
+
+
+def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool = False) -> IntegerMatrix | Matrix:
+    """The fastest form of a matrix, or of many.
+
+    Args:
+        levels, groups: see `IntegerMatrix`.
+        means: whether it is for `mean`.
+    """
+    if levels.device.type == "cpu" and is_available():
+        return Matrix(levels, groups, sums=means)
+    return IntegerMatrix(levels, groups)
 
 
 class QuantizedLinear(nn.Module):
@@ -151,6 +246,65 @@ class IntegerExperts(nn.Module):
             # Each position once, whichever experts read it.
             x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))
         return self._matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
+
+
+class IntegerTable(nn.Module):
+    """An 8-bit embedding matrix with one scale per token, for the two products that read all of it.
+
+    Hidden states and probabilities have two digits, so that only the matrix is rounded. In a mean of many embeddings
+    these errors cancel out; of the logits, those that may be the highest are recomputed in floats.
+
+    Args:
+        weight_VD: the matrix.
+        logits, means: which products it is for.
+    """
+
+    scales_V: Tensor
+    share_V: Tensor
+
+    def __init__(self, weight_VD: Tensor, *, logits: bool = True, means: bool = True) -> None:
+        super().__init__()
+        self.backend: Backend = TORCH
+        weight_VD = weight_VD.detach()
+        tiny = torch.finfo(torch.float32).tiny
+        scales_V = (weight_VD.abs().amax(1).float() / DIGIT).clamp_min(tiny)
+        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
+        # In parts, to avoid a second float copy.
+        rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
+        for part_VD, part_V, into_VD in zip(*rows, strict=True):
+            into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
+        self.register_buffer("scales_V", scales_V, persistent=False)
+        self._most = float(scales_V.max())
+        self.register_buffer("share_V", scales_V / self._most, persistent=False)
+        self._to_logits = integer_matrix(levels_VD) if logits else None
+        self._to_mean = integer_matrix(levels_VD.T, means=True) if means else None
+
+    def mean(self, probs_NV: Tensor) -> Tensor:
+        """Mean embeddings [N, D] under weights between 0 and 1; weights below a 32,000th count as 0.
+
+        Args:
+            probs_NV: weights, or their digits from `Backend.digits` with `share_V`.
+        """
+        assert self._to_mean is not None
+        digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.backend.digits(probs_NV, self.share_V)
+        return self._to_mean.mean(digits_MV, self._most / DIGIT)
+
+    def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
+        """Logits of all tokens, float32.
+
+        Args:
+            x_ND: hidden states.
+            weight_VD: the matrix in floats.
+            cap: c in c tanh(logit / c); None for no cap.
+        """
+        assert self._to_logits is not None
+        if not len(x_ND):
+            return self.scales_V.new_empty(0, len(self.scales_V))
+        x_ND = x_ND.contiguous()
+        x = self.backend.quantize(x_ND, Rounding(torch.ones_like(x_ND[0], dtype=torch.float32), digits=2))
+        out_NV = self._to_logits.multiply(x, self.scales_V)
+        self.backend.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
+        return out_NV
 
 
 def multiplies_float8(device: torch.device) -> bool:
