@@ -97,7 +97,6 @@ class BlockingWire(Wire):
     _client = "Client"
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
-        """See `Wire`."""
         response: httpx.Response
         with self._in_plain_words(), self._sent(ask) as response:
             if not response.is_success:
@@ -106,11 +105,9 @@ class BlockingWire(Wire):
                 yield chunk
 
     async def pause(self, seconds: float) -> None:
-        """See `Wire`."""
         time.sleep(seconds)
 
     async def close(self) -> None:
-        """See `Wire`."""
         self._http.close()
 
 
@@ -120,7 +117,6 @@ class AsyncWire(Wire):
     _client = "AsyncClient"
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
-        """See `Wire`."""
         response: httpx.Response
         with self._in_plain_words():
             async with self._sent(ask) as response:
@@ -130,11 +126,9 @@ class AsyncWire(Wire):
                     yield chunk
 
     async def pause(self, seconds: float) -> None:
-        """See `Wire`."""
         await asyncio.sleep(seconds)
 
     async def close(self) -> None:
-        """See `Wire`."""
         await self._http.aclose()
 
 

@@ -53,11 +53,8 @@ def continuation_nats(
     one shorter than a block.
 
     Args:
-        model: any.
         context: at least one token; truncated on the left to fit the model.
-        continuation: tokens.
         samples: noise draws per canvas; four times as many halve the error.
-        seed: for the draws.
     """
     most = model.decoder.config.max_position_embeddings
     text = [*context, *continuation]
@@ -99,9 +96,7 @@ def token_logprobs(
     before it; for a canvas model in the first step of the canvases of `continuation_nats`, which are pure noise.
 
     Args:
-        model: any.
         context: at least one token.
-        continuation: tokens.
         num_top: number of likeliest tokens to return.
     """
     document, end_id = Document(context, continuation), model.tokenizer.eos_ids[0]

@@ -91,12 +91,9 @@ def evaluate_samples(
     """Answer prompts and compute the statistics.
 
     Args:
-        model: answers.
         prompts: conversations; the first n, repeated if there are fewer.
         n: number of answers, 1 or more.
-        judge: judges the answers.
         on_progress: called with (answers done, total).
-        **options: see `GenerateOptions`.
 
     Raises:
         RequestError: if n or a setting is not allowed, or the judge is not autoregressive.

@@ -237,15 +237,7 @@ def write_tables(
     *,
     left: int,
 ) -> None:
-    """Write report.md, report.html and, with matplotlib, frontier.svg.
-
-    Args:
-        directory: of the report.
-        title: its title.
-        cells: known results.
-        systems: facts about each.
-        left: items still to ask.
-    """
+    """Write report.md, report.html and, with matplotlib, frontier.svg."""
     about = [{"system": name} | {key: str(value) for key, value in facts.items()} for name, facts in systems.items()]
     parts = [("Cost of an answer", [cell.row() for cell in cells])]
     parts += [("Pairwise comparisons", comparisons(cells)), ("Systems", about)]

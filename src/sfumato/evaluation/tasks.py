@@ -82,12 +82,9 @@ def evaluate_task(
     """Score a model on n items of a task's test split.
 
     Args:
-        model: the model.
-        name: of the task.
         n: items, 1 or more.
         twin: an autoregressive model to give the same items.
         on_progress: called with (items done, total).
-        **options: see `GenerateOptions`.
 
     Raises:
         ConfigError: if the task is unknown.

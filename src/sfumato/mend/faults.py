@@ -61,13 +61,7 @@ class Traits:
 
 
 def read_traits(source: str, tree: ast.Module, bindings: Bindings) -> Traits:
-    """Compute a program's traits.
-
-    Args:
-        source: of the program.
-        tree: its syntax tree.
-        bindings: of the tree.
-    """
+    """Compute a program's traits."""
     faults = Counter(_faults(tree, bindings))
     try:
         with warnings.catch_warnings():

@@ -23,7 +23,6 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
 
     Args:
         load: returns the mender; called for the first repair.
-        version: reported to clients.
     """
     server = LanguageServer("sfumato", version)
     mender = functools.cache(load)

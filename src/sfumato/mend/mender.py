@@ -73,7 +73,6 @@ class Mender:
             source: Python code, or nearly.
             verify: whether a text that parses is correct; None leaves text that parses unchanged.
             function: name of the only function to edit.
-            config: limits of the search.
         """
         text, edits = source, 0
         if error_line(source) is not None:
@@ -114,8 +113,6 @@ class Mender:
             files: files that may be edited.
             command: runs the tests, and exits with 0 if they pass.
             function: name of the only function to edit.
-            config: limits of the search.
-            limits: of one test run.
             on_run: called with the number of runs so far.
 
         Returns:

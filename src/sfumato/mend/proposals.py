@@ -65,7 +65,6 @@ class Proposer:
 
     Args:
         model: a model with `lexemes` and a length head.
-        config: see its class.
     """
 
     def __init__(self, model: Decoder, config: ProposalConfig | None = None) -> None:

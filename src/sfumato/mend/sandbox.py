@@ -75,7 +75,6 @@ class Sandbox:
 
     Args:
         project: its root; copied without version control, environments and caches.
-        limits: of each run.
 
     Raises:
         RequestError: if the project is too large to copy.
@@ -115,7 +114,6 @@ class Sandbox:
         Args:
             command: program and arguments.
             changes: contents by path relative to the root.
-            variables: additional environment variables.
             first_on_path: directories first on Python's path, before the copy and its `src`, because packages installed
                 in place would otherwise be imported from the project itself.
         """
@@ -180,8 +178,6 @@ def run_limited(
         command: program and arguments.
         root: working directory.
         writable: the one directory that may be written to, with bubblewrap; contains root.
-        limits: of the run.
-        variables: additional environment variables.
     """
     scratch = writable / "tmp"
     scratch.mkdir(exist_ok=True)

@@ -134,7 +134,6 @@ class Search:
         proposer: reads regions.
         verify: whether a target's text is correct; called with texts that have a meaning, differ in meaning from all
             earlier ones, and have no new faults.
-        config: limits.
         meaning: the meaning a text must have to be verified; None if it has none yet.
         on_run: called with the number of verified texts so far.
     """

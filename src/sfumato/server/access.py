@@ -124,8 +124,6 @@ def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
     """Create a key and store its hash in a file.
 
     Args:
-        path: the key file.
-        name: the key's name.
         limits: `requests_per_minute` and `positions_per_day`; None is unlimited.
 
     Returns:

@@ -18,7 +18,6 @@ async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> Asyn
 
     Args:
         canvas_id: names the thread and the message.
-        parts: the events, see `LiveCanvas.events`.
     """
     run = {"threadId": canvas_id, "runId": f"{canvas_id}-run"}
     about = {"messageId": canvas_id, "activityType": ACTIVITY}

@@ -74,10 +74,7 @@ def create_app(
     """Create the application.
 
     Args:
-        host: the models.
-        history: stores canvases.
         access: keys; None lets everybody ask.
-        limits: limits on requests.
         preload: load the first model at startup; otherwise the caller does, and sets `app.state.ready`.
         studio: served at `/`; None serves nothing there.
         images: source of pictures, see `read_images`.

@@ -32,13 +32,7 @@ class AssetRequest(Body):
 
 
 class Assets:
-    """The pictures of all canvases.
-
-    Args:
-        canvases: the canvases.
-        history: stores the pictures.
-        images: generates them.
-    """
+    """The pictures of all canvases."""
 
     def __init__(self, canvases: Canvases, history: History, images: Images) -> None:
         self._canvases, self._history, self._images = canvases, history, images

@@ -28,7 +28,6 @@ class LiveCanvas:
     """A canvas in memory.
 
     Args:
-        canvas_id, owner, model: of the canvas.
         seq: number of the last event sent.
     """
 
@@ -162,7 +161,6 @@ class LiveCanvas:
         """Forward an engine event to the readers.
 
         Args:
-            event: from the engine.
             **more: further fields of a commit.
         """
         if isinstance(event, CanvasChanged):
@@ -179,7 +177,6 @@ class LiveCanvas:
         """A new draft of the whole text.
 
         Args:
-            text: the draft.
             always: send it even if nothing changed.
         """
         before = self.text + "".join(self.pieces)

@@ -88,8 +88,6 @@ class Canvases:
     """All canvases of a server.
 
     Args:
-        host: the models.
-        history: stores revisions.
         bill: called with the owner and the results.
     """
 

@@ -39,8 +39,6 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
     """The results of each request.
 
     Args:
-        hosted: the model.
-        requests: to the model.
         bill: called with every result, even if nobody waits for it any more.
 
     Raises:
@@ -282,7 +280,6 @@ async def stream_parts(
     """Chunks of a stream, ending with the usage if requested.
 
     Args:
-        hosted, body, request: what is streamed.
         bill: called with every result, even if nobody reads it any more.
         text: chunk fields for a piece of final text; empty means nothing yet.
         end: chunk fields for the end of an answer, given its unsent text.

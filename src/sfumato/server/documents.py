@@ -284,8 +284,6 @@ def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: A
     """Route arguments that document its responses without validating each of them.
 
     Args:
-        model: of the body.
-        status: of the response.
         streamed: whether it may be server-sent events.
         **more: models of further statuses, as status_NUMBER.
     """

@@ -62,10 +62,7 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
     """A text completion that begins with its prompt.
 
     Args:
-        hosted: the model.
-        body: the request body.
         requests: one per prompt.
-        bill: as for `answers`.
 
     Raises:
         RequestError: if `echo_from` is past the end of a prompt.

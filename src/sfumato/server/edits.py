@@ -42,8 +42,6 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bi
     """The region as the model would rewrite it, in a code fence; "None" without a change.
 
     Args:
-        hosted: the model.
-        body: the request body.
         bill: called with the result, even if nobody waits for it any more.
 
     Raises:

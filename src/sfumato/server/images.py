@@ -69,7 +69,6 @@ class PatternImages:
     name = "svg"
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """See `Images`."""
         width, height = size_of(body.size)
         drawn = [pattern(body.prompt, width, height, i).encode() for i in range(body.n)]
         return _answer(body, drawn, "svg") | {"sfumato": {"backend": "svg", "depicts_prompt": False, "note": _NOTE}}
@@ -82,7 +81,6 @@ class UpstreamImages:
         self.name, self._upstream, self._relay = upstream.model, upstream, relay
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """See `Images`."""
         payload = body.model_dump(exclude_none=True) | {"model": self.name}
         return await self._relay.post(self._upstream, "images/generations", payload)
 
@@ -104,7 +102,6 @@ class DiffusersImages:
         self._pipeline: Any = None
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """See `Images`."""
         async with self._turn:
             drawn = await asyncio.to_thread(self._draw, body, *size_of(body.size))
         return _answer(body, drawn, "png") | {"sfumato": {"backend": "diffusers", "model": self.name}}
@@ -186,7 +183,6 @@ def pattern(prompt: str, width: int, height: int, number: int = 0) -> str:
     """An SVG of soft shapes, determined by a prompt's hash.
 
     Args:
-        prompt: the prompt.
         width, height: in pixels.
         number: index among several for one prompt.
     """

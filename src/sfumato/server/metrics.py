@@ -16,11 +16,7 @@ _STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """Counters and gauges of a server.
-
-    Args:
-        host: its engines are read.
-    """
+    """Counters and gauges of a server."""
 
     media_type = CONTENT_TYPE_LATEST
 

@@ -46,7 +46,6 @@ class MessageItem(Body):
     phase: Literal["commentary", "final_answer"] | None = None
 
     def to_message(self) -> Message:
-        """The chat message."""
         return Message(role=self.role, content=self.content)
 
 
@@ -61,7 +60,6 @@ class CallItem(Body):
     status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
-        """The chat message."""
         call = FunctionCall(name=self.name, arguments=self.arguments)
         return Message(role="assistant", tool_calls=[ToolCall(id=self.call_id, function=call)])
 
@@ -76,7 +74,6 @@ class OutputItem(Body):
     status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
-        """The chat message."""
         return Message(role="tool", content=self.output, tool_call_id=self.call_id)
 
 

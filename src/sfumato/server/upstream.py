@@ -79,10 +79,7 @@ class Relay:
         """Forward a request and return the answer.
 
         Args:
-            upstream: the model.
             path: of its API, such as "chat/completions".
-            body: the request body.
-            request: the client's request.
 
         Raises:
             RequestError: if a diffusion option is given.

@@ -23,7 +23,6 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
     """Apply patches to the source.
 
     Args:
-        source: the text.
         lexemes: `lex(source)`.
         patches: must not overlap.
     """

@@ -336,7 +336,6 @@ class Tokenizer:
         """Tokenize the result of `render`, including special tokens.
 
         Args:
-            rendered: the text.
             covers: placeholders for characters that were not special tokens before.
 
         Raises:

@@ -100,7 +100,6 @@ class Loop(ABC):
 
     Args:
         model: with initial weights; trained in place.
-        config: the loop's settings.
         directory: run directory; created if missing.
         evaluate: called with the model holding averaged weights, and the step; its figures join the record.
         on_record: called with every record, in the first process.
@@ -315,7 +314,6 @@ class Trainer(Loop):
     """Training on documents.
 
     Args:
-        process: the noise on canvases.
         source: of documents; None with `make_batch`.
         end_id: end token, which pads canvases.
         spec: how the model will generate.
