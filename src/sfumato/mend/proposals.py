@@ -74,14 +74,9 @@ class Proposer:
         self.config = config or ProposalConfig()
 
     @torch.inference_mode()
-    def read(self, lexemes: Sequence[str], extra: Sequence[str] = ()) -> Reading:
-        """Read a text.
-
-        Args:
-            lexemes: up to the model's maximum, with line heads counted from level 0.
-            extra: names, numbers and strings that edits may use besides those of the text.
-        """
-        lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes), *extra])
+    def read(self, lexemes: Sequence[str]) -> Reading:
+        """Read a text of up to the model's maximum of lexemes, with line heads counted from level 0."""
+        lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes)])
         features = lexicon.features(self._tables.num_spellings, self._tables.num_words)
         return Reading(self._model.bind(torch.from_numpy(features)), lexicon, [*lexemes, END], self.config)
 

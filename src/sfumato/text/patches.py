@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,6 +32,11 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
         start, end, text = _span(source, lexemes, patch, unit)
         source = source[:start] + text + source[end:]
     return source
+
+
+def num_common(text: str, other: str) -> int:
+    """Length of the common prefix of two texts."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
 
 
 def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:
