@@ -24,7 +24,7 @@ from sfumato.errors import RequestError
 from sfumato.server.protocol import Body, Message, TextPart, text_of
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
-_MOST_QUESTIONS = 400
+MAX_QUESTIONS = 400
 _Json = dict[str, Any]
 Told = str | dict[str, JsonValue] | list[JsonValue]
 """A text, or data shown as JSON."""
@@ -228,7 +228,7 @@ class DecisionRequest(Body):
     model: str | None = None
     input: Annotated[str | list[Message], Field(min_length=1)]
     questions: list[Annotated[Predicate | Choice | Score, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=_MOST_QUESTIONS
+        min_length=1, max_length=MAX_QUESTIONS
     )
     seed: int = 0
     prompt_cache_key: str | None = None
@@ -317,7 +317,7 @@ class SystemOneRequest(Body):
     model: str | None = None
     state: Told
     questions: dict[str, Annotated[Noul | NamedChoice | LeveledScore, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=_MOST_QUESTIONS
+        min_length=1, max_length=MAX_QUESTIONS
     )
     seed: int = 0
 

@@ -8,7 +8,6 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 _Json = dict[str, Any]
-EVENT_STREAM: dict[str, _Json] = {"text/event-stream": {}}
 
 
 class EventStream(JSONResponse):
@@ -287,6 +286,6 @@ def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: A
         streamed: whether it may be server-sent events.
         **more: models of further statuses, as status_NUMBER.
     """
-    events: _Json = {"content": EVENT_STREAM} if streamed else {}
+    events: _Json = {"content": {"text/event-stream": {}}} if streamed else {}
     others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}
     return {"response_model": None, "responses": {status: {"model": model} | events} | others}
