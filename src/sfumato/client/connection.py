@@ -73,7 +73,7 @@ class Wire:
         raise NotImplementedError
 
     @contextmanager
-    def _in_plain_words(self) -> Iterator[None]:
+    def _as_unreachable(self) -> Iterator[None]:
         httpx = _httpx()
         try:
             yield
@@ -98,7 +98,7 @@ class BlockingWire(Wire):
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
         response: httpx.Response
-        with self._in_plain_words(), self._sent(ask) as response:
+        with self._as_unreachable(), self._sent(ask) as response:
             if not response.is_success:
                 raise refusal(response.status_code, response.headers, response.read())
             for chunk in response.iter_bytes():
@@ -118,7 +118,7 @@ class AsyncWire(Wire):
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
         response: httpx.Response
-        with self._in_plain_words():
+        with self._as_unreachable():
             async with self._sent(ask) as response:
                 if not response.is_success:
                     raise refusal(response.status_code, response.headers, await response.aread())
