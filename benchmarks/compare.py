@@ -60,7 +60,6 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
     Args:
         directory: a checkpoint.
         peer: one of PEERS.
-        work: what is asked.
 
     Raises:
         CheckpointError: if the checkpoint cannot be loaded.

@@ -129,7 +129,6 @@ def random_checkpoint(
 
     Args:
         shape: one of SHAPES.
-        dtype: of the weights.
         quantization: holds the weights of linears and experts in few bits.
         device: "cpu" or "cuda".
         **changes: to its config.

@@ -61,10 +61,7 @@ def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> 
     """Describe a model and its requirements, without reading its weights.
 
     Args:
-        name: shown in the report.
         model: may be on the meta device.
-        spec: how the model generates.
-        family: the checkpoint family.
     """
     import torch
 

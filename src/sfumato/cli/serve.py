@@ -145,9 +145,6 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
     """Serve until a signal; then wait until running answers finish, time is up or a second signal comes.
 
     Args:
-        config: of the uvicorn server.
-        hosting: the models.
-        drain_seconds: time for running answers.
         shown: whether the studio is served.
     """
     import uvicorn

@@ -51,11 +51,7 @@ def gather(
 
     Args:
         model: answers with all steps of each canvas.
-        asked: the prompts.
-        directory: for the files.
-        steps: per canvas.
         max_tokens: maximum tokens of an answer.
-        seed: of the answers.
 
     Yields:
         The number of prompts done.

@@ -34,10 +34,7 @@ class Synthesis:
 
     Args:
         model: an autoregressive model with a chat template.
-        config: what decides the texts.
-        directory: of the shards.
         about: the manifest's description of the model; its name by default.
-        rows: see `Conversations`.
 
     Raises:
         RequestError, CapacityError: see `Conversations`; also if there are fewer tokens than top_k.

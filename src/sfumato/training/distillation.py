@@ -41,7 +41,6 @@ class TeacherPass:
     positions_BS: Tensor
     """int64 rotary positions."""
     attention: Attention
-    """See `PackedBatch.inputs`."""
     canvas_BS: Tensor
     """bool, True on canvases."""
     given_BS: Tensor
