@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError, check_range, unknown
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.kernels.cpu.backend import Matrix
+from sfumato.kernels.cpu.backend import FloatMatrix
 
 # Groups of linears with the same input, by the names that families use.
 _GROUPS = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
@@ -252,7 +252,9 @@ class FloatProduct(FusedProduct):
             linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias for linear in linears
         ]
         biased = any(linear.bias is not None for linear in linears)
-        self.matrix = Matrix(torch.cat([linear.weight for linear in linears]), torch.cat(biases) if biased else None)
+        self.matrix = FloatMatrix(
+            torch.cat([linear.weight for linear in linears]), torch.cat(biases) if biased else None
+        )
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.kernels.cpu.backend import Matrix
+from sfumato.kernels.cpu.backend import FloatMatrix
 
 # N rows, I inputs, O outputs
 
@@ -23,7 +23,7 @@ def test_it_is_the_linear(num_rows: int, num_inputs: int, num_outputs: int, bias
     weight_OI, x_NI = numbers(num_outputs, num_inputs), numbers(num_rows, num_inputs, seed=1)
     bias_O = numbers(num_outputs, seed=2) if biased else None
     residual_NO = numbers(num_rows, num_outputs, seed=3) if added else None
-    matrix = Matrix(weight_OI, bias_O)
+    matrix = FloatMatrix(weight_OI, bias_O)
     expected = functional.linear(x_NI, weight_OI, bias_O) + (0.0 if residual_NO is None else residual_NO)
     torch.testing.assert_close(matrix.multiply(x_NI, residual_NO=residual_NO), expected, atol=1e-4, rtol=1e-5)
     assert torch.equal(matrix.weight_OI, weight_OI)
@@ -32,14 +32,14 @@ def test_it_is_the_linear(num_rows: int, num_inputs: int, num_outputs: int, bias
 @pytest.mark.parametrize("biased", [False, True])
 def test_long_sums_go_on_from_what_there_is(biased: bool):
     weight_OI, x_NI, bias_O = numbers(40, 5000) / 70, numbers(11, 5000, seed=1), numbers(40, seed=2)
-    matrix = Matrix(weight_OI, bias_O if biased else None)
+    matrix = FloatMatrix(weight_OI, bias_O if biased else None)
     residual_NO = numbers(11, 40, seed=3)
     expected = functional.linear(x_NI, weight_OI, bias_O if biased else None) + residual_NO
     torch.testing.assert_close(matrix.multiply(x_NI, residual_NO=residual_NO), expected, atol=1e-4, rtol=1e-5)
 
 
 def test_a_row_is_the_same_among_any_others(threads: int):
-    matrix, x_NI = Matrix(numbers(576, 192)), numbers(40, 192, seed=1)
+    matrix, x_NI = FloatMatrix(numbers(576, 192)), numbers(40, 192, seed=1)
     whole_NO = matrix.multiply(x_NI)
     for first, last in ((0, 1), (0, 8), (3, 16), (7, 40)):
         assert torch.equal(matrix.multiply(x_NI[first:last]), whole_NO[first:last])
@@ -48,13 +48,13 @@ def test_a_row_is_the_same_among_any_others(threads: int):
 def test_rows_may_stand_apart():
     weight_OI, wide_NS = numbers(64, 16), numbers(12, 48, seed=1)
     x_NI = wide_NS[:, 16:32]
-    torch.testing.assert_close(Matrix(weight_OI).multiply(x_NI), functional.linear(x_NI, weight_OI))
+    torch.testing.assert_close(FloatMatrix(weight_OI).multiply(x_NI), functional.linear(x_NI, weight_OI))
     x_NI = numbers(16, 12, seed=1).T
-    torch.testing.assert_close(Matrix(weight_OI).multiply(x_NI), functional.linear(x_NI, weight_OI))
+    torch.testing.assert_close(FloatMatrix(weight_OI).multiply(x_NI), functional.linear(x_NI, weight_OI))
 
 
 def test_what_is_no_number_stays_in_its_row():
     x_NI = numbers(16, 64, seed=1)
     x_NI[3, 5] = torch.nan
-    found_N = Matrix(numbers(40, 64)).multiply(x_NI).isnan().any(-1)
+    found_N = FloatMatrix(numbers(40, 64)).multiply(x_NI).isnan().any(-1)
     assert found_N.nonzero().flatten().tolist() == [3]

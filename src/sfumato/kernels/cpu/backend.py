@@ -225,7 +225,7 @@ def _dense(x_NGE: Tensor) -> Tensor:
     return x_NGE if dense else x_NGE.contiguous()
 
 
-class Matrix:
+class FloatMatrix:
     """A float matrix, packed for multiplication.
 
     Args:
