@@ -1,4 +1,4 @@
-/** Uniforms that depend on seed, canvas, step, position and stream alone: those of `sfumato.sampling.rng`, bit by bit. */
+/** Uniforms that depend on seed, canvas, step, position and stream alone, as in `sfumato.sampling.samplers.base`. */
 
 /** What a uniform is drawn for. */
 export const STREAM = { startNoise: 1, sample: 2, renoise: 3 } as const;

@@ -1,4 +1,4 @@
-/** The learned stop rule of a checkpoint, see `sfumato.sampling.stopping`: stop_head.safetensors. */
+/** The learned stop rule of a checkpoint, see `sfumato.sampling.logits.LearnedStop`: stop_head.safetensors. */
 
 const WORST = 6;
 const LEAST = Math.fround(1e-6);
