@@ -13,8 +13,8 @@ import torch
 from benchmarks.model import BenchModel, seconds
 from benchmarks.shapes import require_transformers
 from sfumato.checkpoints.families import llama
+from sfumato.config import read_json
 from sfumato.errors import ConfigError, unknown
-from sfumato.storage import read_json
 
 PEERS = ("transformers",)
 

@@ -20,7 +20,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.hardware import find_device
 from sfumato.machine import cpu_name
-from sfumato.models.fused import fuse
+from sfumato.models.decoder import fuse
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.text.tokenizer import Tokenizer
 

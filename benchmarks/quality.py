@@ -18,7 +18,7 @@ from sfumato.checkpoints.registry import ASSETS, find_model
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.models.quantization.weights import QUANTIZATIONS
 
 _WINDOW = 512

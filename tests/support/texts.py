@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import Segment
-from sfumato.models.attention import PackedAttention
-from sfumato.models.model import Model
+from sfumato.layout import Segment
+from sfumato.models.model import Model, PackedAttention
 
 # N packed positions, Q positions of a text, D model, V vocabulary
 

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from sfumato.diffusion.process import MaskProcess
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.training.objective import TrainingBatch, losses
 from sfumato.training.optimizers import make_optimizers
 from sfumato.training.trainer import MAX_REFUSED_IN_A_ROW, TrainConfig, Trainer

@@ -116,7 +116,7 @@ def serve(
             f"host is {host!r}, which other machines can reach; allowed: with --api-key-file "
             "FILE, or with --without-keys"
         )
-    from sfumato.checkpoints.packaged import cache_directory
+    from sfumato.checkpoints.registry import cache_directory
     from sfumato.engine.engine import EngineConfig
     from sfumato.machine import free_memory
 

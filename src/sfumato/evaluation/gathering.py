@@ -15,7 +15,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
-from sfumato.sampling.stopping import stop_features
+from sfumato.sampling.logits import stop_features
 from sfumato.storage import write_atomically
 
 PIECE = 32

@@ -22,7 +22,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.tasks import ask
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 
 _GRAM = 4
 

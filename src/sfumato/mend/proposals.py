@@ -16,8 +16,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, Lexicon, kind_of
 from sfumato.text.patches import Patch
 

@@ -17,9 +17,10 @@ from typing import Any
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
+from sfumato.config import read_json
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.gguf_file import GGUFFile
-from sfumato.storage import read_json, write_atomically
+from sfumato.storage import write_atomically
 from sfumato.text.chat import ChatTemplate, Message, cover
 
 # Split patterns of the models' own tokenizers; a split keeps its matches as separate pieces.

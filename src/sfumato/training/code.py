@@ -15,8 +15,8 @@ from sfumato.data.code import Corpus
 from sfumato.data.edits import Cell, EditNoiseConfig, corrupt
 from sfumato.data.packing import IGNORED
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.layers import LexemeConfig
+from sfumato.models.model import AttentionSpec
 from sfumato.text.lexemes import PAD, Lexicon
 from sfumato.training.objective import TrainingBatch
 

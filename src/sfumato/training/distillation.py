@@ -12,8 +12,8 @@ from torch import Tensor
 
 from sfumato.data.packing import IGNORED, PackedBatch
 from sfumato.data.shards import Targets
-from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import Attention, select_masked_attention
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from sfumato.errors import CheckpointError, ConfigError, check_range
 from sfumato.models.decoder import Decoder
-from sfumato.sampling.stopping import LearnedStop
+from sfumato.sampling.logits import LearnedStop
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,8 @@ from torch import Tensor
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import readable
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec, SharedPrefix
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec, SharedPrefix
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.logits import COLD, NEVER
 from sfumato.spec import GenerationSpec
