@@ -1,4 +1,4 @@
-"""Measurements of speed, of bits, and of other programs on the same weights.
+"""Benchmarks: speed, cost of quantization, and other programs on the same weights.
 
 python -m benchmarks latency tiny --canvas 32,64
 """
@@ -47,15 +47,15 @@ app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=Fals
 
 @app.callback()
 def common() -> None:
-    """Measure speed, ours and of others, on this machine."""
+    """Measure the speed of models, engine, server and other programs on this machine."""
     keep_freed_memory()
 
 
 def latency(
     model: Model = "tiny",
-    prompt: Annotated[str, typer.Option(help="Tokens before the answer, several with commas.")] = "128",
+    prompt: Annotated[str, typer.Option(help="Prompt lengths in tokens, separated by commas.")] = "128",
     canvas: Canvases = "16,32,64",
-    steps: Annotated[str, typer.Option(help="Allowed steps of a canvas, several with commas.")] = "4,8,16",
+    steps: Annotated[str, typer.Option(help="Maximum steps per canvas, several with commas.")] = "4,8,16",
     tokens: Tokens = 64,
     repeats: Repeats = 5,
     settings: Settings = None,
@@ -63,17 +63,17 @@ def latency(
     as_json: Lines = False,
     plot: Plot = None,
 ) -> None:
-    """How long one answer takes, end to end: all steps forced, and stopping by itself."""
+    """Latency of one answer, end to end, with all steps forced and with adaptive stopping."""
     from benchmarks.latency import latencies
 
     prompts, canvases, caps = numbers("prompt", prompt), numbers("canvas", canvas), numbers("steps", steps)
     given = cast(dict[str, Any], sampler_settings(settings))
     bench_model = held.load(model)
-    found = latencies(
+    measured = latencies(
         bench_model, prompts=prompts, canvases=canvases, steps=caps, new_tokens=tokens, repeats=repeats, **given
     )
     total = len(prompts) * (1 if bench_model.model.spec.autoregressive else 2 * len(canvases) * len(caps))
-    rows = collect("latency", bench_model, held, found, as_json, total)
+    rows = collect("latency", bench_model, held, measured, as_json, total)
     if not as_json:
         columns: Columns = {
             "prompt": "{prompt_tokens}",
@@ -103,18 +103,20 @@ def latency(
 
 def throughput(
     model: Model = "tiny",
-    concurrency: Annotated[str, typer.Option(help="Requests in flight, several with commas.")] = "1,2,4,8,16",
-    rate: Annotated[float | None, typer.Option(min=0.001, help="Arrivals a second at random times instead.")] = None,
-    requests: Annotated[int, typer.Option(min=1, help="To be answered, for each measurement.")] = 32,
+    concurrency: Annotated[str, typer.Option(help="Requests in flight, separated by commas.")] = "1,2,4,8,16",
+    rate: Annotated[
+        float | None, typer.Option(min=0.001, help="Instead, Poisson arrivals at this rate per second.")
+    ] = None,
+    requests: Annotated[int, typer.Option(min=1, help="Number of requests per measurement.")] = 32,
     prompt: Prompt = 64,
     tokens: Tokens = 64,
     canvas: Canvas = 32,
-    steps: Annotated[int, typer.Option(min=1, help="Allowed steps of a canvas.")] = 8,
+    steps: Annotated[int, typer.Option(min=1, help="Maximum steps per canvas.")] = 8,
     held: Held = Held(),
     as_json: Lines = False,
     plot: Plot = None,
 ) -> None:
-    """How many answers come at once, and how long each waits: all steps forced, and stopping by themselves."""
+    """Throughput and latency of concurrent requests, with all steps forced and with adaptive stopping."""
     from benchmarks.throughput import throughput as measure
 
     bench_model = held.load(model)
@@ -122,7 +124,7 @@ def throughput(
 
     def measured() -> Iterable[Any]:
         for forced in [True] if single else [True, False]:
-            asked = [
+            batch = [
                 bench_model.request(
                     bench_model.random_prompt(prompt, seed=i),
                     new_tokens=tokens,
@@ -134,7 +136,7 @@ def throughput(
                 for i in range(requests)
             ]
             for users in [None] if rate is not None else numbers("concurrency", concurrency):
-                yield measure(bench_model, asked, concurrency=users, rate=rate)
+                yield measure(bench_model, batch, concurrency=users, rate=rate)
 
     rows = collect("throughput", bench_model, held, measured(), as_json)
     if not as_json:
@@ -165,15 +167,15 @@ def throughput(
 
 def roofline(
     model: Model = "smollm2-135m",
-    canvas: Annotated[str, typer.Option(help="Positions of the canvas, several with commas.")] = "64,256",
-    prompt: Annotated[int, typer.Option(min=1, help="Tokens before it.")] = 128,
-    repeats: Annotated[int, typer.Option(min=1, help="Timed steps of each.")] = 7,
+    canvas: Annotated[str, typer.Option(help="Canvas lengths, separated by commas.")] = "64,256",
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens before the canvas.")] = 128,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed steps per canvas length.")] = 7,
     dtype: DType = "float32",
     threads: Threads = None,
     vocabulary: Vocabulary = None,
     as_json: Lines = False,
 ) -> None:
-    """What share of a step is the matrix products that nobody can leave out."""
+    """Share of a denoising step spent in matrix products with weights."""
     from benchmarks.roofline import step_share
 
     held = Held(dtype=dtype, threads=threads, vocabulary=vocabulary)
@@ -194,16 +196,16 @@ def roofline(
 
 def join(
     model: Model = "smollm2-135m",
-    long: Annotated[int, typer.Option(min=1, help="Long requests in work.")] = 15,
-    long_tokens: Annotated[int, typer.Option(min=1, help="Of each of their answers.")] = 256,
+    long: Annotated[int, typer.Option(min=1, help="Long requests running at any time.")] = 15,
+    long_tokens: Annotated[int, typer.Option(min=1, help="Tokens per long answer.")] = 256,
     requests: Annotated[int, typer.Option(min=2, help="Short requests measured.")] = 10,
-    prompt: Annotated[int, typer.Option(min=1, help="Tokens before each answer.")] = 64,
-    canvas: Annotated[int, typer.Option(min=1, help="Positions denoised together, and of a short answer.")] = 32,
-    steps: Annotated[int, typer.Option(min=1, help="Of a canvas, all taken.")] = 8,
+    prompt: Annotated[int, typer.Option(min=1, help="Prompt length in tokens.")] = 64,
+    canvas: Annotated[int, typer.Option(min=1, help="Canvas length, and length of a short answer.")] = 32,
+    steps: Annotated[int, typer.Option(min=1, help="Steps per canvas, all taken.")] = 8,
     held: Held = Held(),
     as_json: Lines = False,
 ) -> None:
-    """How long a short request takes among long ones, and alone."""
+    """Latency of a short request alone and among long ones."""
     from benchmarks.sharing import join as measure
 
     bench_model = held.load(model)
@@ -233,14 +235,14 @@ def join(
 def variations(
     model: Model = "smollm2-135m",
     n: Annotated[int, typer.Option("-n", min=2, help="Answers.")] = 8,
-    prompt: Annotated[int, typer.Option(min=1, help="Tokens of the prompt that they share.")] = 1024,
-    tokens: Annotated[int, typer.Option(min=1, help="Of each answer.")] = 32,
+    prompt: Annotated[int, typer.Option(min=1, help="Tokens of the shared prompt.")] = 1024,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens per answer.")] = 32,
     canvas: Canvas = 32,
-    steps: Annotated[int, typer.Option(min=1, help="Of a canvas, all taken.")] = 8,
+    steps: Annotated[int, typer.Option(min=1, help="Steps per canvas, all taken.")] = 8,
     held: Held = Held(),
     as_json: Lines = False,
 ) -> None:
-    """What several answers to one prompt take, as one request and one by one on cold caches."""
+    """Time of several answers to one prompt: as one request, and one by one on cold caches."""
     from benchmarks.sharing import variations as measure
 
     bench_model = held.load(model)
@@ -253,7 +255,7 @@ def variations(
         columns: Columns = {
             "answers": "{n}",
             "prompt": "{prompt_tokens}",
-            "of it written": "{prefilled_tokens}",
+            "prefilled": "{prefilled_tokens}",
             "together": "{together_s:.2f} s",
             "apart": "{apart_s:.2f} s",
             "apart / together": "{ratio:.2f}",
@@ -263,16 +265,16 @@ def variations(
 
 def simulate(
     model: Annotated[str, typer.Argument(help="A model; only its config is read.")],
-    hardware: Annotated[str, typer.Option(help="Several with commas; a wrong name lists them.")] = "h100,h200",
-    dtype: Annotated[str, typer.Option(help="Of weights and products.")] = "bfloat16",
+    hardware: Annotated[str, typer.Option(help="Separated by commas; an unknown name lists them.")] = "h100,h200",
+    dtype: Annotated[str, typer.Option(help="Type of weights and products.")] = "bfloat16",
     prompt: Prompt = 128,
     tokens: Tokens = 256,
-    canvas: Annotated[int | None, typer.Option(min=1, help="Positions denoised together; the model's own.")] = None,
-    steps: Annotated[str, typer.Option(help="Of every canvas, several with commas.")] = "8,16,24",
+    canvas: Annotated[int | None, typer.Option(min=1, help="Canvas length; default: the model's.")] = None,
+    steps: Annotated[str, typer.Option(help="Steps per canvas, separated by commas.")] = "8,16,24",
     efficiency: Annotated[float, typer.Option(min=0.01, max=1.0, help="Share of the peaks that is reached.")] = 0.75,
     as_json: Lines = False,
 ) -> None:
-    """What an answer would take on other hardware, from published peaks; nothing is run."""
+    """Predicted time of an answer on other hardware, from published peaks; runs nothing."""
     from benchmarks.simulate import predict
     from sfumato.checkpoints.load import build
     from sfumato.checkpoints.registry import find_model
@@ -305,19 +307,19 @@ def simulate(
         "steps": "{steps}",
         "whole": ms("seconds", 1),
         "tokens/s": "{tokens_per_s:.0f}",
-        "waits for": "{bound}",
+        "bound by": "{bound}",
     }
     show(f"{model}: {tokens} tokens after {prompt}, computed for {efficiency:.0%} of the peaks", rows, columns)
 
 
 def soak(
     model: Model = "tiny",
-    minutes: Annotated[float, typer.Option(min=0.001, help="How long requests come.")] = 30.0,
+    minutes: Annotated[float, typer.Option(min=0.001, help="How long to submit requests.")] = 30.0,
     quantize: Quantize = None,
     threads: Threads = None,
     as_json: Lines = False,
 ) -> None:
-    """Random requests, cancels and deadlines: is every one answered, are the books right, does memory grow?"""
+    """Random requests, cancellations and deadlines: every answer must end, and memory must not grow."""
     from benchmarks.soak import soak as run
 
     bench_model = Held(quantize=quantize, threads=threads).load(model)
@@ -336,11 +338,11 @@ def soak(
 def state(
     model: Model = "wide",
     canvas: Canvas = 256,
-    canvases: Annotated[int, typer.Option(min=1, help="In work at once.")] = 64,
+    canvases: Annotated[int, typer.Option(min=1, help="Canvases at once.")] = 64,
     held: Held = Held(dtype="bfloat16"),
     as_json: Lines = False,
 ) -> None:
-    """What canvases hold from step to step, besides weights and cache."""
+    """Memory of canvases between steps, besides weights and cache."""
     from benchmarks.state import canvas_state
 
     bench_model = held.load(model)
@@ -354,16 +356,18 @@ def state(
             "width": "{width:,}",
             "bytes a canvas": "{bytes_each:,.0f}",
         }
-        show(f"{model}: canvases in work", rows, columns)
+        show(f"{model}: running canvases", rows, columns)
 
 
 def curve(
-    logs: Annotated[list[Path], typer.Argument(help="log.jsonl of runs that measured a bound while training.")],
+    logs: Annotated[
+        list[Path], typer.Argument(help="log.jsonl of runs with evaluation.bound_batches or evaluation.prompts.")
+    ],
     plot: Plot = None,
     as_json: Lines = False,
 ) -> None:
-    """What a run came to, over positions trained: the bound on the likelihood, the exact one read causally, and what a
-    judge makes of its answers, whose entropy and variety stand beside."""
+    """Evaluations of training runs over positions trained: likelihood bounds, exact likelihoods read causally, and a
+    judge's likelihood of answers, with their entropy and diversity."""
     rows = [row for log in logs for row in _bounds(log)]
     if as_json:
         for row in rows:
@@ -379,7 +383,7 @@ def curve(
         show("over positions trained", rows, columns)
     draw(
         plot,
-        # Lengths are of another scale.
+        # Lengths have another scale.
         [row for row in rows if row["unit"] != "tokens"],
         x="positions",
         y="value",
@@ -392,7 +396,7 @@ def curve(
 
 
 def _bounds(log: Path) -> list[Row]:
-    """The measurements in a run's log.
+    """The evaluations in a run's log.
 
     Raises:
         ConfigError: if it cannot be read, or has none.
@@ -422,7 +426,7 @@ def _bounds(log: Path) -> list[Row]:
 
 
 def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """What a shape would need of this machine, as `sfumato doctor` says it of a checkpoint."""
+    """Memory and speed of a model shape on this machine, as `sfumato doctor` reports them for a checkpoint."""
     from benchmarks.shapes import build_shape
     from sfumato.cli.doctor import model_report, print_model_report
 

@@ -1,4 +1,4 @@
-"""From how many tokens a forward a canvas is faster than one token after another, on this machine."""
+"""Tokens per forward from which a canvas is faster than autoregressive decoding, on this machine."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _PEER_TOKENS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class BreakEven:
-    """A step over one canvas, sampling included, against one token of autoregressive models of the same shape."""
+    """A step of one canvas, including sampling, against one token of autoregressive models of the same shape."""
 
     canvas_length: int
     """Positions of the canvas."""
     prefix: int
-    """Tokens before it."""
+    """Tokens before the canvas."""
     step_s: float
-    """Seconds of a step: of those of one canvas, whatever is done once for all of them included; median."""
+    """Median seconds of a step, including work done once per canvas."""
     ours_s: float
-    """Seconds of one token on our own autoregressive path; median."""
+    """Median seconds of one token on our autoregressive path."""
     against_ours: float
-    """Tokens a forward has to bring so that the canvas is faster than that: step_s / ours_s."""
+    """step_s / ours_s: tokens per forward from which the canvas is faster."""
     peer_s: float | None
     """Seconds of one token by llama.cpp; None without it."""
     peer: str | None
-    """Which llama.cpp, and its weights."""
+    """llama.cpp's program and weights."""
     against_peer: float | None
-    """The same against llama.cpp."""
+    """step_s / peer_s."""
 
 
 def break_even(
@@ -52,13 +52,13 @@ def break_even(
     peer: tuple[str, float] | None = None,
     repeats: int = 5,
 ) -> Iterator[BreakEven]:
-    """Measure steps and tokens in turns.
+    """Measure steps and tokens in alternation.
 
     Args:
-        canvas, single: models of one shape, of which the second is autoregressive.
-        prefix: tokens before it.
-        peer: which llama.cpp, and the seconds of one of its tokens; None leaves it out.
-        repeats: timed canvases of each length, of 14 steps, and as often as many tokens.
+        canvas, single: models of one shape; the second is autoregressive.
+        prefix: tokens before the canvas.
+        peer: name and seconds per token of llama.cpp, if measured.
+        repeats: timed canvases per length, of 14 steps each, and as many runs of 14 tokens.
     """
     for length in lengths:
         pairs = [(_step_seconds(canvas, length, prefix), _step_seconds(single, 1, prefix)) for _ in range(repeats)]
@@ -81,15 +81,15 @@ def _step_seconds(bench_model: BenchModel, length: int, prefix: int) -> float:
 
 
 def llama_cpp_is_installed() -> bool:
-    """Whether `llama_cpp` can be asked."""
+    """Whether `llama_cpp` can run."""
     return importlib.util.find_spec("xllamacpp") is not None
 
 
 def llama_cpp(gguf: Path, prefix: int) -> float:
-    """Seconds of one token by llama.cpp, as it reports them itself; median of three runs.
+    """Seconds per token as llama.cpp reports them; median of three runs.
 
     Args:
-        prefix: tokens before it.
+        prefix: tokens before the canvas.
     """
     xllamacpp = importlib.import_module("xllamacpp")
     settings = xllamacpp.CommonParams()
@@ -114,14 +114,14 @@ def llama_cpp(gguf: Path, prefix: int) -> float:
 
 
 def llama_bench(program: Path, gguf: Path, prefix: int) -> float:
-    """Seconds of one token by a llama.cpp that somebody built for this machine, as its own `llama-bench` reports them.
+    """Seconds per token as the `llama-bench` of a llama.cpp built for this machine reports them.
 
     Args:
-        prefix: tokens before it.
+        prefix: tokens before the canvas.
 
     Raises:
         ConfigError: if there is no such program.
-        SfumatoError: if it fails, or says something else than what it took.
+        SfumatoError: if it fails, or reports no rate.
     """
     arguments = {
         "-m": gguf,

@@ -1,4 +1,4 @@
-"""The same work done by us and by another program on the same checkpoint, in turns, in one process."""
+"""The same work by Sfumato and another program on the same checkpoint, in alternation, in one process."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ PEERS = ("transformers",)
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What both sides are asked for."""
+    """The work of both programs."""
 
     prompt_tokens: int = 128
-    """Random tokens before the answer."""
+    """Length of the random prompt."""
     new_tokens: int = 128
-    """Tokens of the answer; no end token ends it early."""
+    """Tokens of the answer; end tokens are ignored."""
     steps: int = 8
-    """Denoising steps of every canvas, all of them taken; an autoregressive model has none."""
+    """Denoising steps per canvas, all taken; unused by an autoregressive model."""
     repeats: int = 5
-    """Timed runs of each side, after one that is not."""
+    """Timed runs per program, after one warmup."""
     quantize: str | None = None
-    """How our weights are held, see `QUANTIZATIONS`; the other side's stay as they are."""
+    """Quantization of our weights, see `QUANTIZATIONS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Seconds of whole answers, prefill included."""
+    """Seconds of whole answers, including prefill."""
 
     model: str
     peer: str
     work: Work
     threads: int
-    """Threads of torch, on both sides."""
+    """Threads of torch, for both."""
     ours_s: float
     """Median."""
     theirs_s: float
     """Median."""
     ratio: float
-    """theirs / ours; the median over pairs of neighbouring runs, so that a noisy machine hits both."""
+    """theirs / ours: median over pairs of adjacent runs, so that noise hits both."""
     forward_passes: int
-    """Ours, of one answer."""
+    """Our forward passes per answer."""
 
 
 def compare(directory: Path, peer: str, work: Work) -> Comparison:
-    """Time both sides in turns.
+    """Time both programs in alternation.
 
     Args:
         directory: a checkpoint.
@@ -99,7 +99,7 @@ def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[]
         from transformers.models.diffusion_gemma import generation_diffusion_gemma as diffusion
 
         model = transformers.DiffusionGemmaForBlockDiffusion.from_pretrained(directory)
-        # Thresholds that nothing is below, so that every step is taken.
+        # Thresholds that are never met, so that every step is taken.
         config = diffusion.DiffusionGemmaGenerationConfig(
             max_new_tokens=work.new_tokens,
             max_denoising_steps=work.steps,

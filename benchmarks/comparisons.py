@@ -1,4 +1,4 @@
-"""The commands that compare: with llama.cpp, with transformers, with weights in few bits."""
+"""Commands that compare: with llama.cpp, with transformers, and quantized weights with float32."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def breakeven(
     canvas: Canvases = "16,32,64",
     prompt: Prompt = 128,
     weights: Annotated[
-        str, typer.Option(help="How ours are held, several with commas: float32, int8, int4, w8a8, w4a8, fp8.")
+        str, typer.Option(help="Our weights, separated by commas: float32, int8, int4, w8a8, w4a8, fp8.")
     ] = "float32,w8a8",
     gguf: Annotated[
-        str, typer.Option(help="SmolLM2-135M for llama.cpp, which is measured as well where xllamacpp is installed.")
+        str, typer.Option(help="SmolLM2-135M for llama.cpp, which is measured too if xllamacpp is installed.")
     ] = "smollm2-135m-instruct",
     program: Annotated[
         Path | None,
-        typer.Option("--llama-bench", help="Measure this llama-bench, of a llama.cpp built for this machine, instead."),
+        typer.Option("--llama-bench", help="Use this llama-bench instead, from a llama.cpp built for this machine."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Timed canvases of each length, of 14 steps.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed canvases per length, of 14 steps each.")] = 5,
     threads: Threads = None,
     plot: Plot = None,
     as_json: Lines = False,
 ) -> None:
-    """From how many tokens a forward a canvas of SmolLM2's shape beats one token after another."""
+    """Tokens per forward from which a canvas of SmolLM2's shape beats autoregressive decoding."""
     from benchmarks.breakeven import break_even
     from sfumato.models.quantization.weights import QUANTIZATIONS
 
@@ -92,7 +92,7 @@ def breakeven(
 
 
 def llama_cpp_token(program: Path | None, gguf: str, prefix: int) -> tuple[str, float] | None:
-    """Which llama.cpp is there, with its weights, and the seconds of one of its tokens; None if there is none."""
+    """The name of llama.cpp's program and weights, and its seconds per token; None without llama.cpp."""
     from benchmarks.breakeven import llama_bench, llama_cpp, llama_cpp_is_installed
     from sfumato.checkpoints.registry import find_model
 
@@ -108,13 +108,13 @@ def quality(
     model: Annotated[str, typer.Argument(help="An autoregressive model: a name, a directory, a GGUF file, a hub id.")],
     text: Annotated[
         Path | None,
-        typer.Option(help="A text to predict; without one, everyday questions.", exists=True, dir_okay=False),
+        typer.Option(help="A text to predict; default: everyday questions.", exists=True, dir_okay=False),
     ] = None,
-    quantize: Annotated[str, typer.Option(help="Several with commas.")] = "int8,int4,w8a8,w4a8",
-    tokens: Annotated[int, typer.Option(min=1, help="Of the text, to predict.")] = 1500,
+    quantize: Annotated[str, typer.Option(help="Quantizations, separated by commas.")] = "int8,int4,w8a8,w4a8",
+    tokens: Annotated[int, typer.Option(min=1, help="Number of tokens to predict.")] = 1500,
     as_json: Lines = False,
 ) -> None:
-    """What weights in few bits cost, next to float32: on a text, or by answers to 50 questions, side by side."""
+    """Quality loss of quantized weights against float32: on a text, or in answers to 50 questions."""
     from benchmarks.quality import compare_answers, qualities
     from sfumato.models.quantization.weights import QUANTIZATIONS
 
@@ -128,8 +128,8 @@ def quality(
             about = {"bench": "quality", "model": model, "text": None if text is None else str(text)}
             typer.echo(json.dumps(about | rows[-1]))
         elif text is None:
-            for number, (question, exact, found, place) in enumerate(rows[-1]["pairs"], start=1):
-                differ = "the same" if place is None else f"differs from token {place + 1} on"
+            for number, (question, exact, found, first) in enumerate(rows[-1]["pairs"], start=1):
+                differ = "the same" if first is None else f"differs from token {first + 1} on"
                 quantized = rows[-1]["quantize"]
                 typer.echo(f"{number}. {question} ({differ})\n   float32: {exact!r}\n   {quantized}: {found!r}")
     columns: Columns = {
@@ -152,17 +152,17 @@ def quality(
 
 def compare(
     model: Annotated[str, typer.Argument(help="A checkpoint, or random weights: gemma-6-layers.")],
-    peer: Annotated[str, typer.Option(help="The program to compare with.")] = "transformers",
+    peer: Annotated[str, typer.Option(help="Program to compare with.")] = "transformers",
     prompt: Annotated[int, typer.Option(min=1, help="Random tokens before the answer.")] = 128,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens of the answer.")] = 128,
-    steps: Annotated[int, typer.Option(min=1, help="Denoising steps of a canvas, all of them taken.")] = 8,
-    repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each side.")] = 5,
+    steps: Annotated[int, typer.Option(min=1, help="Denoising steps per canvas, all taken.")] = 8,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed runs per program.")] = 5,
     quantize: Quantize = None,
     threads: Threads = None,
     vocabulary: Vocabulary = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """The same work by us and by another program, in turns, on the same weights: end to end, prefill included."""
+    """The same work by Sfumato and another program on the same weights, end to end, in alternation."""
     from benchmarks.compare import Work
     from benchmarks.compare import compare as measure
     from benchmarks.shapes import write_gemma

@@ -1,11 +1,11 @@
-"""Whether `sfumato edit` does harm: functions of installed packages with one bug planted in each, edited in files.
+"""Safety of `sfumato edit` on files: functions of installed packages with one planted bug each.
 
-    edit_safety.py                  100 functions alone, with and without the line, and in their modules
-    edit_safety.py --tasks 100      programs of the kind that the model knows
-    edit_safety.py --calibrate 100  how certain right and wrong edits are: where `min_certainty` may be
+    edit_safety.py                  100 functions alone, with and without --span, and in their modules
+    edit_safety.py --tasks 100      programs of the trained kind
+    edit_safety.py --calibrate 100  certainty of right and wrong edits, to choose `min_certainty`
 
-An edit is right if the file then is the program that it was before the bug was planted; any other change is wrong. The
-packages to calibrate on are others than those to test on.
+An edit is right if the file is the original program again; any other change is wrong. Calibration and test use
+different packages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sfumato.data.tasks import find_task, items
 TESTED = ("click", "requests", "urllib3", "werkzeug", "pygments")
 CALIBRATED = ("rich", "jinja2", "networkx", "httpx2", "packaging")
 INSTRUCTION = "fix the bug:"
-# Loaded once for all of the command's calls.
+# All calls of the command share one model.
 sfumato.api.load = functools.cache(sfumato.api.load)
 
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def score_functions(model: str, functions: list[Planted]) -> None:
-    """Edit files by the command, and look at what is in them afterwards."""
+    """Edit files with the command and compare the results."""
     for mode in ("line named", "not named", "line named, in its module"):
         counts: Counter[str] = Counter()
         for one in functions:
@@ -81,19 +81,19 @@ def score_functions(model: str, functions: list[Planted]) -> None:
 
 
 def num_lines(text: str) -> int:
-    """How many lines have something in them."""
+    """Number of lines that are not blank."""
     return sum(map(bool, map(str.strip, text.splitlines())))
 
 
 def score_tasks(model: str, count: int, seed: int) -> None:
-    """Edit test items of the task bugfix: the buggy line named, not named, and nothing wrong."""
+    """Edit test items of the task bugfix: with the line given, without it, and without a bug."""
     for mode in ("line named", "not named", "nothing wrong"):
         counts = Counter(kind for kind, _ in edit_tasks(model, mode, count, seed))
         print(json.dumps({"task": "bugfix", "mode": mode, "n": count, **dict(sorted(counts.items()))}), flush=True)
 
 
 def edit_tasks(model: str, mode: str, count: int, seed: int, **settings: float) -> Iterator[tuple[str, float]]:
-    """What became of each item, and the certainty."""
+    """(unchanged, right or wrong; certainty) of each item."""
     text_model, task = sfumato.api.load(model, threads=1), find_task("bugfix")
     for item in items(task, "test", seed, count):
         code = item.response if mode == "nothing wrong" else item.prompt.partition("\n")[2]
@@ -107,7 +107,7 @@ def edit_tasks(model: str, mode: str, count: int, seed: int, **settings: float) 
 
 
 def calibrate(model: str, functions: list[Planted], count: int, seed: int) -> None:
-    """What each threshold would let through; items of another seed than the score's."""
+    """Edits that pass each threshold, on items of another seed than `score_tasks` uses."""
     text_model = sfumato.api.load(model, threads=1)
     for mode in ("line named", "not named"):
         known = list(edit_tasks(model, mode, count, seed + 1, min_certainty=-math.inf))

@@ -1,8 +1,7 @@
-"""How many files of the package run in one sampler step, one engine step, a load of "tiny", and one training step.
+"""Number of the package's files that run in one sampler step, one engine step, a load of "tiny", and one training step.
 
-A reader who wants to understand one of these has to open as many. Functions count where they run, by `sys.setprofile`;
-modules that only define them do not. Every step has taken place once before, so that what is made on first use is not
-counted, and the first step of a canvas is not among those that are.
+A reader who wants to understand one of these has to open as many. A file counts if one of its functions runs, by
+`sys.setprofile`. Every step has run before, so initialization on first use does not count.
 
     python benchmarks/files_read.py [--names]
 """
@@ -33,16 +32,15 @@ PROMPT = "sums: 12+35, 81/3, 40-17"
 
 
 class Copies:
-    """Documents to train on: some tokens, twice."""
+    """Training documents: a prompt of some tokens and the same as response."""
 
     def document(self, seed: int) -> Document:
-        """See `data.packing.Source`."""
         tokens = [3 + seed // 7**i % 7 for i in range(4)]
         return Document([2, *tokens], [*tokens, 1])
 
 
 def trace_files(run: Callable[[], Any]) -> dict[str, list[str]]:
-    """The files of the package in which functions run, and these functions."""
+    """The package's files with the functions that run in them."""
     found: dict[str, set[str]] = {}
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -59,10 +57,10 @@ def trace_files(run: Callable[[], Any]) -> dict[str, list[str]]:
 
 
 def trace_sampler_step() -> dict[str, list[str]]:
-    """One `sampling.step` over two canvases, with logits from outside."""
+    """One `sampling.step` over two canvases with given logits."""
 
     class Table:
-        """The same logits whatever is read."""
+        """A denoiser with fixed logits."""
 
         def __call__(self, tokens_RL: Any, soft_RLD: Any, valid_RL: Any, index_N: Any, active: Any) -> Any:
             return torch.randn(len(index_N), 50, generator=torch.Generator().manual_seed(0))

@@ -1,10 +1,10 @@
-"""How long it takes to make automata of what an answer must be, and how fast an interrupt ends it.
+"""Compile time of automata for constrained answers, and how fast an interrupt ends it.
 
     python benchmarks/forms.py [--n 500] [--seed 0] [--interrupts 100]
 
-Random regular expressions and schemas, with bounds into the thousands, are compiled over the vocabularies of tiny and
-SmolLM2; no weights are read. Prints a table, the reasons of what was refused, and one line of JSON. Seconds are those
-of the clock, and of the work of this process (cpu), which other programs on its cores do not slow down.
+Compiles random regular expressions and schemas, with bounds into the thousands, over the vocabularies of tiny and
+SmolLM2, without weights. Prints a table, the reasons of refusals, and one line of JSON. Seconds are wall time, and
+processor time (cpu), which other programs on the cores do not lengthen.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ FORMATS = ["date", "time", "date-time", "uuid", "ipv4", "ipv6", "hostname", "ema
 
 
 def bound(source: random.Random) -> int:
-    """Mostly as people write them; one in ten is large."""
+    """A repetition bound, mostly as people write them; one in ten is large."""
     return source.choice([255, 500, 1000, 5000] if source.random() < 0.1 else [1, 2, 3, 5, 8, 10, 20, 30, 50, 100])
 
 
 def random_regex(source: random.Random, depth: int = 4) -> str:
-    """A regular expression of kinds that people write, and of some that blow up."""
+    """A regular expression as people write them, or one whose automaton explodes."""
     kinds = ["class", "word", "sequence", "sequence", "either", "repeat", "repeat", "repeat", "list", "hard"]
     kind = source.choice(kinds)
     if depth == 0 or kind in ("class", "word"):
@@ -77,7 +77,7 @@ def random_regex(source: random.Random, depth: int = 4) -> str:
 
 
 def random_schema(source: random.Random, depth: int = 4) -> dict[str, Any]:
-    """A schema of kinds that people write, some of them large."""
+    """A schema as people write them, sometimes large."""
     kinds = ["object", "object", "array", "anyOf", "string", "string", "number", "enum"]
     kind = "object" if depth == 4 else source.choice(kinds)
     if depth == 0 and kind in ("object", "array", "anyOf"):
@@ -115,7 +115,7 @@ def random_schema(source: random.Random, depth: int = 4) -> dict[str, Any]:
 
 
 def cases(count: int, seed: int) -> Iterator[tuple[str, str, Any]]:
-    """The name of a case, the setting of a request, and its value."""
+    """(name of a case, request setting, its value)."""
     source = random.Random(seed)
     for i in range(count):
         yield f"regex {i}", "regex", random_regex(source)
@@ -133,7 +133,7 @@ def vocabularies() -> dict[str, Tokenizer]:
 
 
 def time_case(tokenizer: Tokenizer, setting: str, value: Any) -> tuple[float, float, str | None]:
-    """Seconds of the clock and of this process's work, and why it was refused."""
+    """Wall and processor seconds, and the reason of a refusal."""
     languages, reason = Languages(tokenizer, tokenizer.vocab_size), None
     start, worked = time.perf_counter(), time.process_time()
     try:
@@ -144,7 +144,7 @@ def time_case(tokenizer: Tokenizer, setting: str, value: Any) -> tuple[float, fl
 
 
 def time_interrupt(make: Callable[[], object], delay_s: float, *, by_work: bool) -> float | None:
-    """Seconds from a signal to the end of what it interrupts, of the clock or of work; None if that was over before."""
+    """Seconds from a signal to the end of what it interrupts, in wall or processor time; None if that ended before."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -170,7 +170,7 @@ def quantile(values: list[float], share: float) -> float:
 
 
 def reason_of(message: str) -> str:
-    """A refusal without the names and numbers of its case."""
+    """A refusal's message without the names and numbers of its case."""
     for words in (
         "takes more than [0-9,]+ states",
         r"takes more than [0-9.]+ s",
@@ -186,15 +186,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=500, help="cases of each kind")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--interrupts", type=int, default=100, help="of the slowest cases, at random moments")
-    parser.add_argument("--slowest", type=int, default=0, help="show so many")
+    parser.add_argument(
+        "--interrupts", type=int, default=100, help="number of interrupts, in the slowest cases at random moments"
+    )
+    parser.add_argument("--slowest", type=int, default=0, help="show this many of the slowest cases")
     given = parser.parse_args()
     report: dict[str, Any] = {"n": given.n, "seed": given.seed}
     heads = "".join(f"{head:>9}" for head in ("median", "p99", "max", "p99 cpu", "max cpu", "refused"))
     print(f"{'vocabulary':<11}{'kind':<8}{heads}   seconds, n = {given.n}", flush=True)
     slow: list[tuple[float, Tokenizer, str, Any]] = []
     for name, tokenizer in vocabularies().items():
-        assert tokenizer.token_bytes  # made once, and not part of any case
+        assert tokenizer.token_bytes  # made once; not part of any case
         for setting, group in itertools.groupby(cases(given.n, given.seed), key=lambda case: case[1]):
             wall, work, reasons = [], [], Counter[str]()
             for label, _, value in group:
@@ -205,7 +207,7 @@ def main() -> None:
                 if reason is not None:
                     reasons[reason_of(reason)] += 1
                 if worked > LIMIT_S:
-                    print(f"  {label}: {worked:.2f} s of work, {seconds:.2f} s; {reason or 'compiled'}")
+                    print(f"  {label}: {worked:.2f} s cpu, {seconds:.2f} s wall; {reason or 'compiled'}")
             figures = [quantile(wall, 0.5), quantile(wall, 0.99), max(wall), quantile(work, 0.99), max(work)]
             shown = "".join(f"{figure:>9.3f}" for figure in figures)
             print(f"{name:<11}{setting:<8}{shown}{reasons.total():>9}", flush=True)
@@ -226,7 +228,7 @@ def main() -> None:
                 latencies.append(latency)
         if latencies:
             print(
-                f"interrupt: {len(latencies)} of {given.interrupts} met their case at work; seconds to its end "
+                f"interrupt: {len(latencies)} of {given.interrupts} arrived in time; seconds to the end "
                 f"({unit}): median {quantile(latencies, 0.5):.3f}, max {max(latencies):.3f} (limit {INTERRUPT_LIMIT_S})"
             )
             report[f"interrupt {unit}"] = {"median_s": quantile(latencies, 0.5), "max_s": max(latencies)}

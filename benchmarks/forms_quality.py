@@ -1,12 +1,11 @@
-"""What asking for a form costs on tasks that a model knows: each form fits the right answers, so nothing need be lost.
+"""Accuracy lost to format constraints on tasks a model knows. Each format allows the right answers.
 
     python benchmarks/forms_quality.py --n 200
 
-schema: the type of each property of the record, all of them required; of further ones it says nothing. regex: the
-shape of the task's answers. choice: the right answer and one with a part of it wrong, whole, as the model would write
-them: a likelihood can tell those apart, while of a bare value the model was never asked. ban: strings that no right
-answer holds. pin: the right answer's first third stays, and the rest is forgotten. Rows of one task share its items
-and seeds; certainty is the mean log-probability that the model gives to what the form made of its answer.
+schema: the type of each property of the record, all required; other properties are allowed. regex: the form of the
+task's answers. choice: the right answer and a partly wrong one, both whole, because the model never saw a bare value.
+ban: strings that no right answer has. pin: the first third of the right answer is fixed. Rows of one task share items
+and seeds; certainty is the mean log-probability of the constrained answer.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def schema_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def wrong_answer(task: str, item: Item, items: list[Item]) -> str:
-    """An answer like the right one, of which a part is wrong."""
+    """An answer that is partly wrong."""
     random = Random(item.prompt)
     if task == "bugfix":
         return item.prompt.removeprefix("fix the bug:\n")
@@ -54,7 +53,7 @@ def wrong_answer(task: str, item: Item, items: list[Item]) -> str:
 
 
 def forms_of(task: str, items: list[Item]) -> dict[str, Callable[[Item], dict[str, Any]]]:
-    """Of each form the settings of a request."""
+    """Request settings by format."""
     forms: dict[str, Callable[[Item], dict[str, Any]]] = {
         "none": lambda item: {},
         "schema": lambda item: {"schema": schema_of(item.meta["record"])},

@@ -1,4 +1,4 @@
-"""A server in a process of its own, and clients that ask it as they like: politely, in halves, or not in HTTP."""
+"""A server in its own process, and a client that can also send partial and invalid requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Json = dict[str, Any]
 PROMPT = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 MESSAGES = [{"role": "user", "content": PROMPT}]
 CHAT, TEXT, FIM, CANVAS = "/v1/chat/completions", "/v1/completions", "/v1/fim/completions", "/v1/canvas"
-# As hostile as what is read: automata of many states, or none at all.
+# Constraints whose automata are huge or impossible.
 HOSTILE: tuple[_Json, ...] = (
     {"regex": "(a|b)*a(a|b){20}"},
     {"regex": "(((a{1000}){1000}){1000})"},
@@ -30,11 +30,11 @@ _TIMEOUT_S = 600.0
 
 
 class Server:
-    """Models behind HTTP. When it is stopped, the books of the first one's engine must be right.
+    """Models behind HTTP; stopping it checks the consistency of the first model's engine.
 
     Args:
-        studio: whether it shows the studio.
-        speech: whether it hears.
+        studio: whether it serves the studio.
+        speech: whether it transcribes speech.
         **config: fields of `EngineConfig`.
     """
 
@@ -48,38 +48,38 @@ class Server:
         **config: Any,
     ) -> None:
         context = multiprocessing.get_context("spawn")
-        self._said, theirs = context.Pipe()
+        self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, directory, models, studio, speech, config))
         self._process.start()
         theirs.close()
-        self.port: int = self._said.recv()
+        self.port: int = self._pipe.recv()
 
     @property
     def memory_mb(self) -> float:
-        """Resident."""
+        """Resident memory."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def get(self, path: str) -> str:
-        """What it answers to a plain question."""
+        """The body of a GET."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=_TIMEOUT_S) as response:
             return str(response.read().decode())
 
     def kill(self) -> None:
-        """End it as the system does that has no memory left."""
+        """Kill it, as when the system runs out of memory."""
         self._process.kill()
         self._process.join()
 
     def stop(self) -> str:
-        """End it, once what it does is done: what is wrong with its books, or nothing."""
-        self._said.send("stop")
-        found: str = self._said.recv()
+        """Stop it; returns what is inconsistent in its engine, or an empty text."""
+        self._pipe.send("stop")
+        found: str = self._pipe.recv()
         self._process.join()
         return found
 
 
 def _serve(
-    said: Connection, directory: Path, models: Sequence[str], studio: bool, speech: bool, config: dict[str, Any]
+    pipe: Connection, directory: Path, models: Sequence[str], studio: bool, speech: bool, config: dict[str, Any]
 ) -> None:
     import threading
 
@@ -103,53 +103,53 @@ def _serve(
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    said.send(server.servers[0].sockets[0].getsockname()[1])
+    pipe.send(server.servers[0].sockets[0].getsockname()[1])
     with contextlib.suppress(EOFError):
-        said.recv()
+        pipe.recv()
     engine = host.loaded[models[0]].answering.engine
-    found = f"{engine.num_running + engine.num_waiting} answers are in work" if engine.has_work else ""
+    found = f"{engine.num_running + engine.num_waiting} answers are running" if engine.has_work else ""
     server.should_exit = True
     thread.join()
     try:
         check_engine(engine)
-        assert engine.cache.num_used == 0, "pages are held by nobody"
+        assert engine.cache.num_used == 0, "pages are still in use"
     except AssertionError as error:
         found = str(error)
-    said.send(found)
+    pipe.send(found)
 
 
 @dataclass
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
     text: str
     seconds: float = 0.0
     first_s: float = 0.0
-    """To the first event that holds text."""
+    """Seconds to the first event with text."""
 
     @property
     def json(self) -> Any:
-        """The body as an object."""
+        """The body as JSON."""
         return json.loads(self.text)
 
     @property
     def events(self) -> list[_Json]:
-        """Server-sent events that are objects."""
+        """The JSON of server-sent events."""
         lines = (line.removeprefix("data: ") for line in self.text.split("\n") if line.startswith("data: "))
         return [json.loads(line) for line in lines if line != "[DONE]"]
 
 
 class Client:
-    """Asks over a connection for each request."""
+    """A client with one connection per request."""
 
     def __init__(self, port: int) -> None:
         self._port = port
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        """A connection, closed behind it."""
+        """Open a connection."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         try:
             yield reader, writer
@@ -159,12 +159,12 @@ class Client:
                 await writer.wait_closed()
 
     async def ask(self, path: str, body: Any = None, *, method: str | None = None, stall_s: float = 0.0) -> Answer:
-        """Ask, and read all of the answer.
+        """Send a request and read the response.
 
         Args:
-            body: an object, or bytes as they are.
-            method: POST with a body, else GET, if not given.
-            stall_s: seconds in which nothing is read.
+            body: an object, sent as JSON, or bytes.
+            method: default: POST with a body, else GET.
+            stall_s: seconds to wait before reading.
         """
         started = time.perf_counter()
         async with self.connect() as (reader, writer):
@@ -187,7 +187,7 @@ class Client:
         return answer
 
     async def leave(self, path: str, body: Any, *, after_lines: int) -> None:
-        """Ask, read some lines, and go."""
+        """Send a request, read some lines, and disconnect."""
         async with self.connect() as (reader, writer):
             writer.write(request_bytes(path, body))
             for _ in range(after_lines):
@@ -195,7 +195,7 @@ class Client:
                     return
 
     async def send(self, data: bytes) -> bytes:
-        """Send anything; what comes back until the server closes, or says nothing for a while."""
+        """Send any bytes; returns what arrives within a second."""
         async with self.connect() as (reader, writer):
             with contextlib.suppress(OSError):
                 writer.write(data)
@@ -206,7 +206,7 @@ class Client:
 
 
 def request_bytes(path: str, body: Any = None, method: str | None = None) -> bytes:
-    """A request as it is sent."""
+    """A request as bytes."""
     data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     method = method or ("GET" if body is None else "POST")
     head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n"
@@ -230,7 +230,7 @@ def _has_text(part: bytes) -> bool:
 
 
 class Follower:
-    """The text of a canvas, kept by what its events say alone."""
+    """The text of a canvas, maintained from its events alone."""
 
     def __init__(self) -> None:
         self.text: str | None = None
@@ -238,14 +238,14 @@ class Follower:
         self.kinds: list[str] = []
 
     def take(self, event: _Json) -> None:
-        """One event.
+        """Apply an event.
 
         Raises:
-            AssertionError: if it does not fit what is known.
+            AssertionError: if it contradicts earlier ones.
         """
         self.kinds.append(event["type"])
         is_snapshot = event["type"] == "canvas.snapshot"
-        assert event["seq"] > self.seq or (is_snapshot and event["seq"] == self.seq), "events are in order"
+        assert event["seq"] > self.seq or (is_snapshot and event["seq"] == self.seq), "events are out of order"
         self.seq = event["seq"]
         if is_snapshot or event["type"] == "canvas.error" or event.get("status") == "cancelled":
             self.text = event["text"]
@@ -258,4 +258,4 @@ class Follower:
             assert 0 <= start <= end <= len(self.text)
             self.text = self.text[:start] + change["text"] + self.text[end:]
         if event["type"] == "canvas.done":
-            assert self.text == event["text"], "what the events came to is the text"
+            assert self.text == event["text"], "the events do not add up to the text"

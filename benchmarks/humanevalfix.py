@@ -1,7 +1,7 @@
-"""HumanEvalFix-Python: how many runs of the tests a repair takes.
+"""HumanEvalFix-Python: number of test runs per repair.
 
-Each function has one bug, put there by a person. Edits are tried in the order of a model's belief on half of the
-asserts; what passes them is scored on the other half, which the search never sees.
+Each function has one bug written by a person. Edits are tried in the order of the model's scores on half of the
+asserts; a repair that passes is scored on the other half, which the search never sees.
 
     python benchmarks/humanevalfix.py humanevalpack.jsonl --model runs/mend/checkpoint
 
@@ -32,7 +32,7 @@ WITHIN = (1, 3, 5, 10, 20, 50)
 
 
 class _Dropping(ast.NodeTransformer):
-    """Leaves out every other assert."""
+    """Removes every other assert."""
 
     def __init__(self, first: int) -> None:
         self.number = first
@@ -43,14 +43,14 @@ class _Dropping(ast.NodeTransformer):
 
 
 def split_asserts(test: str) -> tuple[str, str]:
-    """A test with the asserts of even number, and with those of odd number; both whole if there are fewer than two."""
+    """A test's even and odd asserts as two tests; both are the whole test if it has fewer than two."""
     if sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(test))) < 2:
         return test, test
     return ast.unparse(_Dropping(0).visit(ast.parse(test))), ast.unparse(_Dropping(1).visit(ast.parse(test)))
 
 
 class Mutations:
-    """Edits without gaps."""
+    """Proposals without gaps."""
 
     def __init__(self, proposals: list[Proposal]) -> None:
         self.proposals = proposals
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("items", type=Path)
     parser.add_argument("--model", help="a name or a checkpoint; without one, mutation in random order")
     parser.add_argument("--operators-first", action="store_true", help="random mutation, operators and numbers first")
-    parser.add_argument("--n", type=int, default=0, help="the first so many items")
+    parser.add_argument("--n", type=int, default=0, help="number of items from the start; 0 for all")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--edits", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
@@ -162,7 +162,7 @@ def main() -> None:
     fixed = [one["runs"] for one in results if one["fixed"]]
     print(f"{len(results)} functions, {sum('passed' in one for one in results)} pass the visible half")
     print(f"{len(fixed)} pass the hidden half, {sum(one.get('same', False) for one in results)} equal the reference")
-    print("within runs: " + ", ".join(f"{most}: {sum(runs <= most for runs in fixed)}" for most in WITHIN))
+    print("within runs: " + ", ".join(f"{limit}: {sum(runs <= limit for runs in fixed)}" for limit in WITHIN))
     print(f"median runs among those fixed: {statistics.median(fixed) if fixed else '-'}")
 
 

@@ -1,4 +1,4 @@
-"""The books of an engine held against the sequences in work: for tests, and for runs of hours."""
+"""Consistency checks of an engine and its cache, for tests and soak tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.engine.kvcache import CachedText, Key, KVCache
 
 
 def check_engine(engine: Engine) -> None:
-    """Hold the books of an engine against the sequences in work; an AssertionError names what is wrong."""
+    """Check an engine's cache and batch against its running sequences; an AssertionError names what is wrong."""
     with engine._lock:
         texts = [sequence.cached for sequence in engine._running if sequence.cached is not None]
         assert len(texts) == len(engine._running)
@@ -23,11 +23,11 @@ def check_engine(engine: Engine) -> None:
 
 
 def check_cache(cache: KVCache, texts: Sequence[CachedText]) -> None:
-    """Hold the books of a cache against the texts that are open; an AssertionError names what is wrong."""
+    """Check a cache against the open texts; an AssertionError names what is wrong."""
     users: dict[int, int] = {}
     awaited: dict[Key, int] = {}
     for text in texts:
-        assert len(set(text.pages)) == len(text.pages), "a text holds a page twice"
+        assert len(set(text.pages)) == len(text.pages), "a text has a page twice"
         assert np.array_equal(text.slot_S, cache._slots(text.pages))
         assert text.length <= len(text.pages) * cache.page_size
         for page in text.pages:
@@ -36,15 +36,15 @@ def check_cache(cache: KVCache, texts: Sequence[CachedText]) -> None:
             awaited[text.awaited] = awaited.get(text.awaited, 0) + 1
         for page, serial in zip(text.pages, text.serials, strict=False):
             kept = cache._serial_of.get(page)
-            assert kept is None or kept == serial, "a text's page was kept as another's"
+            assert kept is None or kept == serial, "a text's page is registered under another serial"
         for i, page in enumerate(text.pages):
             full = text.tokens[i * cache.page_size : (i + 1) * cache.page_size]
-            assert users[page] == 1 or cache._key_of[page][1] == tuple(full), "a shared page holds something else"
-    assert users == cache._users, "pages are held by texts that are not open, or the other way round"
+            assert users[page] == 1 or cache._key_of[page][1] == tuple(full), "a shared page has other tokens"
+    assert users == cache._users, "page counts differ from the open texts"
     assert awaited == cache._awaited
     everything = [*cache._free, *cache._users, *cache._idle]
-    assert sorted(everything) == list(range(1, cache.num_pages + 1)), "a page is lost, or in two places"
+    assert sorted(everything) == list(range(1, cache.num_pages + 1)), "a page is missing or in two lists"
     assert cache._free == sorted(cache._free)
-    assert set(cache._idle) <= set(cache._key_of), "a page is kept that cannot be found"
+    assert set(cache._idle) <= set(cache._key_of), "an idle page has no key"
     assert {key: page for page, key in cache._key_of.items()} == cache._page_of
     assert set(cache._serial_of) == set(cache._key_of)

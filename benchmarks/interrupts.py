@@ -1,14 +1,13 @@
-"""Ctrl-C and SIGTERM at random moments of `sfumato run`, `edit`, `eval` and `train`, each in a terminal of its own.
+"""Ctrl-C and SIGTERM at random moments of `sfumato run`, `edit`, `eval` and `train`, each in its own terminal.
 
     python benchmarks/interrupts.py --n 100
 
-Moments are uniform over the time that the command takes when it is left alone. A command passes if it exits with 130
-or 143, or ends by itself before the signal; if it writes no traceback and does not abort; if the terminal shows its
-cursor and has the modes that it had; and if nothing is lost: a run's state is that of the last step in its log, and an
-edited file is the old or the new one, with nothing beside it. Prints a table, and exits with 1 if anything failed.
+Moments are uniform over the duration of the uninterrupted command. A command passes if it exits with 130 or 143, or
+ends before the signal; if it writes no traceback and does not abort; if the terminal's cursor and modes are restored;
+and if nothing is lost: a run's state matches the last step of its log, and an edited file is the old or the new one,
+without partial files. Prints a table, and exits with 1 if anything failed.
 
-A signal can come before Python runs the first line of a program (the column "starting"), and ends as Python has it.
-Linux only.
+Signals before Python runs the program's first line (the column "starting") have Python's default effect. Linux only.
 """
 
 from __future__ import annotations
@@ -73,13 +72,13 @@ EXITS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 @dataclass
 class Outcome:
-    """What became of one command."""
+    """Outcome of one command."""
 
     command: str
     number: signal.Signals
     moment_s: float
     code: int | None = None
-    """As a shell gives it; None if it did not end."""
+    """Exit code as in a shell; None if it did not end."""
     starting: bool = False
     """Whether the signal came before the command's first line."""
     ended_before: bool = False
@@ -88,7 +87,7 @@ class Outcome:
 
 
 class Terminal:
-    """A command that has a terminal of 80 by 24, and talks to nothing else."""
+    """A command in its own terminal of 80 by 24."""
 
     def __init__(self, arguments: list[str], directory: Path) -> None:
         self._ours, self._theirs = pty.openpty()
@@ -103,7 +102,7 @@ class Terminal:
         )
 
     def read(self, until_s: float) -> None:
-        """Take what is written, to a moment of the monotonic clock or to the end of the process."""
+        """Read output until a time of the monotonic clock, or the end of the process."""
         while True:
             left = until_s - time.monotonic()
             ended = self.process.poll() is not None
@@ -120,7 +119,7 @@ class Terminal:
             self.process.send_signal(number)
 
     def has_handler(self) -> bool:
-        """Whether SIGTERM, which Python leaves alone, is caught."""
+        """Whether the command has installed its handler of SIGTERM."""
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text()
         except OSError:
@@ -129,7 +128,7 @@ class Terminal:
         return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
     def faults(self) -> Iterator[str]:
-        """What is not as it should be on the terminal."""
+        """Faults of the output and the terminal."""
         if re.search(rb"Traceback|Exception ignored|KeyboardInterrupt", self.written):
             yield "traceback"
         if re.search(rb"Fatal Python error|terminate called|Aborted", self.written):
@@ -140,7 +139,7 @@ class Terminal:
             yield "modes"
 
     def close(self) -> None:
-        """Let go of the terminal; a command that still runs is killed."""
+        """Close the terminal; kill the command if it still runs."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -149,13 +148,13 @@ class Terminal:
 
 
 def prepare(directory: Path) -> None:
-    """What the commands work on."""
+    """Write the files of the commands."""
     (directory / "area.py").write_text(BUGGY)
     (directory / "small.toml").write_text(RECIPE)
 
 
 def lost(command: str, directory: Path, fixed: str) -> Iterator[str]:
-    """What a signal has done to files."""
+    """Damage to files."""
     if command == "edit" and (directory / "area.py").read_text() not in (BUGGY, fixed):
         yield "file"
     if any(directory.rglob("*.partial")):
@@ -173,9 +172,9 @@ def interrupt(command: str, number: signal.Signals, moment_s: float, fixed: str,
 
     Args:
         command: a key of `COMMANDS`.
-        moment_s: when it is sent, from the start of the process.
-        fixed: what `edit` makes of the file.
-        started: count from the moment at which the command has its handlers instead.
+        moment_s: seconds from the start of the process to the signal.
+        fixed: the file after `edit`.
+        started: count from when the command has installed its handlers.
     """
     outcome = Outcome(command, number, moment_s)
     with tempfile.TemporaryDirectory() as name:
@@ -193,7 +192,7 @@ def interrupt(command: str, number: signal.Signals, moment_s: float, fixed: str,
                 terminal.send(number)
             terminal.read(time.monotonic() + LIMIT_S)
             code = terminal.process.poll()
-            # A shell gives 128 and the signal's number for what a signal ended.
+            # A shell reports 128 plus the signal's number.
             outcome.code = 128 - code if code is not None and code < 0 else code
             outcome.output = terminal.written.decode(errors="replace")
             allowed = {0} if outcome.ended_before else {EXITS[number]}
@@ -207,7 +206,7 @@ def interrupt(command: str, number: signal.Signals, moment_s: float, fixed: str,
 
 
 def time_alone(command: str) -> tuple[float, str]:
-    """Seconds that a command takes, and the file it leaves."""
+    """Seconds of the uninterrupted command, and the edited file."""
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
         terminal = Terminal(COMMANDS[command], Path(name))
@@ -221,7 +220,7 @@ def time_alone(command: str) -> tuple[float, str]:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """Outcomes by command and signal."""
+    """A table of outcomes by command and signal."""
     lines = [f"{'command':8} {'signal':8} {'sent':>5} {'130/143':>8} {'ended':>6} {'starting':>9}  faults"]
     for command in COMMANDS:
         for number in EXITS:
@@ -237,11 +236,11 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def main() -> None:
-    """Interrupt, and print the table."""
+    """Run the commands and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=100, help="signals in all")
+    parser.add_argument("--n", type=int, default=100, help="total number of signals")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--verbose", action="store_true", help="print every outcome, and what failed wrote")
+    parser.add_argument("--verbose", action="store_true", help="print every outcome, and the output of failures")
     given = parser.parse_args()
     draw = random.Random(given.seed)
     alone = {command: time_alone(command) for command in COMMANDS}
@@ -253,7 +252,7 @@ def main() -> None:
         outcome = interrupt(command, number, draw.uniform(0.0, alone[command][0]), alone["edit"][1])
         outcomes.append(outcome)
         if given.verbose:
-            told = ", ".join(outcome.faults) or "as it should be"
+            told = ", ".join(outcome.faults) or "ok"
             print(f"{command} {number.name} at {outcome.moment_s:.2f} s: exit {outcome.code}, {told}", flush=True)
             if outcome.faults:
                 print(outcome.output[-2000:], flush=True)

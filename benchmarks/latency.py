@@ -1,4 +1,4 @@
-"""How long one answer takes, end to end, over canvas lengths, steps and prompt lengths."""
+"""Latency of one answer, end to end, over canvas lengths, steps and prompt lengths."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from benchmarks.model import BenchModel
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """Medians over the repeats; prefill, sampling and text included."""
+    """Medians over the repeats, including prefill, sampling and detokenization."""
 
     prompt_tokens: int
-    """Random tokens before the answer."""
+    """Length of the random prompt."""
     new_tokens: int
-    """Of the answer."""
+    """Tokens of the answer."""
     canvas_length: int
     """Positions denoised together."""
     steps: int
-    """Allowed steps of a canvas."""
+    """Maximum steps per canvas."""
     forced: bool
-    """Whether all of them were taken."""
+    """Whether all of them are taken."""
     seconds: float
     """From the request to the end of the answer."""
     first_commit_s: float
-    """From the request to the first text that stays."""
+    """From the request to the first committed text."""
     tokens_per_s: float
     """new_tokens / seconds."""
     denoising_steps: int
-    """Taken, over all canvases."""
+    """Steps taken, over all canvases."""
     forward_passes: int
-    """Steps, and what had to be written apart from them."""
+    """Forward passes: steps, and separate prefills and commits."""
     positions: int
-    """That went through the weights."""
+    """Positions computed."""
     settings: dict[str, Any]
-    """Of the sampler, besides."""
+    """Other sampler settings."""
 
 
 def latencies(
@@ -51,14 +51,14 @@ def latencies(
     repeats: int,
     **settings: Any,
 ) -> Iterator[Latency]:
-    """Measure every combination, forced and adaptive; the two in turns, so that a noisy machine hits both.
+    """Measure every combination, alternating forced and adaptive runs so that noise hits both.
 
     Args:
-        prompts: lengths of the prompt.
-        canvases: lengths of the canvas; an autoregressive model has its own.
-        steps: allowed steps of a canvas.
-        repeats: timed runs, after one that is not.
-        **settings: further ones of `TextModel.request`.
+        prompts: prompt lengths.
+        canvases: canvas lengths; ignored for an autoregressive model.
+        steps: maximum steps per canvas.
+        repeats: timed runs, after one warmup.
+        **settings: passed to `TextModel.request`.
 
     Raises:
         CapacityError: if the model cannot hold prompt and answer.

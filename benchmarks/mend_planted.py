@@ -1,15 +1,14 @@
-"""Bugs planted in functions of packages that no model was trained on: what is repaired without anybody's tests.
+"""Repair without tests: bugs planted in functions of packages that no model was trained on.
 
     python benchmarks/mend_planted.py runs/code/held syntax --model mend
     python benchmarks/mend_planted.py runs/code/held several --model mend
     python benchmarks/mend_planted.py runs/code/held bytes --n 2000
 
-syntax: functions that do not parse any more; how many are made to parse with at most 4 lexemes changed, and how many of
-those are what they were, beside a program that balances brackets and adds colons, and how often the line that Python's
-own message names is one that was changed. several: functions with two or three other names, operators or literals, put
-back by one pass over the text, every edit above a threshold at once, or by several passes, the surest edit of each.
-bytes: files with byte order marks, CRLF, tabs, odd spaces and no last line end, and a function that does not parse in
-each; in how many something is written that the difference of `sfumato mend` does not show.
+syntax: functions with a syntax error; how many parse after at most 4 changed lexemes, and how many of those equal the
+original, compared with a program that balances brackets and adds colons; and how often the line in Python's message is
+a changed one. several: functions with two or three wrong names, operators or literals, repaired in one pass with every
+edit above a threshold, or in several passes with the best edit of each. bytes: files with a syntax error and byte order
+marks, CRLF, tabs, odd spaces and no final line end; in how many `sfumato mend` writes something its diff does not show.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def lexemes_of(source: str) -> list[str]:
 
 
 def functions(corpus: Corpus, seed: int) -> Iterator[list[str]]:
-    """Functions in random order whose text is that of their lexemes."""
+    """Functions in random order whose text can be restored from their lexemes."""
     rng = random.Random(seed)
     order = list(range(len(corpus.functions_M2)))
     rng.shuffle(order)
@@ -65,13 +64,13 @@ def functions(corpus: Corpus, seed: int) -> Iterator[list[str]]:
 
 
 def changed(before: Sequence[str], after: Sequence[str]) -> int:
-    """Lexemes that differ."""
+    """Number of differing lexemes."""
     codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return sum(max(b - a, d - c) for tag, a, b, c, d in codes if tag != "equal")
 
 
 def break_source(source: str, clean: list[str], seen: list[str]) -> str:
-    """The text of some lexemes with what was done to them; line ends within brackets stay, though no lexeme tells."""
+    """The source with the changes from clean to seen lexemes; line ends within brackets stay."""
     patches = []
     for tag, start, end, first, last in difflib.SequenceMatcher(None, clean, seen, autojunk=False).get_opcodes():
         if tag != "equal" and not (tag == "delete" and end - start == 1 and is_level(clean[start])):
@@ -80,7 +79,7 @@ def break_source(source: str, clean: list[str], seen: list[str]) -> str:
 
 
 def balanced(source: str) -> str:
-    """Brackets closed at the end of their line or taken away, and a colon behind the head of a block."""
+    """A source with brackets closed at the end of their line or removed, and colons after block heads."""
     lines = []
     for line in source.split("\n"):
         stack: list[str] = []
@@ -100,7 +99,7 @@ def balanced(source: str) -> str:
 
 
 def broken_sources(corpus: Corpus, seed: int) -> Iterator[tuple[list[str], str]]:
-    """The lexemes of functions, and their text with structural noise, where it does not parse."""
+    """(lexemes of a function, its source with structural noise that does not parse)."""
     rng = random.Random(f"syntax {seed}")
     noise = EditNoiseConfig(plausible=0, structural=1, uniform=0, clean=0, opened=0, spare=0)
     for clean in functions(corpus, seed):
@@ -138,10 +137,10 @@ def run_syntax(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
         print(f"{name}: {shares[0]:.1%} parse, {few_changed}, {shares[2]:.1%} as before")
 
 
-def as_people_save_it(source: str, rng: random.Random) -> bytes:
-    """A file of a text: comments and odd spaces around it, other line ends and indents, with or without a mark."""
+def file_bytes(source: str, rng: random.Random) -> bytes:
+    """A source as a file: with comments and odd spaces around it, varying line ends, indents and byte order mark."""
     before = rng.choice(["", "# -*- coding: utf-8 -*-\n", "x = 1   \n\n\n", '"""Grüße.\t"""\n\f\n'])
-    behind = rng.choice(["", "\n\n# end   ", "\ny = [\n\t1,\n]  # x\n", "\n\n\n"])
+    after = rng.choice(["", "\n\n# end   ", "\ny = [\n\t1,\n]  # x\n", "\n\n\n"])
     text = (
         before
         + (
@@ -149,29 +148,29 @@ def as_people_save_it(source: str, rng: random.Random) -> bytes:
             if rng.random() < 0.2
             else source
         )
-        + behind
+        + after
     )
     if rng.random() < 0.3:
         text = text.replace("\n", "\r\n")
     return (BOM_UTF8 if rng.random() < 0.2 else b"") + text.encode()
 
 
-def shown(before: list[bytes], difference: str) -> list[bytes]:
-    """The lines of a file after a difference: what it does not name as it was, what it adds without line ends."""
-    after, place = list[bytes](), 0
+def apply_diff(before: list[bytes], difference: str) -> list[bytes]:
+    """The lines of a file after a unified diff; added lines have no line ends."""
+    after, line_number = list[bytes](), 0
     for line in difference.split("\n")[2:]:
         if found := re.match(r"@@ -(\d+)(,0)?", line):
             first = int(found[1]) - (found[2] is None)
-            after += before[place:first]
-            place = first
+            after += before[line_number:first]
+            line_number = first
         elif line[:1] == "+":
             after.append(line[1:].encode())
         elif line[:1] == "-":
-            place += 1
+            line_number += 1
         elif line[:1] == " ":
-            after.append(before[place])
-            place += 1
-    return after + before[place:]
+            after.append(before[line_number])
+            line_number += 1
+    return after + before[line_number:]
 
 
 def run_bytes(corpus: Corpus, model: str, n: int, seed: int) -> None:
@@ -180,28 +179,28 @@ def run_bytes(corpus: Corpus, model: str, n: int, seed: int) -> None:
         files = {}
         for number, (_, broken) in enumerate(itertools.islice(broken_sources(corpus, seed), n)):
             path = Path(folder, f"{number}.py")
-            files[path] = as_people_save_it(broken, rng)
+            files[path] = file_bytes(broken, rng)
             path.write_bytes(files[path])
         command = ["sfumato", "mend", folder, "--model", model]
-        # Both end with 1 where something is left.
-        said = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=False).stdout)
+        # Both exit with 1 if files are left unrepaired.
+        report = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=False).stdout)
         untouched = sum(path.read_bytes() == content for path, content in files.items())
         subprocess.run([*command, "--yes"], capture_output=True, check=False)
-        differences = {Path(one["path"]): one["diff"] for one in said["repairs"]}
+        differences = {Path(one["path"]): one["diff"] for one in report["repairs"]}
         wrong = 0
         for path, content in files.items():
             found = path.read_bytes().splitlines(keepends=True)
-            expected = shown(content.splitlines(keepends=True), differences.get(path, ""))
+            expected = apply_diff(content.splitlines(keepends=True), differences.get(path, ""))
             wrong += len(found) != len(expected) or not all(
                 one == other or one.rstrip(b"\r\n") == other.removeprefix(BOM_UTF8)
                 for one, other in zip(found, expected, strict=False)
             )
     print(f"{len(files)} files, {len(differences)} mended; {len(files) - untouched} written by --json")
-    print(f"{wrong} in which something else changed than the difference shows")
+    print(f"{wrong} with changes that the diff does not show")
 
 
 def edits(proposer: Proposer, lexemes: list[str]) -> list[tuple[float, Patch]]:
-    """The edits of one pass, gaps with their likeliest filling."""
+    """The edits of one pass, with the likeliest filling of each gap."""
     reading = proposer.read(lexemes)
     found = []
     for score, edit in reading.proposals:
@@ -250,13 +249,13 @@ def run_several(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
     items = []
     for clean in functions(corpus, seed):
         cells = corrupt(clean, noise, rng)[:-1]
-        places = sum(cell.seen != cell.target and cell.target != BLANK for cell in cells)
-        # Other lexemes alone, so that what is right is known place by place.
-        if places in (2, 3) and all(cell.missing <= 0 and cell.target != BLANK for cell in cells):
+        num_changed = sum(cell.seen != cell.target and cell.target != BLANK for cell in cells)
+        # Only substitutions, so that the right edits are known.
+        if num_changed in (2, 3) and all(cell.missing <= 0 and cell.target != BLANK for cell in cells):
             items.append((clean, [cell.seen for cell in cells]))
         if len(items) == n:
             break
-    print(f"{len(items)} functions with two or three bugs: share put back whole")
+    print(f"{len(items)} functions with two or three bugs: share fully repaired")
     for threshold in THRESHOLDS:
         row = [
             sum(step(proposer, seen, threshold) == clean for clean, seen in items) / len(items)

@@ -1,4 +1,4 @@
-"""A model under measurement: real or random weights, asked for a number of tokens, with or without text."""
+"""The measured model: real or random weights, asked for an exact number of tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sfumato.text.tokenizer import Tokenizer
 
 @dataclass
 class _NoText:
-    """Stands in for a tokenizer: no token ends a text, and none has any."""
+    """Replaces the tokenizer: no token ends an answer, and none has text."""
 
     vocab_size: int
     eos_ids: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class _NoText:
 
 
 class BenchModel:
-    """A checkpoint that answers with exactly as many tokens as it is asked for.
+    """A checkpoint whose answers have exactly the number of tokens asked for.
 
     Args:
         name: for reports.
@@ -53,14 +53,14 @@ class BenchModel:
 
     @cached_property
     def engine(self) -> Engine:
-        """What answers: one for all measurements, as in use, but no text is given what another one wrote."""
+        """One engine for all measurements, as in use, but without prefix reuse."""
         return Engine(self.model, EngineConfig(reuse_prefixes=False, max_rows=1))
 
     @classmethod
     def load(
         cls, name: str, *, dtype: str = "float32", quantize: str | None = None, device: str = "cpu", **changes: Any
     ) -> BenchModel:
-        """Random weights in one of SHAPES, with changes to its config, or a checkpoint as `sfumato.load` takes it.
+        """Load random weights in one of SHAPES, with changes to its config, or a checkpoint as `sfumato.load`.
 
         Raises:
             CheckpointError, ConfigError: if it cannot be loaded.
@@ -78,16 +78,16 @@ class BenchModel:
         return cls(name, checkpoint)
 
     def random_prompt(self, num_tokens: int, seed: int = 0) -> list[int]:
-        """The same tokens every time."""
+        """Random tokens, the same for the same seed."""
         generator = torch.Generator().manual_seed(seed)
         return torch.randint(self.vocab_size, (num_tokens,), generator=generator).tolist()
 
     def request(self, prompt: list[int], *, new_tokens: int, steps: int, forced: bool = True, **more: Any) -> Request:
-        """What is asked for.
+        """Make a request.
 
         Args:
             prompt: token ids.
-            forced: all steps are taken; otherwise a canvas may stop before.
+            forced: whether all steps are taken; otherwise a canvas may stop early.
         """
         return self.model.request(prompt, max_tokens=new_tokens, steps=steps, adaptive=not forced, **more)
 
@@ -99,8 +99,8 @@ class BenchModel:
         return result
 
     def stepping(self, length: int, prefix: int, steps: int) -> Engine:
-        """The engine in the middle of one request, behind a prompt of `prefix` tokens, with so many steps of a canvas
-        ahead, or tokens where `length` is 1. The step that wrote the prompt, and one more, are taken."""
+        """The engine in the middle of a request after a prompt of `prefix` tokens: two steps are done, including the
+        prefill, and at least `steps` remain, each a token if `length` is 1."""
         self._stop_stepping()
         tokens, allowed = (steps + 4, 1) if length == 1 else (length, steps + 4)
         prompt = self.random_prompt(prefix)
@@ -117,12 +117,12 @@ class BenchModel:
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """How long it takes; by `time.process_time`, what other programs on the core take does not count."""
+    """Seconds a function takes; `time.process_time` excludes other programs on the core."""
     started = clock()
     work()
     return clock() - started
 
 
 def describe_machine() -> dict[str, Any]:
-    """What a figure was measured on."""
+    """The machine, for reports."""
     return {"cpu": cpu_name(), "cores": os.cpu_count(), "threads": torch.get_num_threads(), "torch": torch.__version__}

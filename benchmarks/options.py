@@ -1,4 +1,4 @@
-"""Options that measurements share, and how their figures are shown."""
+"""Shared options of the benchmarks, and printing and plotting of their results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sfumato.errors import ConfigError, unknown
 if TYPE_CHECKING:
     from benchmarks.model import BenchModel
 
-# Lines of a plot among which there is room for their names.
+# Maximum lines of a plot with the legend inside.
 _MAX_INSIDE = 4
 Row = dict[str, Any]
 Columns = Mapping[str, str | Callable[[Row], str]]
-"""By heading: a format of a row's fields, or what makes the text of a row."""
+"""By heading: a format string over a row's fields, or a function of the row."""
 
 Model = Annotated[
     str,
@@ -30,20 +30,20 @@ Model = Annotated[
         "llada2-mini, wide."
     ),
 ]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; as it chooses if not given.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads of torch; default: its own choice.")]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON line for each measurement.")]
-Plot = Annotated[Path | None, typer.Option(help="Also draw a PNG there.", dir_okay=False)]
-Vocabulary = Annotated[int | None, typer.Option(min=2, help="Of random weights.")]
-Prompt = Annotated[int, typer.Option(min=1, help="Tokens before the answer.")]
-Tokens = Annotated[int, typer.Option(min=1, help="Of the answer.")]
-Canvas = Annotated[int, typer.Option(min=1, help="Positions denoised together.")]
-Canvases = Annotated[str, typer.Option(help="Positions denoised together, several with commas.")]
-Repeats = Annotated[int, typer.Option(min=1, help="Timed runs of each.")]
+Plot = Annotated[Path | None, typer.Option(help="Also draw a plot to this PNG.", dir_okay=False)]
+Vocabulary = Annotated[int | None, typer.Option(min=2, help="Vocabulary size of random weights.")]
+Prompt = Annotated[int, typer.Option(min=1, help="Prompt length in tokens.")]
+Tokens = Annotated[int, typer.Option(min=1, help="Tokens of the answer.")]
+Canvas = Annotated[int, typer.Option(min=1, help="Canvas length.")]
+Canvases = Annotated[str, typer.Option(help="Canvas lengths, separated by commas.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Timed runs per measurement.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """How a model under measurement is held."""
+    """How to load the measured model."""
 
     dtype: DType = "float32"
     quantize: Quantize = None
@@ -52,7 +52,7 @@ class Held:
     vocabulary: Vocabulary = None
 
     def load(self, model: str) -> BenchModel:
-        """The model, on so many threads."""
+        """Load a model and set the number of threads."""
         from benchmarks.model import BenchModel
 
         set_threads(self.threads)
@@ -62,7 +62,7 @@ class Held:
 
 
 def set_threads(threads: int | None) -> None:
-    """Have torch compute on so many threads, if a number is given."""
+    """Set torch's number of threads, unless None."""
     import torch
 
     if threads is not None:
@@ -70,10 +70,10 @@ def set_threads(threads: int | None) -> None:
 
 
 def numbers(name: str, text: str) -> list[int]:
-    """The numbers of an option that takes several.
+    """Parse an option of numbers separated by commas.
 
     Raises:
-        ConfigError: if they are none, or below 1.
+        ConfigError: if one is not a whole number, or below 1.
     """
     try:
         found = [int(part) for part in text.split(",")]
@@ -85,7 +85,7 @@ def numbers(name: str, text: str) -> list[int]:
 
 
 def ways(kind: str, text: str, allowed: Iterable[str]) -> list[str]:
-    """The names of an option that takes several.
+    """Parse an option of names separated by commas.
 
     Raises:
         ConfigError: if one is not allowed.
@@ -100,12 +100,11 @@ def ways(kind: str, text: str, allowed: Iterable[str]) -> list[str]:
 def collect(
     kind: str, bench_model: BenchModel, held: Held, found: Iterable[Any], as_json: bool, total: int | None = None
 ) -> list[Row]:
-    """The measurements, each printed as a line of JSON as soon as it is there if that is asked for.
+    """Take measurements as rows, and print each as a line of JSON if asked.
 
     Args:
-        bench_model, held: what is measured.
-        found: dataclasses, one for each measurement.
-        total: how many there will be, if that is known.
+        found: dataclasses, one per measurement.
+        total: number of measurements, if known.
     """
     from benchmarks.model import describe_machine
 
@@ -130,7 +129,7 @@ def show(title: str, rows: list[Row], columns: Columns) -> None:
 
 
 def ms(field: str, digits: int = 0) -> Callable[[Row], str]:
-    """Shows seconds as milliseconds."""
+    """A column of seconds shown as milliseconds."""
     return lambda row: f"{row[field] * 1000:.{digits}f} ms"
 
 
@@ -146,7 +145,7 @@ def draw(
     y_label: str,
     logarithmic: bool = True,
 ) -> None:
-    """Draw y over x, one line for each label that `line` gives, as a PNG, if a path is given.
+    """Plot y over x as a PNG, one line per label from `line`; nothing without a path.
 
     Raises:
         ConfigError: if matplotlib is not installed.

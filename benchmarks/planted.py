@@ -1,4 +1,4 @@
-"""Functions of installed packages, each with one bug planted in one line; the same for the same seed and packages."""
+"""Functions of installed packages, each with one planted bug; the same for the same seed and packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SWAPS = {
     "//": "/", "%": "//", "+=": "-=", "-=": "+=", "and": "or", "or": "and", "True": "False", "False": "True",
     "not": "", "min": "max", "max": "min", "any": "all", "all": "any", "return": "", "[0]": "[1]",
 }  # fmt: skip
-"""What a token becomes; a number becomes the next one."""
+"""Replacements of tokens; a number becomes the next one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,21 +27,21 @@ class Planted:
     name: str
     """Package, module and function."""
     right: str
-    """The function as it was, not indented."""
+    """The original function, dedented."""
     buggy: str
     """The same with one wrong line."""
     line: int
-    """Which, from 1."""
+    """Number of the wrong line, from 1."""
     module: str
     """The whole module with the bug in it."""
     module_right: str
-    """The module as it was."""
+    """The original module."""
     module_line: int
-    """Which of its lines is wrong, from 1."""
+    """Number of the module's wrong line, from 1."""
 
 
 def plant(package: str, count: int, seed: int, max_lines: int) -> list[Planted]:
-    """Some functions of a package, drawn by the seed from all that have at most so many lines."""
+    """Plant bugs in random functions of a package with at most `max_lines` lines."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit(f"package {package!r} is not installed; give others with --packages")
@@ -76,11 +76,11 @@ def _functions(path: Path) -> Iterator[ast.FunctionDef]:
 def _with_bug(name: str, path: Path, node: ast.FunctionDef, random: Random) -> Planted | None:
     lines = path.read_text(encoding="utf-8").splitlines()
     body = lines[node.lineno - 1 : node.end_lineno]
-    places = []
+    bugs = []
     for number in range(1, len(body)):
-        places += [(number, start, end, new) for start, end, new in _bugs(body[number])]
-    random.shuffle(places)
-    for number, start, end, new in places:
+        bugs += [(number, start, end, new) for start, end, new in _bugs(body[number])]
+    random.shuffle(bugs)
+    for number, start, end, new in bugs:
         changed = list(body)
         changed[number] = (body[number][:start] + new + body[number][end:]).rstrip()
         right, buggy = (textwrap.dedent("\n".join(each)) + "\n" for each in (body, changed))
@@ -100,7 +100,7 @@ def _with_bug(name: str, path: Path, node: ast.FunctionDef, random: Random) -> P
 
 
 def _bugs(line: str) -> Iterator[tuple[int, int, str]]:
-    """Where a line can be made wrong: the columns from and to, and what to put there."""
+    """Possible bugs of a line: (start column, end column, replacement)."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(line.strip()).readline))
     except (tokenize.TokenError, IndentationError, SyntaxError):
@@ -116,7 +116,7 @@ def _bugs(line: str) -> Iterator[tuple[int, int, str]]:
 
 
 def parses(text: str) -> bool:
-    """Whether a text is Python."""
+    """Whether a text parses as Python."""
     try:
         ast.parse(text)
     except (SyntaxError, ValueError):
@@ -125,11 +125,11 @@ def parses(text: str) -> bool:
 
 
 def same_program(text: str, other: str) -> bool:
-    """Whether two texts parse to one program."""
+    """Whether two texts parse to the same program."""
     return parses(text) and parses(other) and ast.dump(ast.parse(text)) == ast.dump(ast.parse(other))
 
 
 def plant_all(packages: Sequence[str], count: int, seed: int, max_lines: int) -> list[Planted]:
-    """As many from each package as make up the count."""
+    """Plant `count` bugs, evenly over the packages."""
     shares = [count // len(packages) + (i < count % len(packages)) for i in range(len(packages))]
     return [one for name, share in zip(packages, shares, strict=True) for one in plant(name, share, seed, max_lines)]

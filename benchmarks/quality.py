@@ -1,5 +1,5 @@
-"""What fewer bits cost, next to the same weights in float32: next-token predictions on a text, and greedy answers to
-everyday questions. Whether two answers are equal in substance is for a reader to say: they stand side by side."""
+"""Quality loss of quantized weights against float32: next-token predictions on a text, and greedy answers to everyday
+questions, shown side by side for a reader to compare."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _WINDOW = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """One way of holding the weights."""
+    """One quantization on a text."""
 
     quantize: str | None
-    """Which; None is float32."""
+    """Name of the quantization; None is float32."""
     num_tokens: int
-    """Predicted, each from those before it in its window of 512."""
+    """Tokens predicted, each from those before it in its window of 512."""
     cross_entropy: float
-    """Nats a token."""
+    """Nats per token."""
     change: float
-    """Of the cross-entropy, relative to float32."""
+    """Relative change of the cross-entropy from float32."""
     agreement: float
-    """Share of the tokens whose most probable prediction is that of float32."""
+    """Share of tokens with the same most probable prediction as float32."""
 
 
 def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -> Iterator[Quality]:
@@ -45,7 +45,7 @@ def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -
 
     Args:
         text: a file.
-        num_tokens: of the text that are predicted.
+        num_tokens: number of tokens to predict.
 
     Raises:
         ConfigError: if the model is not autoregressive or the text too short.
@@ -73,28 +73,28 @@ def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """Answers to the questions of one way of holding the weights."""
+    """One quantization's answers to the questions."""
 
     quantize: str
-    """Which."""
+    """Name of the quantization."""
     num_tokens: int
-    """Of float32's answers."""
+    """Tokens of float32's answers."""
     agreement: float
-    """Share of those whose most probable prediction, behind float32's own text, is that of float32."""
+    """Share of those with the same most probable prediction after float32's text."""
     divergence: float
-    """Mean Kullback-Leibler divergence of predictions from float32's there, in nats."""
+    """Mean Kullback-Leibler divergence from float32's predictions there, in nats."""
     same: int
-    """Answers that are the same, token by token."""
+    """Answers with the same tokens."""
     pairs: tuple[tuple[str, str, str, int | None], ...]
-    """Question, answer of float32, answer of this one, and the first token at which they differ; None if none does."""
+    """Question, float32's answer, this answer, and the index of the first token that differs, if any."""
 
 
 def compare_answers(model: str, ways: Sequence[str], *, max_tokens: int = 48, questions: int = 50) -> Iterator[Answers]:
-    """Answer everyday questions with the likeliest tokens.
+    """Answer everyday questions greedily.
 
     Args:
         model: see `sfumato.load`; autoregressive, with a chat template.
-        questions: how many, of 50.
+        questions: number of questions, at most 50.
 
     Raises:
         ConfigError: if the model is not autoregressive, or does not chat.
@@ -120,7 +120,7 @@ def compare_answers(model: str, ways: Sequence[str], *, max_tokens: int = 48, qu
             agreement=float((few_NV.argmax(-1) == exact_NV.argmax(-1)).float().mean()),
             divergence=float((exact_NV.exp() * (exact_NV - few_NV)).sum(-1).mean()),
             same=differ.count(None),
-            pairs=tuple((question, one.text, other.text, place) for question, one, other, place in rows),
+            pairs=tuple((question, one.text, other.text, first) for question, one, other, first in rows),
         )
 
 
@@ -130,7 +130,7 @@ def _greedy(model: TextModel, questions: Sequence[str], max_tokens: int) -> list
 
 @torch.inference_mode()
 def _log_probs(model: TextModel, tokens: Sequence[int], start: int) -> Tensor:
-    """Log-probabilities [N, V] in the place of each token from `start` on, given those before it."""
+    """Log-probabilities [N, V] for each position from `start` on, given the tokens before it."""
     tokens_1Q = torch.tensor([tokens[:-1]])
     positions_1Q = torch.arange(tokens_1Q.shape[1]).unsqueeze(0)
     hidden_1QD = model.decoder(tokens_1Q, positions_1Q, AttentionSpec(causal=True))
@@ -144,7 +144,7 @@ def _first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
 
 @torch.inference_mode()
 def _predict(checkpoint: Checkpoint, tokens_N: Tensor) -> tuple[float, Tensor]:
-    """Mean cross-entropy of all tokens but the first, and the most probable token in the place of each."""
+    """Mean cross-entropy of all tokens but the first, and the most probable token at each position."""
     total, best = 0.0, []
     for start in range(0, len(tokens_N) - 1, _WINDOW):
         window_1Q = tokens_N[start : start + _WINDOW].unsqueeze(0)

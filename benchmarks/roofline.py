@@ -1,4 +1,4 @@
-"""What share of a step its matrix products are."""
+"""Share of a denoising step spent in matrix products."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from sfumato.costs import step_cost
 
 @dataclass(frozen=True, kw_only=True)
 class StepShare:
-    """One denoising step of one canvas, and the matrix products in it done by themselves."""
+    """One denoising step of one canvas, and its matrix products alone."""
 
     canvas_length: int
     """Positions of the canvas."""
     prefix: int
     """Committed positions before it."""
     step_s: float
-    """Seconds of a step of the engine: forward, sampling, scheduling; median."""
+    """Median seconds of an engine step: forward, sampling, scheduling."""
     products_s: float
-    """Seconds of all matrix products with weights, head included, at these sizes, one after the other; median."""
+    """Median seconds of all matrix products with weights at these sizes, including the head."""
     share: float
-    """products_s / step_s: what is left to gain by doing nothing else."""
+    """products_s / step_s; the rest is what could be saved."""
     operations_per_s: float
-    """Counted operations of the step over its time."""
+    """Counted operations of the step per second."""
 
 
 def step_share(bench_model: BenchModel, length: int, prefix: int, *, repeats: int = 7) -> StepShare:
-    """Measure steps and the products in them, in turns.
+    """Measure steps and their matrix products in alternation.
 
     Args:
-        bench_model: the model, its weights floats.
+        bench_model: with float weights.
         length: positions of the canvas.
         repeats: timed steps.
     """

@@ -1,4 +1,4 @@
-"""The server under load: are its streams what they say, and is what it answered there after it was killed?"""
+"""The server under load: streams against whole answers, and stored canvases after a kill."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _Json = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Streams:
-    """What was streamed."""
+    """Streams compared with whole answers."""
 
     requests: int
-    """Of each of which the stream and the whole answer were compared."""
+    """Requests whose stream and whole answer were compared."""
     kinds: dict[str, int]
-    """By endpoint."""
+    """Requests by endpoint."""
     resumed: int
-    """Streams of events that were taken up again somewhere."""
+    """Event streams that were resumed."""
     wrong: list[str]
-    """What differed."""
+    """Differences."""
 
 
 def streams(requests: int) -> Streams:
-    """Random requests to every endpoint: what their streams add up to, and the answer."""
+    """Compare streams and whole answers of random requests to every endpoint."""
     kinds: Counter[str] = Counter()
     wrong: list[str] = []
     resumed = 0
@@ -59,15 +59,15 @@ def streams(requests: int) -> Streams:
     with tempfile.TemporaryDirectory() as directory:
         server = Server(Path(directory))
         asyncio.run(_workers(server, 8, requests, compare))
-        if books := server.stop():
-            wrong.append(books)
+        if problem := server.stop():
+            wrong.append(problem)
     return Streams(requests=requests, kinds=dict(kinds), resumed=resumed, wrong=wrong)
 
 
 async def _workers(
     server: Server, num_clients: int, requests: int, act: Callable[[Client, random.Random, int], Awaitable[None]]
 ) -> None:
-    """Have clients do something so many times together."""
+    """Call `act` for each request, by several clients at once."""
     client, numbers = Client(server.port), iter(range(requests))
 
     async def work() -> None:
@@ -78,7 +78,7 @@ async def _workers(
 
 
 def random_body(draw: random.Random, kind: str, seed: int) -> tuple[str, _Json]:
-    """A path and a body without mistakes."""
+    """A valid path and body."""
     diffusion: _Json = {"steps": draw.choice([2, 5, 20])}
     if kind == "fim":
         body: _Json = {"prompt": "def area(a, b):\n    return a", "suffix": draw.choice(["", " b\n"])}
@@ -99,7 +99,7 @@ def random_body(draw: random.Random, kind: str, seed: int) -> tuple[str, _Json]:
 
 
 def texts_of(answer: Answer, n: int) -> tuple[list[str], list[str | None]]:
-    """What clients that append come to, and how each answer ended."""
+    """The text of a stream's answers, joined, and their finish reasons."""
     texts, reasons = [""] * n, list[str | None]([None] * n)
     for event in answer.events:
         assert "error" not in event, event
@@ -122,7 +122,7 @@ async def _compare_stream(client: Client, draw: random.Random, kind: str, i: int
 
 
 async def _compare_events(client: Client, draw: random.Random, kind: str, i: int) -> int:
-    """Events of a canvas, left and taken up again at random places; how often."""
+    """Follow a canvas's events with disconnects at random; returns the number of connections."""
     body: _Json = {"prompt": PROMPT, "seed": i, "steps": draw.choice([3, 12, 60]), "settings": {"adaptive": False}}
     body["canvas_length"] = draw.choice([6, 16, 72])
     if body["canvas_length"] < 72 and draw.random() < 0.5:
@@ -135,22 +135,22 @@ async def _compare_events(client: Client, draw: random.Random, kind: str, i: int
     follower, resumed = Follower(), 0
     while not follower.kinds or follower.kinds[-1] not in ("canvas.done", "canvas.error"):
         query = "" if follower.seq < 0 else f"?after={follower.seq}"
-        most = draw.choice([1, 3, 10, 10**6])
-        came = 0
+        limit = draw.choice([1, 3, 10, 10**6])
+        num_events = 0
         async with client.connect() as (reader, writer):
             writer.write(f"GET {CANVAS}/{canvas['id']}/events{query} HTTP/1.0\r\n\r\n".encode())
             async for line in reader:
                 if line.startswith(b"data: "):
                     follower.take(json.loads(line.removeprefix(b"data: ")))
-                    came += 1
-                    if came == most:
+                    num_events += 1
+                    if num_events == limit:
                         break
         resumed += 1
-        if not came:
+        if not num_events:
             break
     final = (await client.ask(f"{CANVAS}/{canvas['id']}")).json
     assert follower.text == final["text"], f"{body}: {follower.text!r} {final}"
-    # The last events are remembered still, and they alone are sent.
+    # The server still has the last events, and sends only those.
     after = max(0, follower.seq - 3)
     last = [event["seq"] for event in (await client.ask(f"{CANVAS}/{canvas['id']}/events?after={after}")).events]
     assert last == list(range(after + 1, follower.seq + 1)), f"{body}: {last} after {after} of {follower.seq}"
@@ -159,20 +159,20 @@ async def _compare_events(client: Client, draw: random.Random, kind: str, i: int
 
 @dataclass(frozen=True, kw_only=True)
 class Kills:
-    """What was there after the server was killed."""
+    """Revisions found after kills of the server."""
 
     kills: int
-    """SIGKILL at random moments, with clients at work."""
+    """SIGKILLs at random moments, with active clients."""
     revisions: int
-    """That clients had been told of."""
+    """Revisions that clients had received."""
     found: int
-    """Of them, with their texts, in the servers that came after."""
+    """Revisions found with their texts after restarts."""
     wrong: list[str]
-    """What was lost, or half there."""
+    """Lost or incomplete revisions."""
 
 
 def kills(times: int, clients: int = 4) -> Kills:
-    """Kill a server while clients make and revise canvases; begin it again, and look for all that it had answered."""
+    """Kill a server while clients make and revise canvases; restart it and check all received revisions."""
     told: dict[tuple[str, int], str] = {}
     wrong: list[str] = []
     num_found = 0
@@ -217,35 +217,32 @@ def kills(times: int, clients: int = 4) -> Kills:
             asyncio.run(load(Server(Path(directory)), random.Random(i)))
         server = Server(Path(directory))
         num_found = check(server)
-        if books := server.stop():
-            wrong.append(books)
+        if problem := server.stop():
+            wrong.append(problem)
     return Kills(kills=times, revisions=len(told), found=num_found, wrong=wrong)
-
-
-# Its OpenAPI document.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fuzz:
-    """Requests made up from the OpenAPI document."""
+    """Requests generated from the OpenAPI document."""
 
     cases: int
-    """Of each operation, at most."""
+    """Maximum requests per operation."""
     said: list[str]
-    """The end of what schemathesis says."""
+    """The last lines of schemathesis's output."""
     wrong: list[str]
-    """Whether it found anything, and what is wrong with the books."""
+    """Findings of schemathesis and of the engine's consistency check."""
 
 
 def fuzz(cases: int) -> Fuzz:
-    """Have schemathesis look for a 500, an answer outside its schema, or one that takes longer than a minute.
+    """Run schemathesis: no status 500, no answer outside its schema, none that takes longer than a minute.
 
     Raises:
         ConfigError: if it is not installed.
     """
     program = shutil.which("schemathesis")
     if program is None:
-        raise ConfigError("schemathesis is not there; allowed: with it, pip install schemathesis")
+        raise ConfigError("schemathesis is not installed: pip install schemathesis")
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     options = f"--checks {checks} --max-examples {cases} --phases coverage,fuzzing --seed 1 --no-shrink --no-color"
     options += " --request-timeout 60 --workers 1 --generation-database none --suppress-health-check all"
@@ -253,18 +250,18 @@ def fuzz(cases: int) -> Fuzz:
         server = Server(Path(directory))
         url = f"http://127.0.0.1:{server.port}/openapi.json"
         done = subprocess.run([program, "run", url, *options.split()], cwd=directory, capture_output=True, text=True)
-        wrong = [books] if (books := server.stop()) else []
-    wrong += [f"schemathesis says {done.returncode}"] if done.returncode else []
+        wrong = [problem] if (problem := server.stop()) else []
+    wrong += [f"schemathesis exits with {done.returncode}"] if done.returncode else []
     return Fuzz(cases=cases, said=(done.stdout + done.stderr).splitlines()[-200:], wrong=wrong)
 
 
 def serving(
     measure: Annotated[str, typer.Argument(help="streams, fuzz, soak, kills, overhead or neighbours.")],
-    count: Annotated[int | None, typer.Option(min=1, help="Requests, cases of an operation, kills or rounds.")] = None,
-    clients: Annotated[int, typer.Option(min=1, help="Of the soak.")] = 64,
-    minutes: Annotated[float, typer.Option(min=0.1, help="Of the soak.")] = 30.0,
+    count: Annotated[int | None, typer.Option(min=1, help="Requests, cases per operation, kills or rounds.")] = None,
+    clients: Annotated[int, typer.Option(min=1, help="For the soak.")] = 64,
+    minutes: Annotated[float, typer.Option(min=0.1, help="For the soak.")] = 30.0,
 ) -> None:
-    """The embedded model over HTTP: what is wrong, what is lost, what it costs. Prints one line of JSON."""
+    """The embedded model over HTTP: errors, losses and cost. Prints one line of JSON."""
     from benchmarks.serving_soak import soak
     from benchmarks.serving_speed import neighbours, overhead
 

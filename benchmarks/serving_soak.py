@@ -1,4 +1,4 @@
-"""The server under clients that stream, cancel, disconnect, stall and send garbage: is anything lost, does it leak?"""
+"""Soak test of the server with clients that stream, cancel, disconnect, stall and send garbage."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _Json = dict[str, Any]
 
 @dataclass(kw_only=True)
 class Soak:
-    """So far."""
+    """Results of a soak test."""
 
     minutes: float = 0.0
     clients: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
-    """By what was done, and what came of it."""
+    """Number of requests by action and outcome."""
     memory_mb: list[float] = field(default_factory=list)
-    """Resident, of the server, at even times."""
+    """Resident memory of the server, at even intervals."""
     growth: float = 0.0
-    """Of the median of the last quarter over that of the second one."""
+    """Relative growth of the median memory from the second quarter to the last."""
     wrong: list[str] = field(default_factory=list)
-    """Requests that ended in neither a result nor a named error, and what is wrong with the books."""
+    """Requests without a result or named error, and findings of the engine's consistency check."""
 
 
 def soak(clients: int, minutes: float) -> Soak:
-    """Clients that stream, cancel, disconnect, stall and send garbage."""
+    """Run the clients for some minutes."""
     found, counted = Soak(clients=clients), Counter[str]()
     end = time.perf_counter() + minutes * 60
 
@@ -44,14 +44,14 @@ def soak(clients: int, minutes: float) -> Soak:
         while time.perf_counter() < end:
             act = draw.choice(_ACTS)
             try:
-                came = await act(client, draw)
+                outcome = await act(client, draw)
             except (AssertionError, ValueError, KeyError, TimeoutError) as error:
-                came = "wrong"
+                outcome = "wrong"
                 found.wrong.append(f"{act.__name__}: {type(error).__name__} {str(error)[:300]}")
             except (OSError, asyncio.IncompleteReadError) as error:
-                came = "cut"
+                outcome = "cut"
                 found.wrong.append(f"{act.__name__}: {error!r:.300}")
-            counted[f"{act.__name__.lstrip('_')}: {came}"] += 1
+            counted[f"{act.__name__.lstrip('_')}: {outcome}"] += 1
 
     async def watch(server: Server) -> None:
         while time.perf_counter() < end:
@@ -66,13 +66,13 @@ def soak(clients: int, minutes: float) -> Soak:
         server = Server(Path(directory), max_rows=32, max_queue=96)
         started = time.perf_counter()
         asyncio.run(run(server))
-        # Those that left are gone within a while.
+        # Answers of clients that left end soon.
         idle = time.perf_counter() + 60
         while 'sfumato_running{model="tiny"} 0.0' not in server.get("/metrics") and time.perf_counter() < idle:
             time.sleep(0.1)
         found.minutes = (time.perf_counter() - started) / 60
-        if books := server.stop():
-            found.wrong.append(books)
+        if problem := server.stop():
+            found.wrong.append(problem)
     found.outcomes = dict(sorted(counted.items()))
     quarter = len(found.memory_mb) // 4
     if quarter:
@@ -82,7 +82,7 @@ def soak(clients: int, minutes: float) -> Soak:
 
 
 def _named(answer: Answer) -> str:
-    """What an answer that is no result is called."""
+    """Status and code of a refusal."""
     error = answer.json["error"]
     assert error["message"], "an error without a message"
     assert answer.status in (400, 404, 409, 413, 429, 503), f"{answer.status}: {answer.text[:300]}"
@@ -170,9 +170,9 @@ async def _garbage(client: Client, draw: random.Random) -> str:
             b"BREW /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
         ]
     )
-    came = await client.send(data)
-    assert not came or came.startswith(b"HTTP/1.1 4"), came[:100]
-    return "refused" if came else "closed"
+    answer = await client.send(data)
+    assert not answer or answer.startswith(b"HTTP/1.1 4"), answer[:100]
+    return "refused" if answer else "closed"
 
 
 async def _nonsense(client: Client, draw: random.Random) -> str:

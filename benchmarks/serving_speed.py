@@ -1,4 +1,4 @@
-"""What HTTP costs beside the engine in process, and what neighbours cost each other."""
+"""Overhead of HTTP over the engine in process, and effects of concurrent requests on each other."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ _Json = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Overhead:
-    """One request over HTTP, and the same of an engine in process, in turns."""
+    """One request over HTTP and in process, in alternation."""
 
     requests: int
-    """Pairs."""
+    """Number of pairs."""
     first_s: float
-    """Seconds to the first committed canvas over HTTP; median, as all here."""
+    """Median seconds to the first committed canvas over HTTP."""
     first_more_s: float
-    """What HTTP adds to that."""
+    """Median seconds that HTTP adds to that."""
     whole_s: float
-    """Seconds of the whole answer over HTTP."""
+    """Median seconds of the whole answer over HTTP."""
     whole_ratio: float
-    """Of that to the same in process."""
+    """Median ratio of whole answers, HTTP to in process."""
     tokens_per_s: float
-    """Of one client."""
+    """Tokens per second of one client."""
     clients_ratio: float
-    """Tokens a second of 16 clients, to those of one."""
+    """Tokens per second of 16 clients over those of one."""
 
 
 def _body(tokens: int, seed: int, steps: int = 16) -> _Json:
-    """A request whose canvases take all their steps."""
+    """A request whose canvases take all steps."""
     diffusion = {"steps": steps, "canvas_length": 32, "settings": {"adaptive": False}}
     return {"messages": MESSAGES, "max_tokens": tokens, "seed": seed, "diffusion": diffusion}
 
 
 def _long(seed: int) -> _Json:
-    """One that does not end by itself."""
+    """A request without an end token."""
     return _body(256, seed, 8) | {"logit_bias": {str(_end_token()): -100.0}}
 
 
@@ -55,7 +55,7 @@ def _end_token() -> int:
 
 
 def overhead(requests: int) -> Overhead:
-    """What a request takes over HTTP beside the same in process, and many clients beside one."""
+    """Compare requests over HTTP and in process, and 16 clients with one."""
     import sfumato
     from sfumato.engine.request import Committed
 
@@ -109,20 +109,20 @@ def overhead(requests: int) -> Overhead:
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """A request of 32 tokens in company."""
+    """A request of 32 tokens among others."""
 
     rounds: int
-    """In each of which every company was measured."""
+    """Rounds, each with every kind of company."""
     p95_s: dict[str, float]
-    """Seconds of the slowest twentieth, by company; median of the rounds."""
+    """95th percentile of seconds, by company; median of the rounds."""
     ratio: float
-    """Among 15 long ones, to alone; median of the rounds."""
+    """p95 among 15 long ones over alone; median of the rounds."""
     changed: dict[str, float]
-    """p95 with a further neighbour, over that among the long ones alone; median of the rounds."""
+    """p95 with one more neighbour over that among the long ones; median of the rounds."""
 
 
 def neighbours(rounds: int, requests: int = 40) -> Neighbours:
-    """A short request alone, among 15 long ones, and with worse neighbours besides."""
+    """Measure a short request alone, among 15 long ones, and with a stalled or hostile client as well."""
     found: dict[str, list[float]] = {"alone": [], "long": [], "stalled": [], "schema": []}
 
     async def long(client: Client, i: int) -> None:
@@ -158,7 +158,7 @@ def neighbours(rounds: int, requests: int = 40) -> Neighbours:
         client = Client(server.port)
         await asyncio.gather(client.ask(CHAT, _body(32, 0, 8)), client.ask(CHAT, _long(0)))
         for i in range(rounds):
-            # Each first in its turn: what else the machine does comes and goes.
+            # Rotate the order, because other load on the machine varies.
             order = list(found)
             for company in order[i % 4 :] + order[: i % 4]:
                 await measure(client, company)

@@ -1,4 +1,4 @@
-"""Random weights in the shapes of real models, for measuring what weights do not change."""
+"""Random weights in the shapes of real models, for measurements that do not depend on the weights."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from sfumato.spec import GenerationSpec
 
 _SIZES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
 Build = Callable[[dict[str, Any]], Model]
-"""Makes a model, with changes to its config."""
+"""Builds a model from changes to its config."""
 
 _CANVAS = GenerationSpec(canvas_length=64, self_conditioning=True)
 _AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
-# What an autoregressive model reads to verify drafted tokens.
+# An autoregressive model that verifies drafted tokens.
 _VERIFIED = GenerationSpec(canvas_length=16, logit_shift=True, commit="in_place")
 _FULL = GenerationSpec(noise="mask", mask_id=0, canvas_length=256, prefix_attention="full")
-# Of those that are read in full, as LLaDA decides them: what is accepted does not depend on weights that say nothing.
+# For full prefixes, LLaDA's sampler: the number of accepted tokens does not depend on the random weights.
 _EVENLY: dict[str, Any] = {"name": "confidence", "block_length": 32}
 _LLADA2_SPEC = GenerationSpec(noise="mask", mask_id=156895, canvas_length=32)
 _LLADA_SPEC = GenerationSpec(noise="mask", mask_id=126336, canvas_length=256, prefix_attention="full")
@@ -46,8 +46,8 @@ def _drawn(
     device: str,
     quantization: Quantization | None = None,
 ) -> Checkpoint:
-    """A model whose weights are drawn where they are to be, in their own type, or few bits: no second copy is made of
-    them, and none of all in many bits."""
+    """A model with weights drawn on their device, in their type or quantized, tensor by tensor, without a second
+    copy."""
     with torch.device("meta"):
         model = build()
     generator = torch.Generator(device).manual_seed(0)
@@ -125,16 +125,16 @@ def random_checkpoint(
     device: str = "cpu",
     **changes: Any,
 ) -> Checkpoint:
-    """Make a model that answers nonsense at the speed of a real one.
+    """Make a model with random weights at the speed of a real one.
 
     Args:
         shape: one of SHAPES.
-        quantization: holds the weights of linears and experts in few bits.
+        quantization: of the weights of linears and experts.
         device: "cpu" or "cuda".
         **changes: to its config.
 
     Raises:
-        ConfigError: if the shape is not known, or transformers is not installed where it is needed.
+        ConfigError: if the shape is unknown, or needs transformers, which is not installed.
     """
     if shape in _LARGE:
         build, spec = _LARGE[shape]
@@ -158,10 +158,10 @@ def random_checkpoint(
 
 
 def write_gemma(directory: Path, **changes: Any) -> None:
-    """Write a DiffusionGemma of six layers that transformers and we load.
+    """Write a DiffusionGemma of six layers that both transformers and Sfumato load.
 
     Args:
-        directory: made if need be.
+        directory: created if missing.
         **changes: to its text config.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What company costs and saves: a short request among long ones, and variations that share a prompt."""
+"""Effects of batching: a short request among long ones, and several answers that share a prompt."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sfumato.engine.request import Finished, Request
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """Short requests, one after the other, each alone and each among long ones."""
+    """Short requests, one at a time, each alone and among long ones."""
 
     num_long: int
-    """Long requests in work all the time."""
+    """Long requests running at any time."""
     num_short: int
     """Short requests measured."""
     alone_s: float
-    """Seconds of a short request by itself; median."""
+    """Median seconds of a short request alone."""
     joined_p50_s: float
-    """Seconds among the long ones; median."""
+    """Median seconds among the long ones."""
     joined_p95_s: float
-    """The same, of the slowest twentieth."""
+    """The same, 95th percentile."""
     ratio_p95: float
     """joined_p95_s / alone_s."""
 
@@ -39,24 +39,24 @@ class Variations:
     n: int
     """Answers."""
     prompt_tokens: int
-    """Of the prompt."""
+    """Length of the prompt."""
     prefilled_tokens: int
-    """Positions of the prompt that went through the weights for all of them together."""
+    """Prompt positions computed for all answers of the one request."""
     together_s: float
     """Seconds as one request."""
     apart_s: float
-    """Seconds one after the other, each on a cold cache."""
+    """Seconds one by one, each on a cold cache."""
     ratio: float
     """apart_s / together_s."""
 
 
 def join(bench_model: BenchModel, short: Request, long: Request, *, num_long: int, num_short: int) -> Join:
-    """Measure short requests that join long ones, and between them the same ones alone.
+    """Measure short requests among long ones and alone, in alternation.
 
     Args:
-        short, long: what they ask for; a long one that ends is followed by another.
-        num_long: in work at any time.
-        num_short: measured.
+        short, long: the requests; a long one that ends is followed by another.
+        num_long: long requests running at any time.
+        num_short: short requests measured.
     """
     config = EngineConfig(reuse_prefixes=False, max_rows=num_long + 1)
     busy, idle = Engine(bench_model.model, config), Engine(bench_model.model, config)
@@ -74,7 +74,7 @@ def join(bench_model: BenchModel, short: Request, long: Request, *, num_long: in
                 return time.perf_counter() - started
 
     running = {busy.submit(long) for _ in range(num_long)}
-    # Until all of them denoise.
+    # Until all of them are denoising.
     for _ in range(2 * num_long):
         busy.step()
     pairs = [(seconds(idle), seconds(busy)) for _ in range(num_short + 1)][1:]
@@ -92,11 +92,7 @@ def join(bench_model: BenchModel, short: Request, long: Request, *, num_long: in
 
 
 def variations(bench_model: BenchModel, request: Request, *, n: int) -> Variations:
-    """Measure n answers to one prompt, together and apart.
-
-    Args:
-        request: of one of them.
-    """
+    """Measure n answers to one prompt, as one request and one by one."""
     together = dataclasses.replace(request, n=n)
     engine = Engine(bench_model.model, EngineConfig())
     started = time.perf_counter()

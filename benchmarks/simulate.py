@@ -1,8 +1,7 @@
-"""What other hardware would take: the roofline of each forward, from published peaks.
+"""Predictions for other hardware: the roofline of each forward, from published peaks.
 
-A forward takes its arithmetic or its reading of memory, whichever is longer, over the share of the peak it reaches;
-an answer is its forwards one after the other. `answer_seconds` with the peaks of this machine can be held against
-what was measured here.
+A forward takes the longer of its arithmetic and its memory traffic, at a given share of the peaks; an answer takes the
+sum of its forwards. `answer_seconds` with the peaks of this machine can be compared with measurements here.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ class Prediction:
     """One answer on one kind of hardware."""
 
     hardware: str
-    """Its name."""
+    """Name of the hardware."""
     dtype: str
-    """Of weights and products."""
+    """Type of weights and products."""
     canvas_length: int
-    """Positions denoised together."""
+    """Canvas length."""
     steps: int
-    """Of every canvas."""
+    """Steps per canvas."""
     seconds: float
-    """Of the answer."""
+    """Seconds of the answer."""
     tokens_per_s: float
-    """Over those seconds."""
+    """Tokens of the answer per second."""
     bound: str
-    """What a step waits for: arithmetic or memory."""
+    """What limits a step: arithmetic or memory."""
 
 
 def answer_seconds(
@@ -48,13 +47,13 @@ def answer_seconds(
     steps: int,
     soft_embedding: bool,
 ) -> float:
-    """Seconds of an answer: what has to be written goes with the first step that reads it.
+    """Seconds of an answer; a prefill or commit shares the forward of the first step that reads it.
 
     Args:
         model: may be on the meta device.
-        machine: what is reached, not what is possible.
-        prompt, new_tokens, canvas_length, steps: of the answer; a canvas of 1 is autoregression, of one step.
-        soft_embedding: whether a step makes one.
+        machine: achieved rates, not peaks.
+        prompt, new_tokens, canvas_length, steps: of the answer; a canvas of 1 is autoregressive, with one step.
+        soft_embedding: whether steps compute soft embeddings.
     """
     seconds, written, prefix = 0.0, prompt, 0
     left = new_tokens
@@ -67,7 +66,7 @@ def answer_seconds(
             seconds += machine.seconds(cost, bytes_per_weight)
         prefix, written = prefix + written, length
         if canvas_length == 1:
-            # Its keys and values stay as they are.
+            # Its keys and values are not computed again.
             prefix, written = prefix + 1, 0
         left -= length
     return seconds
@@ -85,7 +84,7 @@ def predict(
     soft_embedding: bool = False,
     efficiency: float = 0.75,
 ) -> Prediction:
-    """What an answer would take elsewhere.
+    """Predict an answer on other hardware.
 
     Args:
         model: may be on the meta device.
@@ -121,7 +120,7 @@ def predict(
 
 
 def reached(hardware: str, dtype: str, efficiency: float = 0.75) -> Machine:
-    """A share of published peaks.
+    """The given share of published peaks.
 
     Raises:
         ConfigError: if the hardware or its type is not known.

@@ -1,4 +1,4 @@
-"""An engine under random requests, cancels and deadlines for as long as one likes: is anything lost, does it leak?"""
+"""Soak test of an engine with random requests, cancellations and deadlines: lost answers, memory leaks."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from sfumato.sampling import samplers
 
 @dataclass(frozen=True, kw_only=True)
 class Soak:
-    """So far."""
+    """State of a soak test."""
 
     minutes: float
-    """Since the start."""
+    """Minutes since the start."""
     submitted: int
-    """Answers asked for."""
+    """Answers requested."""
     answered: int
-    """Answers ended, of which:"""
+    """Answers that ended."""
     reasons: dict[str, int]
-    """by why."""
+    """Ended answers by finish reason."""
     refused: int
-    """Requests that were too large, or found the queue full."""
+    """Requests that were too large, or met a full queue."""
     steps: int
-    """Of the engine, after each of which the books were right."""
+    """Engine steps, each followed by a consistency check."""
     memory_mb: float
-    """Resident, of this process."""
+    """Resident memory of this process."""
     pages_kept: int
-    """Of the cache, for texts to come."""
+    """Idle pages in the cache, kept for reuse."""
 
 
 def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.0) -> Iterator[Soak]:
-    """Keep an engine busy; then let it finish.
+    """Submit random requests, then let the engine finish.
 
     Args:
-        minutes: how long requests come.
+        minutes: how long to submit requests.
         report_every_s: seconds between reports.
 
     Yields:
-        A report now and then, and a last one when everything is answered.
+        A report at each interval, and one at the end.
 
     Raises:
-        AssertionError: if the books of the cache are wrong, or an answer is lost or ends twice.
+        AssertionError: if the cache is inconsistent, or an answer is lost or ends twice.
     """
     random_ = random.Random(0)
     engine = Engine(bench_model.model, EngineConfig(cache_positions=4096, max_rows=16, max_queue=32, max_positions=256))
@@ -73,10 +73,10 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
         )
 
     while True:
-        coming = time.perf_counter() - started < minutes * 60
-        if not coming and not engine.has_work:
+        submitting = time.perf_counter() - started < minutes * 60
+        if not submitting and not engine.has_work:
             break
-        if coming and random_.random() < 0.3:
+        if submitting and random_.random() < 0.3:
             try:
                 number, count = _submit(bench_model, engine, random_)
                 open_[number] = count
@@ -99,13 +99,13 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
             reported = time.perf_counter()
             yield report()
     assert not open_, f"{len(open_)} requests were never answered"
-    assert engine.cache.num_used == 0, "pages are held by nobody"
+    assert engine.cache.num_used == 0, "pages are still in use"
     yield report()
 
 
 def _submit(bench_model: BenchModel, engine: Engine, random_: random.Random) -> tuple[int, int]:
     spec = bench_model.model.spec
-    # Few beginnings, so that many texts begin alike.
+    # Few seeds, so that many prompts share a prefix.
     prompt = bench_model.random_prompt(random_.randint(1, 200), seed=random_.randrange(4))
     fixed = spec.autoregressive or PrefixLayout(spec).fixed_canvas
     request = bench_model.request(

@@ -1,4 +1,4 @@
-"""How many spoken commands the server's ears get as they were meant, said by espeak-ng."""
+"""Accuracy of the server's speech recognition on commands spoken by espeak-ng."""
 
 from __future__ import annotations
 
@@ -30,47 +30,49 @@ COMMANDS = (
 _DIGITS = {"5": "five"}
 
 
-def as_meant(heard: str, said: str) -> bool:
-    """Whether two sentences have the same words, however they are written."""
+def same_words(heard: str, said: str) -> bool:
+    """Whether a transcript has the words of a command, apart from case, punctuation and digits."""
     words = [_DIGITS.get(word, word) for word in re.findall(r"\w+", heard.lower())]
     return words == said.split()
 
 
 def say(text: str, voice: str) -> bytes:
-    """A wav of a sentence.
+    """Synthesize a sentence as wav.
 
     Raises:
-        ConfigError: if espeak-ng is not there, or has no such voice.
+        ConfigError: if espeak-ng is not installed, or has no such voice.
     """
     program = shutil.which("espeak-ng")
     if program is None:
-        raise ConfigError("espeak-ng is not here; Debian's package has that name")
+        raise ConfigError("espeak-ng is not installed; Debian's package has that name")
     done = subprocess.run([program, "-v", voice, "-s", "140", "--stdout", text], capture_output=True, check=False)
     if done.returncode or not done.stdout:
         raise ConfigError(f"espeak-ng has no voice {voice!r}; `espeak-ng --voices` lists them")
     return done.stdout
 
 
-async def hear_all(ears: Speech, voice: str, asked: Asked) -> list[tuple[str, str]]:
+async def transcribe_all(recognizer: Speech, voice: str, asked: Asked) -> list[tuple[str, str]]:
     """(said, heard) of each command."""
-    return [(said, (await ears.hear(say(said, voice), asked))["text"]) for said in COMMANDS]
+    return [(said, (await recognizer.hear(say(said, voice), asked))["text"]) for said in COMMANDS]
 
 
 def speech(
-    model: Annotated[Path | None, typer.Option(help="A whisper of CTranslate2; else the one in packages.")] = None,
-    voice: Annotated[str, typer.Option(help="Of espeak-ng.")] = "en-us",
-    hint: Annotated[str | None, typer.Option(help="What may be said: the prompt of the request.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="A Whisper model for CTranslate2; default: the installed one.")
+    ] = None,
+    voice: Annotated[str, typer.Option(help="Voice of espeak-ng.")] = "en-us",
+    hint: Annotated[str | None, typer.Option(help="Prompt of the transcription request.")] = None,
 ) -> None:
-    """The share of 30 spoken commands that are heard as they were meant. Prints one line of JSON."""
+    """Share of 30 spoken commands that are transcribed correctly. Prints one line of JSON."""
     from sfumato.server.speech import Asked, find_speech
 
-    ears = find_speech(model)
-    if ears is None:
-        raise ConfigError("nothing here hears: pip install 'sfumato[speech]', or --model PATH")
+    recognizer = find_speech(model)
+    if recognizer is None:
+        raise ConfigError("speech recognition is not installed: pip install 'sfumato[speech]', or --model PATH")
     begun = time.perf_counter()
-    found = asyncio.run(hear_all(ears, voice, Asked(language="en", prompt=hint)))
+    found = asyncio.run(transcribe_all(recognizer, voice, Asked(language="en", prompt=hint)))
     seconds = (time.perf_counter() - begun) / len(COMMANDS)
-    wrong = {said: heard for said, heard in found if not as_meant(heard, said)}
-    about = {"bench": "speech", "model": ears.name, "voice": voice, "hint": hint, "commands": len(COMMANDS)}
+    wrong = {said: heard for said, heard in found if not same_words(heard, said)}
+    about = {"bench": "speech", "model": recognizer.name, "voice": voice, "hint": hint, "commands": len(COMMANDS)}
     figures = {"share": round(1 - len(wrong) / len(COMMANDS), 3), "seconds_each": round(seconds, 2), "wrong": wrong}
     typer.echo(json.dumps(about | figures))

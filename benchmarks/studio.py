@@ -1,4 +1,4 @@
-"""The studio in a browser, measured: commands in held-out wording on the to-do page, a monkey on the desktop."""
+"""The studio in a browser: commands in held-out wording on the to-do page, random clicks on the desktop."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _TYPED = ("sort by name", "dark mode", "delete the second", "add bread", "tick o
 
 @contextmanager
 def open_studio(*models: str, speech: bool = False) -> Iterator[tuple[Launch, str]]:
-    """What opens browsers, and the address of a server of some models with the studio.
+    """Start a server with the studio; yields a function that opens browsers, and the URL.
 
     Raises:
-        ConfigError: if playwright, Chromium or the built studio is not there.
+        ConfigError: if playwright, Chromium or the built studio is missing.
     """
     from sfumato.server.studio import STATIC
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        raise ConfigError("there is no chromium; Debian's package has that name")
+        raise ConfigError("chromium is not installed; Debian's package has that name")
     if not (STATIC / "index.html").is_file():
         raise ConfigError("the studio is not built; in a checkout: make web")
     try:
@@ -82,7 +82,7 @@ def open_studio(*models: str, speech: bool = False) -> Iterator[tuple[Launch, st
 
 
 def open_tab(browser: Browser, url: str, errors: list[str], *, permissions: tuple[str, ...] = ()) -> Page:
-    """A tab with a storage of its own, whose errors are noted."""
+    """Open a tab with its own storage; its errors are appended to `errors`."""
     context = browser.new_context(base_url=url, viewport={"width": 1280, "height": 900})
     context.grant_permissions(list(permissions))
     context.set_default_timeout(_LIMIT_MS)
@@ -98,39 +98,39 @@ def open_tab(browser: Browser, url: str, errors: list[str], *, permissions: tupl
     return page
 
 
-def kept_by(page: Page, name: str) -> Any:
-    """What the page keeps under a name in the browser."""
+def stored(page: Page, name: str) -> Any:
+    """A value in the page's local storage."""
     return page.evaluate("name => JSON.parse(localStorage.getItem(name))", name)
 
 
 @dataclass(kw_only=True)
 class Todo:
-    """What became of sentences on the to-do page."""
+    """Results of sentences on the to-do page."""
 
     sessions: int
     commands: int = 0
     right: int = 0
-    """Of them: the tree is the one that was meant; what cannot be done is refused for the right reason."""
+    """Commands that made the right tree; impossible ones refused for the right reason."""
     valid: int = 0
-    """After which the page held a valid tree."""
+    """Commands after which the tree was valid."""
     spared: int = 0
-    """After which every slot that the command was not about is what it was."""
+    """Commands that changed no unrelated slot."""
     redrawn: int = 0
-    """Slots whose node is another though they show the same."""
+    """Slots with a new DOM node but the same content."""
     first_right: int = 0
-    """First screens that are the one that was asked for."""
+    """First screens that are right."""
     first_valid: int = 0
     median_ms: float = 0.0
-    """From Enter to the changed screen, painted; of commands."""
+    """From Enter to the painted change, for commands."""
     p95_ms: float = 0.0
     first_median_ms: float = 0.0
     errors: list[str] = field(default_factory=list)
-    """Of the page."""
+    """Errors of the page."""
     wrong: list[dict[str, str]] = field(default_factory=list)
 
 
 def _first_screen(draw: random.Random, domain: Domain) -> Item:
-    """A sentence in held-out wording that asks for a to-do list, and the screen that it means."""
+    """A request for a to-do list in held-out wording, and its screen."""
     while True:
         screen = draw_screen(draw, unseen_wording=True, domain=domain)
         if " list" in screen.lines and any(line.startswith("  checkbox") for line in screen.lines):
@@ -150,7 +150,7 @@ def _say(page: Page, sentence: str) -> dict[str, Any]:
 
 
 def _load(page: Page, text: str) -> None:
-    """Have the page show a tree."""
+    """Show a tree on the page."""
     page.evaluate("([name, value]) => localStorage.setItem(name, JSON.stringify(value))", [_TODO, text])
     page.reload()
     page.locator("sf-screen").wait_for()
@@ -161,13 +161,13 @@ def _lines(page: Component) -> dict[str, str]:
 
 
 def _spares(before: Component, meant: Component, now: Component) -> bool:
-    """Whether every slot that a command is not about is what it was."""
+    """Whether every unrelated slot is unchanged."""
     was, wanted, shown = _lines(before), _lines(meant), _lines(now)
     return all(shown.get(slot) == line for slot, line in was.items() if wanted.get(slot) == line)
 
 
 def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) -> Todo:
-    """Sessions of one first sentence and some commands, none in a wording that training sees."""
+    """Run sessions of a first sentence and some commands, all in held-out wording."""
     found, times, first_times = Todo(sessions=sessions), list[float](), list[float]()
     task = Screen("wordings")
     for session in range(sessions):
@@ -179,7 +179,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
         item = _first_screen(draw, domain)
         outcome = _say(page, item.prompt.removeprefix("screen: "))
         first_times.append(outcome["ms"])
-        made = kept_by(page, _TODO) or ""
+        made = stored(page, _TODO) or ""
         try:
             text = to_text(parse(made), ids=False) if made else ""
         except RequestError:
@@ -191,7 +191,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
             found.wrong.append({"said": item.prompt, "meant": item.response, "shown": text or outcome["message"]})
             _load(page, to_text(parse(item.response)))
         for _ in range(commands):
-            before = parse(kept_by(page, _TODO))
+            before = parse(stored(page, _TODO))
             command = draw_command_about(before, domain, draw, unseen_wording=True)
             sentence, meant = plain(command.sentence), execute(before, command.program)
             outcome = _say(page, sentence)
@@ -199,7 +199,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
             times.append(outcome["ms"])
             found.redrawn += len(outcome["redrawn"])
             try:
-                now = parse(kept_by(page, _TODO))
+                now = parse(stored(page, _TODO))
             except RequestError:
                 _load(page, to_text(meant))
                 continue
@@ -213,7 +213,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
             if not is_right:
                 shown = outcome["message"] if to_text(now) == to_text(before) else to_text(now)
                 found.wrong.append({"said": sentence, "on": to_text(before), "meant": command.program, "shown": shown})
-                # As anybody would.
+                # Undo, as a user would.
                 if to_text(now) != to_text(before):
                     page.locator("h1").click()
                     page.keyboard.press("Control+z")
@@ -224,7 +224,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
 
 
 def _percentiles(times: list[float]) -> tuple[float, float]:
-    """The median and the 95th percentile; zeros where there is nothing."""
+    """The median and the 95th percentile; zeros without values."""
     if not times:
         return 0.0, 0.0
     times = sorted(times)
@@ -233,32 +233,32 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
 
 @dataclass(kw_only=True)
 class Monkey:
-    """What became of random clicks on the desktop."""
+    """Results of random clicks on the desktop."""
 
     clicks: int
     changed: int = 0
-    """Clicks after which something else was to be seen."""
+    """Clicks that changed the screen."""
     written: int = 0
-    """Clicks, or lines typed, that the model answered."""
+    """Clicks and typed lines that the model answered."""
     unwritten: int = 0
-    """Apps of which the model wrote nothing that can be shown; their windows offer another try."""
+    """Apps without a valid screen; their windows offer another try."""
     invalid: int = 0
-    """Trees that are none."""
+    """Invalid trees."""
     dead_ends: int = 0
-    """Clicks after which nothing could be clicked, or something was still in work after two minutes."""
+    """Clicks after which nothing could be clicked, or work had not ended after two minutes."""
     redrawn: int = 0
-    """Slots whose node is another though they show the same."""
+    """Slots with a new DOM node but the same content."""
     median_ms: float = 0.0
-    """From a click to the next screen, painted; of those that changed something."""
+    """From a click to the painted change, for clicks that changed the screen."""
     p95_ms: float = 0.0
     written_median_ms: float = 0.0
-    """Of those that the model answered."""
+    """The same for clicks that the model answered."""
     errors: list[str] = field(default_factory=list)
-    """Of the page."""
+    """Errors of the page."""
 
 
 def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
-    """A monkey that clicks on whatever can be clicked, and types at times."""
+    """Click at random, and sometimes type."""
     found, times, written = Monkey(clicks=clicks), list[float](), list[float]()
     draw = random.Random(seed)
     page = open_tab(browser, url, found.errors)
@@ -275,7 +275,7 @@ def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
         target = targets[number]
         page.evaluate("probe.arm('pointerdown')")
         if target["tag"] == "select":
-            # Its list is the system's, and no click on the page.
+            # The system draws its list, so a click on the page cannot choose.
             page.mouse.click(*page.evaluate("probe.aim", number))
             for key in ("ArrowDown", "Enter"):
                 page.keyboard.press(key)
@@ -294,7 +294,7 @@ def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
         if outcome["wasBusy"]:
             found.written += 1
             written.append(outcome["ms"])
-        found.invalid += sum(not _is_page(each["page"]) for each in kept_by(page, _DESKTOP) or ())
+        found.invalid += sum(not _is_page(each["page"]) for each in stored(page, _DESKTOP) or ())
     found.unwritten = page.get_by_role("button", name="Try again").count()
     found.median_ms, found.p95_ms = _percentiles(times)
     found.written_median_ms, _ = _percentiles(written)
@@ -304,25 +304,25 @@ def desktop(browser: Browser, url: str, clicks: int, seed: int) -> Monkey:
 
 @dataclass(kw_only=True)
 class Voice:
-    """What became of spoken commands."""
+    """Results of spoken commands."""
 
     voice: str
     commands: int
     heard: int = 0
-    """In the words in which they were said."""
+    """Commands transcribed word for word."""
     right: int = 0
-    """Whose tree is the one that was meant."""
+    """Commands that made the right tree."""
     right_when_typed: int = 0
-    """Of the same sentences, typed."""
+    """The same sentences typed."""
     median_ms: float = 0.0
-    """From letting go of the button to the changed screen, painted."""
+    """From releasing the button to the painted change."""
     errors: list[str] = field(default_factory=list)
-    """Of the page."""
+    """Errors of the page."""
     wrong: list[dict[str, str]] = field(default_factory=list)
 
 
 def _command_to_say(page: Component, domain: Domain, draw: random.Random) -> tuple[str, str]:
-    """A sentence about a page, and the program it means; every name in it stands on the page."""
+    """A command about a page and its program; all names in it are on the page."""
     shown = {text.casefold() for each in page.walk() for text in (each.text, *each.cells) if text}
     while True:
         command = draw_command_about(page, domain, draw)
@@ -332,11 +332,11 @@ def _command_to_say(page: Component, domain: Domain, draw: random.Random) -> tup
 
 
 def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voice:
-    """Commands that espeak-ng says into the browser's microphone, while the button is held.
+    """Speak commands by espeak-ng into the browser's microphone while the button is held.
 
     Args:
-        launch: a browser whose microphone plays a file.
-        commands: how many.
+        launch: opens a browser whose microphone plays a file.
+        commands: number of commands.
     """
     found, times = Voice(voice=voice, commands=commands), list[float]()
     for number in range(commands):
@@ -370,7 +370,7 @@ def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voi
             heard = answer.value.json().get("text", "")
             outcome = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
             times.append(outcome["ms"])
-            now = to_text(parse(kept_by(page, _TODO)), ids=False)
+            now = to_text(parse(stored(page, _TODO)), ids=False)
             found.heard += _words(heard) == _words(sentence)
             found.right += now == meant
             if now != meant:
@@ -379,7 +379,7 @@ def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voi
                 )
             _load(page, to_text(before))
             _say(page, sentence)
-            found.right_when_typed += to_text(parse(kept_by(page, _TODO)), ids=False) == meant
+            found.right_when_typed += to_text(parse(stored(page, _TODO)), ids=False) == meant
     found.median_ms, _ = _percentiles(times)
     return found
 
@@ -398,13 +398,13 @@ def _is_page(text: str) -> bool:
 
 def studio(
     measure: Annotated[str, typer.Argument(help="todo, desktop or voice.")],
-    model: Annotated[str, typer.Option(help="What writes the screens: a name or a directory.")] = "ui",
-    sessions: Annotated[int, typer.Option(min=1, help="Of the to-do page.")] = 20,
-    commands: Annotated[int, typer.Option(min=1, help="Of a session.")] = 5,
-    clicks: Annotated[int, typer.Option(min=1, help="Of the monkey.")] = 200,
-    spoken: Annotated[int, typer.Option(min=1, help="Commands for the microphone.")] = 30,
-    speaker: Annotated[str, typer.Option(help="A voice of espeak-ng.")] = "en-us",
-    seed: Annotated[int, typer.Option(min=0, help="Of sentences and clicks.")] = 0,
+    model: Annotated[str, typer.Option(help="Model that writes the screens: a name or a directory.")] = "ui",
+    sessions: Annotated[int, typer.Option(min=1, help="Sessions on the to-do page.")] = 20,
+    commands: Annotated[int, typer.Option(min=1, help="Commands per session.")] = 5,
+    clicks: Annotated[int, typer.Option(min=1, help="Clicks on the desktop.")] = 200,
+    spoken: Annotated[int, typer.Option(min=1, help="Spoken commands.")] = 30,
+    speaker: Annotated[str, typer.Option(help="Voice of espeak-ng.")] = "en-us",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of sentences and clicks.")] = 0,
 ) -> None:
     """The studio in a browser: commands in held-out wording, and random clicks. Prints one line of JSON."""
     [chosen] = ways("measure", measure, ("todo", "desktop", "voice"))

@@ -1,4 +1,4 @@
-"""How many answers an engine gives at once, and how long each of them waits."""
+"""Throughput of an engine and latency of its requests."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from sfumato.engine.request import Committed, Finished, Request
 
 @dataclass(frozen=True, kw_only=True)
 class Throughput:
-    """Requests of one shape, from several users at once."""
+    """Requests of one shape from concurrent users."""
 
     concurrency: int | None
-    """Requests in flight at any time; None if they arrive by themselves."""
+    """Requests in flight at any time; None with `rate`."""
     rate: float | None
-    """Arrivals a second, at random times (Poisson); None if each follows another's end."""
+    """Poisson arrivals per second; None with `concurrency`."""
     num_requests: int
-    """Answered."""
+    """Answered requests."""
     steps: int
-    """Allowed steps of a canvas."""
+    """Maximum steps per canvas."""
     forced: bool
-    """Whether all of them were taken."""
+    """Whether all of them are taken."""
     seconds: float
     """From the first request to the last answer."""
     tokens_per_s: float
-    """Tokens of all answers, over that time."""
+    """Tokens of all answers per second."""
     requests_per_s: float
-    """Answers over that time."""
+    """Answers per second."""
     first_commit_p50_s: float
-    """From a request to its first text that stays."""
+    """From a request to its first committed text, median."""
     first_commit_p95_s: float
-    """The same, of the slowest twentieth."""
+    """The same, 95th percentile."""
     total_p50_s: float
-    """From a request to the end of its answer."""
+    """From a request to the end of its answer, median."""
     total_p95_s: float
-    """The same, of the slowest twentieth."""
+    """The same, 95th percentile."""
     forward_passes: int
-    """Of the engine."""
+    """Forward passes of the engine."""
     positions_per_forward: float
-    """Mean: how full the passes were."""
+    """Mean positions per forward pass."""
 
 
 def throughput(
@@ -56,13 +56,13 @@ def throughput(
     rate: float | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Throughput:
-    """Answer requests, as many at a time as are asked for or as they come.
+    """Answer requests at a fixed concurrency, or at their arrivals.
 
     Args:
-        requests: of one shape, for the report.
-        concurrency: a user's next request follows the end of his last.
-        rate: arrivals a second instead, whatever is in flight.
-        clock: seconds; without a rate also `time.process_time`, for one thread on a core that others use as well.
+        requests: of one shape; the report shows the first one's settings.
+        concurrency: number of users; each sends the next request when the last one ends.
+        rate: instead, Poisson arrivals per second.
+        clock: seconds; without a rate also `time.process_time`, for one thread on a shared core.
     """
     assert (concurrency is None) != (rate is None)
     engine = Engine(bench_model.model, EngineConfig(reuse_prefixes=False, max_queue=len(requests)))
@@ -81,7 +81,7 @@ def throughput(
         while num_sent < len(requests) and (
             len(submitted) - len(total) < concurrency if concurrency is not None else arrivals[num_sent] <= now
         ):
-            # Counted from the arrival, which a step may have made wait.
+            # Counted from the arrival: the request may have waited for a step.
             arrived = now if rate is None else arrivals[num_sent]
             submitted[engine.submit(requests[num_sent])] = arrived
             num_sent += 1

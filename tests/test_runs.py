@@ -26,7 +26,7 @@ def losses(directory: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (directory / "log.jsonl").read_text().splitlines()]
 
 
-def test_a_file_tables_and_a_recipe_make_the_same_run(tmp_path, monkeypatch):
+def test_file_tables_and_recipe_make_the_same_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "small.toml"
     path.write_text(RECIPE)
@@ -59,14 +59,14 @@ def test_a_file_tables_and_a_recipe_make_the_same_run(tmp_path, monkeypatch):
         ({"directory": "run", "resume": True}, "holds no state to resume from"),
     ],
 )
-def test_what_is_refused(tmp_path, monkeypatch, settings, message):
+def test_refusals(tmp_path, monkeypatch, settings, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(sfumato.ConfigError, match=message):
         sfumato.train(tomllib.loads(RECIPE), **settings)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_finished_run_that_is_lengthened_ends_as_one_that_was_long_from_the_start(tmp_path):
+def test_lengthened_run_equals_a_long_run(tmp_path):
     """Without a schedule, as a cosine depends on the number of steps."""
     tables = tomllib.loads(RECIPE)
     long = sfumato.train(tables, overrides={"train.steps": 7}, directory=tmp_path / "long")
@@ -85,7 +85,7 @@ def test_a_finished_run_that_is_lengthened_ends_as_one_that_was_long_from_the_st
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_saves_the_run(tmp_path, monkeypatch, number):
+def test_signal_saves_the_run(tmp_path, monkeypatch, number):
     tables = tomllib.loads(RECIPE)
     whole = sfumato.train(tables, directory=tmp_path / "whole")
     step = Trainer._step
@@ -106,7 +106,7 @@ def test_a_signal_saves_the_run(tmp_path, monkeypatch, number):
     assert resumed.metrics["loss"] == whole.metrics["loss"]
 
 
-def test_a_run_from_a_model_keeps_its_stop_head(tmp_path):
+def test_run_from_a_model_keeps_its_stop_head(tmp_path):
     tables = {
         "init_from": "tiny",
         "data": {"tasks": {"arithmetic": 1.0}},
@@ -120,7 +120,7 @@ def test_a_run_from_a_model_keeps_its_stop_head(tmp_path):
     assert model.sampler_defaults.stop_probability == sfumato.load("tiny").sampler_defaults.stop_probability
 
 
-def test_the_directory_of_a_run_that_is_not_finished(tmp_path):
+def test_unfinished_run_directory(tmp_path):
     (tmp_path / "state.safetensors").touch()
     with pytest.raises(sfumato.CheckpointError, match="the state of an unfinished run; allowed"):
         sfumato.load(tmp_path)

@@ -36,6 +36,6 @@ def test_the_site_builds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     links = [link for link in _LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
     assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []

@@ -23,7 +23,7 @@ from sfumato.spec import GenerationSpec
         ({"noise": "hybrid", "canvas_length": 2}, "noise 'hybrid' needs mask_id"),
     ],
 )
-def test_what_is_refused(values: dict[str, Any], message: str):
+def test_refusals(values: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         GenerationSpec(**values)
 
@@ -36,7 +36,7 @@ def test_what_is_refused(values: dict[str, Any], message: str):
         GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place"),
     ],
 )
-def test_plain_values_give_it_again(spec: GenerationSpec):
+def test_plain_values_round_trip(spec: GenerationSpec):
     assert from_table(GenerationSpec, spec.to_dict()) == spec
 
 

@@ -15,7 +15,7 @@ from sfumato.errors import CheckpointError
 from sfumato.storage import write_atomically
 
 
-def test_content_replaces_what_stood_there(tmp_path: Path):
+def test_write_replaces_content(tmp_path: Path):
     path = tmp_path / "new" / "deep" / "file.bin"
     write_atomically(path, b"one")
     write_atomically(path, b"two")
@@ -23,7 +23,7 @@ def test_content_replaces_what_stood_there(tmp_path: Path):
     assert [other.name for other in path.parent.iterdir()] == ["file.bin"]
 
 
-def test_the_content_is_on_disk_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_content_is_synced_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A power cut after the rename must find the content there."""
     path = tmp_path / "file.bin"
     path.write_bytes(b"old")
@@ -37,7 +37,7 @@ def test_the_content_is_on_disk_before_the_name(tmp_path: Path, monkeypatch: pyt
     assert seen == [(b"old", 5)]
 
 
-def test_mode_owner_and_attributes_stay(tmp_path: Path):
+def test_mode_owner_and_attributes_are_kept(tmp_path: Path):
     path = tmp_path / "script.sh"
     path.write_bytes(b"old")
     path.chmod(0o755)
@@ -58,7 +58,7 @@ def test_mode_owner_and_attributes_stay(tmp_path: Path):
 
 
 @pytest.mark.parametrize("moment", ["write", "fsync", "rename"])
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str):
+def test_failure_leaves_only_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str):
     path = tmp_path / "file.bin"
     path.write_bytes(b"old")
 
@@ -83,7 +83,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypa
     assert [other.name for other in tmp_path.iterdir()] == ["file.bin"]
 
 
-def test_a_directory_that_cannot_be(tmp_path: Path):
+def test_impossible_directory(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(CheckpointError, match=r"cannot write .*file/below"):
         write_atomically(tmp_path / "file" / "below", b"")

@@ -1,7 +1,7 @@
-"""Answer first, then the derivation, then the answer put right: how often, after which step, from what.
+"""Answers written before their derivation and corrected after it: how often, after which step, from what.
 
-A line is answered when every position of it has been accepted, and revised when it reads otherwise at the end. In the
-first four families the first line cannot be known before what stands below it; the others are there for comparison.
+A line is answered when all its positions are accepted, and revised if it differs at the end. In the first four families
+the first line depends on the lines below it; the others are for comparison.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DEMO = "answer, then derive: 81*(2/3)^2+sqrt(9)"
-"""36 + 3; the form of it that the embedded model was trained on."""
+"""36 + 3, in the form that the embedded model was trained on."""
 SEEDS = 100
 DEPENDENT = ("arithmetic", "terms", "plain", "sudoku4")
 OTHERS = ("sums", "bugfix", "middle", "json", "pets", "field")
@@ -36,7 +36,7 @@ class FirstLine(Task):
     """A task whose answer is the first line of its text.
 
     Args:
-        begins: prompts of it that count begin so.
+        begins: start of the prompts that count.
     """
 
     def __init__(self, task: Task, begins: str = "") -> None:
@@ -49,7 +49,7 @@ class FirstLine(Task):
         return replace(item, answer=first_line(item.response))
 
     def check(self, item: Item, response: str) -> bool:
-        """True if the first line is right."""
+        """Whether the first line is right."""
         return first_line(response) == item.answer
 
     def answer(self, response: str) -> str | None:
@@ -57,27 +57,27 @@ class FirstLine(Task):
         return first_line(response) or None
 
     def answer_last(self, item: Item) -> Item | None:
-        """See `Task`; its answer is as the task has it."""
+        """See `Task`, with the task's own form of the answer."""
         return self._task.answer_last(replace(item, answer=str(item.answer).removeprefix("answer: ")))
 
 
 def first_line(text: str) -> str:
-    """A text up to its first line end."""
+    """A text's first line."""
     return text.partition("\n")[0].strip()
 
 
 def last_line(text: str) -> str:
-    """What stands behind a text's last line end."""
+    """A text's last line."""
     return text.rstrip().rpartition("\n")[2].strip()
 
 
 def drafts(result: Result) -> list[CanvasChanged]:
-    """The drafts of an answer's first canvas, one a step."""
+    """The drafts of an answer's first canvas, one per step."""
     return [event for event in result.trace or () if event.canvas == 0 and event.step > 0]
 
 
 def step_of(drafts: Sequence[CanvasChanged], line: Callable[[str], str], reading: str) -> int | None:
-    """The step from which on a line reads so; None if it does not at the end."""
+    """The step from which a line keeps a reading to the end; None if it ends otherwise."""
     found = None
     for draft in reversed(drafts):
         if line(draft.text) != reading:
@@ -87,7 +87,7 @@ def step_of(drafts: Sequence[CanvasChanged], line: Callable[[str], str], reading
 
 
 def describe(family: str, asked: Asked) -> Row:
-    """What became of the first lines of a family's answers."""
+    """How the first lines of a family's answers changed."""
     task, n = asked.task, len(asked.items)
     drafted = revised = fixed = spoiled = 0
     answered: list[int] = []
@@ -124,7 +124,7 @@ def describe(family: str, asked: Asked) -> Row:
     row |= {"drafted_right": drafted / n, "answered": len(answered), "revised": revised}
     row |= {"wrong_to_right": fixed, "right_to_wrong": spoiled, "wrong_to_right_95": list(share_interval(fixed, n))}
     row |= {"steps": statistics.fmean(asked.steps), "answered_step": _median(answered), "fixed_step": _median(fixed_at)}
-    # When the last line below came to read right for good, relative to the answer that was put right.
+    # When the last line became right for good, relative to the corrected answer.
     row |= {"below": dict(order), "firsts": dict(firsts.most_common(12))}
     return row | {"seen": dict(seen.most_common(12))} if family == "demo" else row
 
@@ -134,7 +134,7 @@ def _median(values: Sequence[int]) -> float | None:
 
 
 def _twin(twin: TextModel, task: Task, asked: Sequence[Item]) -> Row:
-    """The autoregressive twin on the same items, greedy: answering first, and last where there is that form."""
+    """The autoregressive twin on the same items, greedy: answer first, and answer last if the task has that form."""
     last = [moved for item in asked if (moved := task.answer_last(item)) is not None]
     found = {"twin_first": Asked(twin, task, asked=asked, temperature=0.0).score, "twin_last": None}
     if last:
@@ -144,7 +144,7 @@ def _twin(twin: TextModel, task: Task, asked: Sequence[Item]) -> Row:
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row for the demo in a hundred seeds, and one for each family."""
+    """One row for the demo in a hundred seeds, and one per family."""
     tiny, twin = sfumato.load("tiny"), sfumato.load("tiny-twin")
     arithmetic = FirstLine(find_task("arithmetic"))
     gold = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
@@ -158,7 +158,7 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """Right in the first draft, when accepted, and in the end, beside the twin."""
+    """Right in the first draft, when accepted, and at the end, next to the twin."""
     axes = figure.subplots()
     names = [row["family"] for row in rows]
     columns: dict[str, tuple[str, Callable[[Row], Any]]] = {
@@ -170,9 +170,9 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
         ),
         "tiny, in the end": ("#08519c", lambda row: row["right"]),
     }
-    for place, (label, (color, value)) in enumerate(columns.items()):
+    for bar, (label, (color, value)) in enumerate(columns.items()):
         axes.bar(
-            [i + 0.2 * (place - 1.5) for i in range(len(rows))], list(map(value, rows)), 0.19, label=label, color=color
+            [i + 0.2 * (bar - 1.5) for i in range(len(rows))], list(map(value, rows)), 0.19, label=label, color=color
         )
     axes.axvline(len([row for row in rows if row["dependent"]]) - 0.5, color="black", linewidth=0.6, linestyle=":")
     axes.set_xticks(range(len(rows)), names, fontsize=8)

@@ -1,4 +1,4 @@
-"""A task's held-out items, asked; and how sure what comes of it is."""
+"""A model's answers to held-out items of a task, with the uncertainty of comparisons."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sfumato.evaluation.tasks import ask
 
 
 class Asked:
-    """What a model answered to n held-out items of a task, item i with seed i.
+    """A model's answers to n held-out items of a task, item i with seed i.
 
     Args:
         task: the task or its name.
-        n: items; a task with one text is asked again, with other seeds.
+        n: number of items; a task with one text is asked with n seeds.
         asked: these items instead of the task's first n.
     """
 
@@ -44,11 +44,11 @@ class Asked:
 
     @property
     def unsettled(self) -> int:
-        """Answers that ended at the cap on steps."""
+        """Number of answers that ended at the maximum of steps."""
         return sum(result.usage.unsettled > 0 for result in self.results)
 
     def gain(self, other: Asked) -> dict[str, Any]:
-        """What is right beyond another way of asking the same items: two standard errors, bootstrap interval."""
+        """Gain in the share of right answers over other settings, with two standard errors and a bootstrap interval."""
         differences = [float(mine) - float(theirs) for mine, theirs in zip(self.right, other.right, strict=True)]
         error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
         return {

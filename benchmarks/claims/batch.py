@@ -1,7 +1,7 @@
-"""Batch size moves the winner: tokens a second and the wait for an answer, canvas against one token after another.
+"""Throughput and latency over batch size, canvas against autoregressive decoding.
 
-Measured on one core of this machine by processor time, in one engine, the two in turns; computed from published peaks
-for others. Quality is no part of it: both write as many tokens as are asked for.
+Measured on one core of this machine in processor time, in alternation in one engine; computed from published peaks for
+other hardware. Quality is not compared: both write the number of tokens asked for.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PAIRS = (
     ("tiny", "tiny-twin", None, CONCURRENCY, 3),
     ("smollm2-135m", "smollm2-135m-ar", "w8a8", (1, 4, 16, 64), 1),
 )
-"""Canvas, autoregressive twin, how both are held, users, repeats."""
+"""Canvas model, autoregressive twin, quantization, users, repeats."""
 STEPS = (4, 8)
-# A canvas and steps as published for models of that size, and half as many steps.
+# Canvas length and steps as published for models of that size, and half as many steps.
 SHAPES = {"smollm2-135m": (64, (4, 8)), "llada-8b": (256, (12, 24)), "diffusion-gemma-26b": (256, (12, 24))}
 HARDWARE = {"h100": "bfloat16", "h200": "bfloat16", "laptop": "int8", "laptop-npu": "int8", "phone": "int8"}
 PREFIX = 192
@@ -42,7 +42,7 @@ SIZE = (10.0, 4.4)
 
 
 def measure(n: int) -> Iterator[Row]:
-    """Rows of measurements, then of computed crossings; n bounds the requests of a measurement."""
+    """Rows of measurements, then of computed crossings; n is the maximum of requests per measurement."""
     for canvas, twin, quantize, users, repeats in PAIRS:
         yield from _measured(canvas, twin, quantize, users, repeats, n)
     for shape, (length, steps) in SHAPES.items():
@@ -82,14 +82,14 @@ def _measured(
 
 
 def computed(shape: str, hardware: str, length: int, steps: int) -> Iterator[Row]:
-    """Tokens a second over concurrency, of canvases and of single tokens, and from where the latter are faster."""
+    """Tokens per second over concurrency, of canvases and single tokens, and where single tokens become faster."""
     model, spec = build_shape(shape)
     dtype = HARDWARE[hardware]
     machine = reached(hardware, dtype)
 
     @functools.cache
     def both(rows: int) -> tuple[float, float]:
-        # In the middle of an answer, which stands for all of it: costs grow evenly with what is read.
+        # In the middle of an answer: costs grow linearly with the prefix.
         wide = step_cost(model, length, PREFIX, soft_embedding=spec.self_conditioning, rows=rows)
         single = step_cost(model, 1, PREFIX, rows=rows)
         passes = steps * machine.seconds(wide, BYTES[dtype]), length * machine.seconds(single, BYTES[dtype])
@@ -102,10 +102,10 @@ def computed(shape: str, hardware: str, length: int, steps: int) -> Iterator[Row
 
 
 def crossing(both: Any) -> int | None:
-    """The least number of rows from which one token after another gives more; None up to 1,024.
+    """The minimum number of rows from which single tokens are faster; None if above 1,024.
 
     Args:
-        both: rows -> tokens a second of canvases, and of single tokens.
+        both: rows -> tokens per second of canvases and of single tokens.
     """
     low, high = 0, MAX_ROWS
     if (at_most := both(high))[0] >= at_most[1]:
@@ -118,7 +118,7 @@ def crossing(both: Any) -> int | None:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """Tokens a second over concurrency: measured here, and computed for an H100 and a phone."""
+    """Tokens per second over concurrency: measured here, and computed for an H100 and a phone."""
     grid = figure.subplots(1, 3)
     measured = [row for row in rows if row["kind"] == "measured"]
     for axes, (canvas, twin, quantize, _, _) in zip(grid, PAIRS, strict=False):

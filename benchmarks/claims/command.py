@@ -1,4 +1,4 @@
-"""`python -m benchmarks claims NAME`: what is claimed of diffusion, measured; a file of JSON lines and a plot each."""
+"""`python -m benchmarks claims NAME`: measurements behind docs/evidence, each a file of JSON lines and a plot."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CLAIMS = ("frontier", "answer-first", "steps", "difficulty", "iteration", "learn
 
 def claims(
     name: Annotated[str, typer.Argument(help=f"One of {', '.join(CLAIMS)}.")],
-    n: Annotated[
-        int, typer.Option(min=1, help="Items of each task, or requests; less is quicker and says less.")
-    ] = 200,
-    directory: Annotated[Path, typer.Option("--dir", help="For NAME.jsonl and NAME.png.")] = Path("docs/evidence"),
+    n: Annotated[int, typer.Option(min=1, help="Items per task, or requests.")] = 200,
+    directory: Annotated[Path, typer.Option("--dir", help="Directory of NAME.jsonl and NAME.png.")] = Path(
+        "docs/evidence"
+    ),
     threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
-    redraw: Annotated[bool, typer.Option("--redraw", help="Measure nothing; draw what is in NAME.jsonl.")] = False,
+    redraw: Annotated[bool, typer.Option("--redraw", help="Only draw NAME.jsonl again.")] = False,
 ) -> None:
-    """Measure what a page of docs/evidence says, and draw it."""
+    """Measure and draw a page of docs/evidence."""
     if name not in CLAIMS:
         raise ConfigError(unknown("claim", name, CLAIMS))
     claim = importlib.import_module(f"benchmarks.claims.{name.replace('-', '_')}")

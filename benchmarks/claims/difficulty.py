@@ -1,4 +1,4 @@
-"""Harder takes more steps by itself: steps against difficulty within a task, and between tasks."""
+"""Steps that the model takes against difficulty, within and between tasks."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ MEASURES: dict[str, tuple[str, str, Callable[[Item], int]]] = {
     "bugfix": ("tiny", "lines", _lines),
     "ui_edit": ("ui", "lines of the screen", lambda item: item.prompt.count("\n")),
 }
-"""By task: the model, and what makes an item hard."""
+"""By task: model, unit and measure of difficulty."""
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row for each task, with the mean steps of each level of difficulty."""
+    """One row per task, with the mean steps of each level of difficulty."""
     loaded = {name: sfumato.load(name) for name in ("tiny", "ui")}
     for task, (model, unit, level_of) in MEASURES.items():
         asked = Asked(loaded[model], task, n, steps=CAP)
@@ -54,7 +54,7 @@ def measure(n: int) -> Iterator[Row]:
         of_right = [level for level, _, is_right in judged if is_right], right
         means = []
         for level in sorted(set(levels)):
-            steps = [count for count, of in zip(asked.steps, levels, strict=True) if of == level]
+            steps = [count for count, other in zip(asked.steps, levels, strict=True) if other == level]
             means.append([level, len(steps), statistics.fmean(steps), *bootstrap_interval(steps)])
         yield {
             "model": model,
@@ -78,9 +78,9 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """Mean steps of each level, a panel for each task."""
+    """Mean steps of each level, one panel per task."""
     for axes, row in panels(figure, rows):
-        # Of few items a mean says nothing.
+        # The mean of few items is too noisy.
         shown = [level for level in row["levels"] if level[1] >= 5]
         means = [level[2] for level in shown]
         ends = [[level[2] - level[3] for level in shown], [level[4] - level[2] for level in shown]]

@@ -1,7 +1,7 @@
-"""A canvas can draft for an autoregressive target: what a perfect drafter that costs nothing could gain.
+"""Upper bound on speculative decoding with a canvas drafter: the gain of a perfect drafter without cost.
 
-The target reads k tokens in one forward, and draws at each position. If all are accepted, k tokens took the time of one
-such forward instead of k single ones.
+The target reads k tokens in one forward and samples at each position. If all are accepted, k tokens take the time of
+one such forward instead of k single ones.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIZE = (8.0, 3.8)
 def measure(n: int) -> Iterator[Row]:
     """Rows of measurements, then of computed bounds; n is not used."""
     for way, quantize in WAYS.items():
-        # A canvas that conditions on nothing of its own is a row of tokens to be read; random weights take as long.
+        # Without canvas conditioning, a canvas costs the same as tokens to verify.
         wide = BenchModel.load("smollm2-135m-verify", quantize=cast("QuantizationName | None", quantize))
         single = BenchModel.load("smollm2-135m-ar", quantize=cast("QuantizationName | None", quantize))
         found: dict[int, list[float]] = {length: [] for length in TOKENS}
@@ -52,23 +52,23 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def bounds(hardware: str, model: str, dtype: str, taken: dict[int, float]) -> Iterator[Row]:
-    """What reading k tokens at once may gain.
+    """The maximum gain of reading k tokens at once.
 
     Args:
-        taken: seconds of a forward by tokens, 1 among them.
+        taken: seconds of a forward by number of tokens, including 1.
     """
     for length, seconds_ in taken.items():
         bound = length * taken[1] / seconds_
         row: Row = {"hardware": hardware, "model": model, "dtype": dtype, "tokens": length, "seconds": seconds_}
         row |= {"times_one": seconds_ / taken[1], "free_and_perfect": bound}
-        # A drafter of the target's size and one step: as long as reading once more.
+        # A drafter of the target's size with one step costs one more forward.
         row["one_step_and_perfect"] = bound / 2
         yield row | {"acceptance_for_2": acceptance(length, TARGET * seconds_ / taken[1])}
 
 
 def acceptance(length: int, tokens: float) -> float | None:
-    """The probability with which each drafted token must be accepted so that a forward over `length` of them brings so
-    many on average, one of its own after the first refusal included; None if it cannot.
+    """The acceptance probability per drafted token at which a forward over `length` of them yields `tokens` on average,
+    including the target's own token after the first rejection; None if impossible.
 
     Source: Leviathan et al. 2023, arXiv 2211.17192, equation 1: (1 - a^k) / (1 - a).
     """
@@ -82,7 +82,7 @@ def acceptance(length: int, tokens: float) -> float | None:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """The bound here and where memory is all that counts, and the acceptance that twice as fast takes."""
+    """The bound here and on memory-bound hardware, and the acceptance needed for twice the speed."""
     bound, needed = figure.subplots(1, 2)
     here = [row for row in rows if row["hardware"] == "this machine"]
     for dtype in WAYS:

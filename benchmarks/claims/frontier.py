@@ -1,7 +1,7 @@
-"""Quality against time: a model that refines canvases, under several caps on its steps and under its own, and its twin.
+"""Quality against time: a canvas model with several maximums of steps and its own stop, and its autoregressive twin.
 
-The answers are those of `sfumato report recipes/frontier.toml`, kept in reports/frontier and not asked for again. The
-first of each task are timed once more, all systems in turns.
+The answers are those of `sfumato report recipes/frontier.toml`, reused from reports/frontier. The first items of each
+task are timed again, all systems in alternation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIZE = (9.0, 5.0)
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row for each task and system."""
+    """One row per task and system."""
     suite = read_suite(SUITE, [f"n={n}"])
     report = Report(suite, DIRECTORY)
     report.run()
@@ -39,7 +39,7 @@ def measure(n: int) -> Iterator[Row]:
         task, asked = asked_items(name, suite.seed, min(n, TIMED))
         taken: dict[str, list[float]] = {system: [] for system in systems}
         for seed, item in enumerate(asked):
-            # In turns, as a busy machine also lengthens processor time.
+            # In alternation: other load also lengthens processor time.
             for system, opened in systems.items():
                 answer = opened.answer(task, item, seed=seed, max_tokens=None)
                 taken[system].append(answer.usage["cpu_s"])
@@ -51,7 +51,7 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """Right answers over processor time, a panel for each task."""
+    """Right answers over processor time, one panel per task."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     for axes, task in panels(figure, tasks, sharex=True, sharey=True):
         found = [row for row in rows if row["task"] == task]

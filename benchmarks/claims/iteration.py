@@ -1,4 +1,4 @@
-"""Bidirectional, or diffusion? Gaps of a few tokens, filled in one step of each canvas against as many as it takes."""
+"""Bidirectional or diffusion: gaps of a few tokens, filled in one step per canvas and in as many as needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE = (6.0, 3.4)
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row for each task; whole answers are among those of `steps`."""
+    """One row per task."""
     model = sfumato.load("tiny")
     for task in TASKS:
         one, many = (evaluate_gaps(model, task, n=n, steps=cap) for cap in (1, None))
@@ -32,11 +32,11 @@ def measure(n: int) -> Iterator[Row]:
 def plot(rows: Sequence[Row], figure: Figure) -> None:
     """Right after one step and after many."""
     axes = figure.subplots()
-    for place, (key, label, color) in enumerate(
+    for bar, (key, label, color) in enumerate(
         (("one", "one step", "#c6dbef"), ("many", "as many as it takes", "#08519c"))
     ):
         ends = [[row[key] - row[f"{key}_95"][0] for row in rows], [row[f"{key}_95"][1] - row[key] for row in rows]]
-        where = [i + 0.38 * (place - 0.5) for i in range(len(rows))]
+        where = [i + 0.38 * (bar - 0.5) for i in range(len(rows))]
         axes.bar(where, [row[key] for row in rows], 0.36, yerr=ends, capsize=2, label=label, color=color)
     axes.set_xticks(range(len(rows)), [row["task"] for row in rows], fontsize=8)
     axes.set(ylim=(0, 1.02), ylabel="right")

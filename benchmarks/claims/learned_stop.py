@@ -1,4 +1,4 @@
-"""The learned stop: the embedded model with it and without it, on the same items."""
+"""The learned stop: the embedded model with and without it on the same items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZE = (8.0, 3.6)
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row for each task."""
+    """One row per task."""
     model = sfumato.load("tiny")
     for task in TASKS["tiny"]:
         without, with_head = Asked(model, task, n, stop_probability=NEVER), Asked(model, task, n)
@@ -33,8 +33,8 @@ def measure(n: int) -> Iterator[Row]:
 def plot(rows: Sequence[Row], figure: Figure) -> None:
     """Steps with and without."""
     axes = figure.subplots()
-    for place, (key, color) in enumerate((("without", "#fdae6b"), ("with", "#a63603"))):
-        where = [i + 0.38 * (place - 0.5) for i in range(len(rows))]
+    for group, (key, color) in enumerate((("without", "#fdae6b"), ("with", "#a63603"))):
+        where = [i + 0.38 * (group - 0.5) for i in range(len(rows))]
         bars = axes.bar(
             where, [row[f"steps_{key}"] for row in rows], 0.36, label=f"{key} the learned stop", color=color
         )

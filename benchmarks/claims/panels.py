@@ -1,4 +1,4 @@
-"""Panels of a plot, one per task."""
+"""Plots with one panel per item."""
 
 from __future__ import annotations
 

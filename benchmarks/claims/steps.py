@@ -1,4 +1,4 @@
-"""More steps, better answers: caps on steps, each against half of it on the same items."""
+"""Accuracy over the maximum of steps, each compared with half as many on the same items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZE = (9.0, 7.0)
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row for each task and cap; the last of a task is the model's own cap, against one step."""
+    """One row per task and maximum; the last of a task is the model's own maximum, compared with one step."""
     for name, tasks in TASKS.items():
         model = sfumato.load(name)
         for task in tasks:
@@ -40,7 +40,7 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """Right answers over the cap, a panel for each task."""
+    """Right answers over the maximum of steps, one panel per task."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     for axes, task in panels(figure, tasks, sharex=True, sharey=True):
         points = [row for row in rows if row["task"] == task and row["cap"]]

@@ -63,7 +63,7 @@ def asked(*answers: Sequence[tuple[str, str]]) -> Asked:
     return found
 
 
-def test_answers_that_are_put_right_are_told_from_those_that_change_before_they_stand():
+def test_corrections_differ_from_changes_before_acceptance():
     put_right = [
         ("60\n36+4 = 40", ""),
         ("49\n36+3 = 40", "xxx"),
@@ -83,7 +83,7 @@ def test_answers_that_are_put_right_are_told_from_those_that_change_before_they_
     assert row["seen"]["60 → 49 → 39"] == 1
 
 
-def test_a_family_asks_for_what_stands_first():
+def test_family_checks_the_first_line():
     task = answer_first.FirstLine(find_task("plain"), "answer, then")
     for seed in range(20):
         item = task.generate(seed)
@@ -93,7 +93,7 @@ def test_a_family_asks_for_what_stands_first():
         assert not task.check(item, f"x\n{item.response}")
 
 
-def test_what_a_cap_gains_is_paired():
+def test_gains_are_paired():
     one, other = (
         asked([("39", "xx")], [("40", "xx")], [("39", "xx")]),
         asked([("40", "xx")], [("40", "xx")], [("39", "xx")]),
@@ -105,7 +105,7 @@ def test_what_a_cap_gains_is_paired():
     assert other.gain(one)["gain"] == pytest.approx(-1 / 3)
 
 
-def test_caps_are_kept_to(monkeypatch: pytest.MonkeyPatch):
+def test_caps_limit_steps(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(steps, "TASKS", {"tiny": ("sudoku4",)})
     monkeypatch.setattr(steps, "CAPS", (1, 2))
     rows = list(steps.measure(3))
@@ -137,13 +137,13 @@ def test_gaps_in_one_step_and_in_many(monkeypatch: pytest.MonkeyPatch):
     assert row["one_steps"] < row["many_steps"]
 
 
-def test_where_lines_cross():
+def test_crossing():
     assert batch.crossing(lambda rows: (100.0, 10.0 * rows)) == 11
     assert batch.crossing(lambda rows: (1.0, 2.0)) == 1
     assert batch.crossing(lambda rows: (rows, rows)) is None
 
 
-def test_what_is_computed_is_the_roofline():
+def test_computed_rows_match_the_roofline():
     [row] = batch.computed("smollm2-135m", "h100", 64, 8)
     model, _ = build_shape("smollm2-135m")
     machine = reached("h100", "bfloat16")
@@ -160,7 +160,7 @@ def test_several_rows_read_the_weights_once(make_decoder: Callable[..., Decoder]
     assert three.num_weights == one.num_weights
 
 
-def test_what_drafting_may_gain():
+def test_drafting_bounds():
     rows = list(drafting.bounds("here", "m", "float32", {1: 1.0, 4: 2.0}))
     assert [row["free_and_perfect"] for row in rows] == [1.0, 2.0]
     assert rows[1]["one_step_and_perfect"] == 1.0
@@ -170,7 +170,7 @@ def test_what_drafting_may_gain():
     assert drafting.acceptance(2, 2.5) is None
 
 
-def test_a_claim_is_measured_kept_and_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_claim_is_measured_stored_and_redrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     row: dict[str, Any] = {"task": "json", "n": 1, "one": 0.5, "many": 1.0}
     row |= {"one_95": [0.1, 0.9], "many_95": [0.2, 1.0], "one_steps": 1.0, "many_steps": 9.0}
     monkeypatch.setattr(iteration, "measure", lambda n: iter([row]))

@@ -75,7 +75,7 @@ def test_command(gemma: Path) -> None:
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["sfumato", "transformers", "ratio"]
 
 
-def test_what_is_not_known(gemma: Path) -> None:
+def test_unknown_names(gemma: Path) -> None:
     with pytest.raises(ConfigError, match="unknown peer 'transformer'; did you mean 'transformers'"):
         compare(gemma, "transformer", WORK)
     with pytest.raises(ConfigError, match="unknown shape 'gemma'"):

@@ -72,7 +72,7 @@ def test_every_combination_forced_and_adaptive(bench_model: BenchModel):
         assert one.forward_passes == one.denoising_steps
 
 
-def test_an_autoregressive_model_has_one_way(single: BenchModel):
+def test_autoregressive_model_has_one_setting(single: BenchModel):
     [one] = latencies(single, prompts=[5], canvases=[4, 8], steps=[2, 5], new_tokens=7, repeats=1)
     assert (one.canvas_length, one.steps, one.forward_passes) == (1, 1, 7)
 
@@ -120,7 +120,7 @@ def test_random_weights_in_a_shape():
     assert random_checkpoint("smollm2-135m-ar", **small).spec.autoregressive
 
 
-def test_large_shapes_are_drawn_where_they_are_to_be():
+def test_large_shapes_are_drawn_on_their_device():
     attention = {
         "sliding": AttentionShape(num_key_value_heads=2, head_dim=8, window=16),
         "full": AttentionShape(num_key_value_heads=1, head_dim=16, shared_values=True),
@@ -139,7 +139,7 @@ def test_large_shapes_are_drawn_where_they_are_to_be():
         assert bench_model.run(request).usage.denoising_steps == 2
 
 
-def test_large_shapes_are_drawn_in_few_bits():
+def test_large_shapes_are_drawn_quantized():
     mixture = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8)
     sizes: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 16, "num_hidden_layers": 2, "head_dim": 8}
     sizes |= {"num_attention_heads": 4, "moe": mixture}
@@ -165,7 +165,7 @@ def test_the_sum_of_a_simulated_answer(bench_model: BenchModel):
     assert seconds == pytest.approx(4.0 * (6 * weights + cached * (2 * 6 + 6 + 2 * 14)))
 
 
-def test_hardware_that_is_not_known(bench_model: BenchModel):
+def test_unknown_hardware(bench_model: BenchModel):
     answer: dict[str, Any] = {"prompt": 6, "new_tokens": 12, "canvas_length": 8, "steps": 3}
     with pytest.raises(ConfigError, match="unknown hardware 'h1000'; did you mean 'h100'"):
         predict(bench_model.model.decoder, "h1000", dtype="bfloat16", **answer)
@@ -195,7 +195,7 @@ def test_short_requests_among_long_ones(bench_model: BenchModel):
     assert found.ratio_p95 == pytest.approx(found.joined_p95_s / found.alone_s)
 
 
-def test_variations_write_their_prompt_once(bench_model: BenchModel):
+def test_variations_prefill_once(bench_model: BenchModel):
     prompt = bench_model.random_prompt(40)
     found = variations(bench_model, bench_model.request(prompt, new_tokens=8, steps=2, canvas_length=8), n=3)
     # Whole pages are shared; what is left of the prompt is written by each.
@@ -220,12 +220,12 @@ def program(path: Path, says: str, code: int = 0) -> Path:
     return path
 
 
-def test_without_a_llama_cpp_its_weights_are_not_looked_for(monkeypatch: pytest.MonkeyPatch):
+def test_without_llama_cpp_no_weights_are_needed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(breakeven, "llama_cpp_is_installed", lambda: False)
     assert llama_cpp_token(None, "nowhere.gguf", 128) is None
 
 
-def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
+def test_llama_bench(tmp_path: Path):
     """What it is asked, what it says, and that it says nothing."""
     gguf = tmp_path / "some.Q4_0.gguf"
     told = program(tmp_path / "llama-bench", '[{"avg_ts": 80.0, "n_gen": 64}]')
@@ -239,7 +239,7 @@ def test_a_llama_cpp_that_was_built_here(tmp_path: Path):
         llama_bench(tmp_path / "missing", gguf, prefix=128)
 
 
-def test_what_bits_cost_a_text(make_decoder: Make, tmp_path: Path):
+def test_quality_on_a_text(make_decoder: Make, tmp_path: Path):
     tokenizer = Tokenizer.load(ASSETS / "tiny")
     save_checkpoint(tmp_path, make_decoder(vocab_size=768), GenerationSpec(canvas_length=1, logit_shift=True))
     tokenizer.save(tmp_path)
@@ -252,7 +252,7 @@ def test_what_bits_cost_a_text(make_decoder: Make, tmp_path: Path):
     assert abs(found[1]["change"]) < abs(found[2]["change"]) < 0.1
 
 
-def test_what_bits_cost_answers(make_decoder: Make, tmp_path: Path):
+def test_quality_of_answers(make_decoder: Make, tmp_path: Path):
     save_checkpoint(tmp_path, make_decoder(vocab_size=768), GenerationSpec(canvas_length=1, logit_shift=True))
     Tokenizer.load(ASSETS / "tiny").save(tmp_path)
     fine, rough = compare_answers(str(tmp_path), ["int8", "int4"], max_tokens=8, questions=5)
@@ -325,13 +325,13 @@ def test_commands_print_a_line_for_each_measurement(tmp_path: Path):
     ]
 
 
-def test_numbers_that_are_none():
+def test_invalid_numbers():
     done = CliRunner().invoke(app, ["latency", "tiny", "--steps", "4,x"])
     assert done.exit_code != 0
     assert isinstance(done.exception, ConfigError) or "steps is '4,x'" in done.output
 
 
-def test_a_shape_is_judged_without_weights():
+def test_size_needs_no_weights():
     values = json.loads(CliRunner().invoke(app, ["size", "llada2-mini", "--json"]).stdout)
     assert values["weights_bytes"]["bfloat16"] == 2 * values["parameters"]
     assert values["family"] == "random weights in this shape"

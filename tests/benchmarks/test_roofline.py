@@ -47,7 +47,7 @@ def test_a_dense_step(tied: bool):
     assert both.operations - cost.operations == 2 * 5 * 800
 
 
-def test_of_a_mixture_a_position_goes_through_the_chosen_experts():
+def test_mixture_counts_the_chosen_experts():
     model = on_meta(moe=MOE)
     expert = 3 * 8 * 10
     dense = on_meta()

@@ -37,7 +37,7 @@ def expected(checkpoint: Path, prompt: Any, **options: Any) -> Any:
     return library.load(checkpoint).generate(prompt, **options)
 
 
-def test_each_line_is_answered_as_if_it_were_alone(run: Any, checkpoint: Path, tmp_path: Path):
+def test_lines_are_answered_independently(run: Any, checkpoint: Path, tmp_path: Path):
     lines: list[dict[str, Any]] = [
         {"prompt": PROMPTS[0], "max_tokens": 4},
         {"prompt": PROMPTS[1], "id": "second", "seed": 7, "entropy_bound": 0.3},
@@ -67,7 +67,7 @@ def test_each_line_is_answered_as_if_it_were_alone(run: Any, checkpoint: Path, t
     }
 
 
-def test_a_wrong_line_says_why_and_the_others_are_answered(run: Any, checkpoint: Path, tmp_path: Path):
+def test_invalid_lines_fail_alone(run: Any, checkpoint: Path, tmp_path: Path):
     lines = [
         {"prompt": PROMPTS[0]},
         "{",
@@ -123,7 +123,7 @@ def test_a_wrong_line_says_why_and_the_others_are_answered(run: Any, checkpoint:
     assert [answer["id"] for answer in read(out.read_text())] == ["h", 1, 2]
 
 
-def test_what_is_answered_is_not_asked_again(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_answered_lines_are_skipped(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     given = write(tmp_path / "prompts.jsonl", *({"prompt": prompt} for prompt in PROMPTS))
     out, whole = tmp_path / "answers.jsonl", tmp_path / "whole.jsonl"
     assert run("--batch", given, "--output", whole).exit_code == 0
@@ -162,7 +162,7 @@ def test_what_is_answered_is_not_asked_again(run: Any, tmp_path: Path, monkeypat
         (("--batch", "FILE", "--output", "FILE"), "line 1 of FILE is not an answer; allowed as output: a new file"),
     ],
 )
-def test_what_is_no_batch(
+def test_invalid_batches(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
 ):
     monkeypatch.chdir(tmp_path)
@@ -175,7 +175,7 @@ def test_what_is_no_batch(
     assert not Path("OUT").exists()
 
 
-def test_an_interrupt_keeps_what_is_there(run: Any, checkpoint: Path, tmp_path: Path):
+def test_interrupt_keeps_finished_answers(run: Any, checkpoint: Path, tmp_path: Path):
     lines: list[Any] = [{"prompt": prompt, "steps": 2, "max_tokens": 4} for prompt in PROMPTS]
     slow = {"prompt": PROMPTS[0], "id": "slow", "steps": 1000, "adaptive": False, "canvas_length": 1, "max_tokens": 90}
     given, out = write(tmp_path / "prompts.jsonl", slow, *lines), tmp_path / "answers.jsonl"
@@ -200,7 +200,7 @@ def test_an_interrupt_keeps_what_is_there(run: Any, checkpoint: Path, tmp_path: 
 
 
 @pytest.mark.slow
-def test_workers_on_ray_answer_as_one_process(run: Any, checkpoint: Path, tmp_path: Path):
+def test_ray_workers_answer_as_one_process(run: Any, checkpoint: Path, tmp_path: Path):
     pytest.importorskip("ray.data")
     lines = [{"prompt": prompt, "id": f"line {i}", "seed": i} for i, prompt in enumerate(PROMPTS * 3)]
     given = write(tmp_path / "prompts.jsonl", *lines, {"prompt": PROMPTS[0], "n": 2}, {"prompt": 5})

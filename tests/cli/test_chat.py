@@ -38,14 +38,14 @@ def answers(path, *turns, **settings):
     return found
 
 
-def test_each_line_of_a_pipe_is_a_turn_of_one_conversation(chat, talker):
+def test_piped_lines_are_turns_of_one_conversation(chat, talker):
     done = chat(PROMPT, "", OTHER)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == "".join(f"{answer}\n" for answer in answers(talker, PROMPT, OTHER))
     assert done.stderr.count("tokens/s end to end") == 2
 
 
-def test_a_model_of_some_kinds_of_prompts_answers_each_message_by_itself(chat, talker, tmp_path):
+def test_model_with_kinds_answers_each_message_alone(chat, talker, tmp_path):
     limited = shutil.copytree(talker, tmp_path / "limited")
     generation = json.loads((limited / "generation_config.json").read_text())
     kind = {"name": "sums", "description": "Adds.", "example": OTHER, "pattern": "answer, then derive: .*"}
@@ -56,13 +56,13 @@ def test_a_model_of_some_kinds_of_prompts_answers_each_message_by_itself(chat, t
     assert "sums: " in chat("hello", model=limited).stderr
 
 
-def test_several_lines_are_one_turn_between_quotes(chat, talker):
+def test_triple_quotes_join_lines_to_one_turn(chat, talker):
     expected = answers(talker, "one\ntwo", "three")
     done = chat('"""one', 'two"""', '"""', "three", '"""')
     assert done.stdout == "".join(f"{answer}\n" for answer in expected)
 
 
-def test_commands_change_what_comes_next(chat, talker):
+def test_commands_change_later_turns(chat, talker):
     first, second = answers(talker, PROMPT, steps=2, seed=7)[0], answers(talker, OTHER, steps=2, seed=7)[0]
     assert chat("/steps 2", "/seed 7", PROMPT).stdout == f"{first}\n"
     assert chat("/steps 2", "/seed 7", PROMPT, "/undo", OTHER).stdout == f"{first}\n{second}\n"
@@ -73,7 +73,7 @@ def test_commands_change_what_comes_next(chat, talker):
         assert f"/{name}" in chat("/help").stderr
 
 
-def test_another_model_goes_on_with_the_conversation(chat, talker, checkpoint):
+def test_another_model_continues_the_conversation(chat, talker, checkpoint):
     done = chat(f"/model {checkpoint}", PROMPT, "/model nowhere", "/model", PROMPT)
     assert done.stdout == "".join(f"{answer}\n" for answer in answers(checkpoint, PROMPT, PROMPT))
     assert done.stderr.count(f"TextModel('{checkpoint}'") == 2
@@ -81,7 +81,7 @@ def test_another_model_goes_on_with_the_conversation(chat, talker, checkpoint):
     assert done.exit_code == 1
 
 
-def test_a_system_message_is_refused_by_the_template_that_knows_none(chat, talker, tmp_path):
+def test_template_without_system_role_refuses(chat, talker, tmp_path):
     done = chat("/system Be brief.", PROMPT, "/system", PROMPT)
     assert "unknown role 'system'" in done.stderr
     assert done.stdout == f"{answers(talker, PROMPT)[0]}\n"
@@ -119,14 +119,14 @@ def test_save_writes_a_document(chat, talker, tmp_path):
         ("7 " * 200, "this model holds 160 positions"),
     ],
 )
-def test_what_cannot_be_done_leaves_the_conversation_as_it_was(chat, talker, line, message):
+def test_failed_commands_leave_the_conversation(chat, talker, line, message):
     done = chat(line, PROMPT)
     assert message in done.stderr
     assert done.stdout == f"{answers(talker, PROMPT)[0]}\n"
     assert done.exit_code == 1
 
 
-def test_where_there_is_no_room_the_first_turns_are_left_out(chat, talker):
+def test_first_turns_are_dropped_without_room(chat, talker):
     turns = [f"{i} " * 30 for i in range(4)]
     done = chat(*turns)
     assert done.exit_code == 0, done.stderr
@@ -142,7 +142,7 @@ def server(tmp_path_factory, talker, checkpoint):
     yield from serving.start(tmp_path_factory.mktemp("server"), models=models)
 
 
-def test_a_server_answers_as_a_model_here_does(sfumato, chat, server, talker, checkpoint):
+def test_server_answers_as_local_model(sfumato, chat, server, talker, checkpoint):
     def both(*lines, options=()):
         here = chat(*lines, options=options)
         there = sfumato(
@@ -174,13 +174,13 @@ def test_a_server_answers_as_a_model_here_does(sfumato, chat, server, talker, ch
         (("--api-key", "sfu-1"), "api_key is for a server; allowed: with --url", 2),
     ],
 )
-def test_what_a_conversation_with_a_server_is_not(sfumato, arguments, message, code):
+def test_unsupported_with_a_server(sfumato, arguments, message, code):
     done = sfumato("chat", *arguments, input="hi\n")
     assert message in done.stderr
     assert done.exit_code == code
 
 
-def test_drafts_of_a_server_are_drawn_in_place_and_an_interrupt_ends_its_work(server, talker, tmp_path):
+def test_server_drafts_are_drawn_and_interrupt_cancels(server, talker, tmp_path):
     terminal = conversation("--url", server.url, "--steps", 900, "--max-tokens", 16, cache=tmp_path)
     assert f"talker at {server.url} · /help" in terminal.written
     terminal.type(f"{PROMPT}\n")
@@ -228,7 +228,7 @@ def test_an_interrupt_cancels_the_answer_and_not_the_session(talker, tmp_path):
     assert re.sub(r"\W", "", expected) in seen
 
 
-def test_what_was_typed_is_there_the_next_time(talker, tmp_path):
+def test_history_is_kept(talker, tmp_path):
     pytest.importorskip("readline")
     file = tmp_path / "chat_history"
     terminal = conversation("--model", talker, "--steps", 2, cache=tmp_path)

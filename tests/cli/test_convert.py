@@ -73,14 +73,14 @@ def test_transformers_gives_the_same_logits(sfumato, autoregressive, tmp_path):
     assert all(torch.equal(again.state_dict()[name], tensor) for name, tensor in ours.state_dict().items())
 
 
-def test_a_dtype_may_be_chosen(sfumato, autoregressive, tmp_path):
+def test_dtype_option(sfumato, autoregressive, tmp_path):
     assert sfumato("convert", autoregressive, tmp_path / "half", "--dtype", "bfloat16").exit_code == 0
     ours, half = (load_checkpoint(path).model.state_dict() for path in (autoregressive, tmp_path / "half"))
     assert all(torch.equal(ours[name].bfloat16().float(), half[name]) for name in ours)
 
 
 @pytest.mark.parametrize(("model", "what"), [(None, "refines canvases"), ("mend", "reads lexemes")])
-def test_a_model_of_ours_is_none_of_transformers(sfumato, checkpoint, tmp_path, model, what):
+def test_own_architecture_is_refused(sfumato, checkpoint, tmp_path, model, what):
     done = sfumato("convert", model or checkpoint, tmp_path / "theirs", "--to", "huggingface")
     assert done.exit_code == 1
     assert f"this model {what}, which no transformers model does" in done.stderr
@@ -113,7 +113,7 @@ def test_as_the_checkpoint_it_was_trained_from(sfumato, autoregressive, tmp_path
     assert not (tmp_path / "none").exists()
 
 
-def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):
+def test_existing_files_are_not_overwritten(sfumato, checkpoint, tmp_path):
     before = json.loads((checkpoint / "config.json").read_text())
     done = sfumato("convert", checkpoint, checkpoint)
     assert done.exit_code == 1
@@ -121,7 +121,7 @@ def test_what_is_there_is_not_written_over(sfumato, checkpoint, tmp_path):
     assert json.loads((checkpoint / "config.json").read_text()) == before
 
 
-def test_a_learned_stop_goes_with_its_model(sfumato, tmp_path):
+def test_stop_head_is_converted(sfumato, tmp_path):
     assert sfumato("convert", "tiny", tmp_path / "half", "--dtype", "bfloat16").exit_code == 0
     before, after = (LearnedStop.read(path) for path in (ASSETS / "tiny", tmp_path / "half"))
     assert before is not None

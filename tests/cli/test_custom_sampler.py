@@ -51,7 +51,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "outside:LeftToRight"
 
 
-def test_it_runs_everywhere(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
+def test_custom_sampler_runs_everywhere(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
     arguments = (PROMPT, "--model", checkpoint, "--seed", 3, "--canvas", 8, "--json")
     done = sfumato("run", *arguments, "--sampler", module, "--set", "stride=3")
     assert done.exit_code == 0, done.stderr
@@ -73,7 +73,7 @@ def test_it_runs_everywhere(sfumato: Callable[..., Any], checkpoint: Path, modul
         ("entropi", "unknown sampler 'entropi'; did you mean 'entropy'"),
     ],
 )
-def test_what_is_no_sampler_is_refused(
+def test_invalid_samplers_are_refused(
     sfumato: Callable[..., Any], checkpoint: Path, module: str, name: str, message: str
 ) -> None:
     done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", name)
@@ -81,6 +81,6 @@ def test_what_is_no_sampler_is_refused(
     assert message in " ".join(done.stderr.split())
 
 
-def test_its_settings_are_checked_by_itself(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
+def test_custom_sampler_checks_its_settings(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
     done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", module, "--set", "stride=0")
     assert "stride is 0; allowed: 1 or more" in done.stderr

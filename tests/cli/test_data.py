@@ -58,7 +58,7 @@ def test_shards_and_one_line_of_numbers(sfumato, twin, tmp_path):
     assert json.loads(more.stdout)["counts"]["sampled"] == 14
 
 
-def test_an_interrupt_says_how_to_go_on(sfumato, twin, tmp_path, monkeypatch):
+def test_interrupt_names_the_resume_command(sfumato, twin, tmp_path, monkeypatch):
     def interrupted(self, n, on_shard=None):
         raise KeyboardInterrupt
 
@@ -86,20 +86,20 @@ def test_an_interrupt_says_how_to_go_on(sfumato, twin, tmp_path, monkeypatch):
         (("--topic", "no-such-file", *LIMITS), "cannot read topics from no-such-file"),
     ],
 )
-def test_what_is_refused(sfumato, twin, tmp_path, args, message):
+def test_refusals(sfumato, twin, tmp_path, args, message):
     done = sfumato("data", "synth", twin, tmp_path / "data", *args)
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "data").exists()
 
 
-def test_a_model_that_denoises_is_refused(sfumato, checkpoint, tmp_path):
+def test_diffusion_model_is_refused(sfumato, checkpoint, tmp_path):
     done = sfumato("data", "synth", checkpoint, tmp_path / "data", *LIMITS)
     assert done.exit_code == 2
     assert "denoises canvases of 16; allowed: an autoregressive model" in done.stderr
 
 
-def test_answers_longer_than_the_model_are_no_usage(sfumato, twin, tmp_path):
+def test_answers_longer_than_the_model_are_refused(sfumato, twin, tmp_path):
     done = sfumato("data", "synth", twin, tmp_path / "data")
     assert done.exit_code == 1
     assert "this model holds 160 positions: ask for fewer" in done.stderr
@@ -113,7 +113,7 @@ def test_topics_are_the_lines_of_files(tmp_path):
     assert _topics([tmp_path / "a.txt", tmp_path / "b.txt"]) == ["tea", "the sea", "trees"]
 
 
-def test_a_file_without_topics_is_refused(sfumato, twin, tmp_path):
+def test_empty_topics_file_is_refused(sfumato, twin, tmp_path):
     (tmp_path / "empty.txt").write_text("\n")
     done = sfumato("data", "synth", twin, tmp_path / "data", *LIMITS, "--topic", tmp_path / "empty.txt")
     assert done.exit_code == 2

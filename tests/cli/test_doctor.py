@@ -23,7 +23,7 @@ def test_json(sfumato):
     assert [model["name"] for model in values["models"]].count("tiny") == 1
 
 
-def test_text_says_what_is_missing(sfumato, monkeypatch, tmp_path):
+def test_text_lists_missing_packages(sfumato, monkeypatch, tmp_path):
     monkeypatch.setattr("sfumato.checkpoints.registry.ASSETS", tmp_path)
     monkeypatch.setattr("sfumato.cli.doctor.EXTRAS", ("no_such_extra",))
     done = sfumato("doctor")
@@ -41,7 +41,7 @@ def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):
     ]
 
 
-def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
+def test_model_report_reads_only_the_config(sfumato, checkpoint, tmp_path):
     """No weights are there; the counts are those of the weights that are."""
     config = tmp_path / "config.json"
     config.write_text((checkpoint / "config.json").read_text())
@@ -61,13 +61,13 @@ def test_a_model_is_judged_by_its_config_alone(sfumato, checkpoint, tmp_path):
         assert text in shown.stdout
 
 
-def test_a_model_that_is_not_there(sfumato):
+def test_missing_model(sfumato):
     done = sfumato("doctor", "no-such-model")
     assert done.exit_code == 1
     assert "unknown model 'no-such-model'" in done.stderr
 
 
-def test_a_packaged_model_that_is_not_there_can_be_pulled(sfumato, monkeypatch, tmp_path):
+def test_missing_packaged_model_names_pull(sfumato, monkeypatch, tmp_path):
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
     monkeypatch.setattr("sfumato.checkpoints.registry.importlib.util.find_spec", lambda name: None)
     lines = " ".join(sfumato("doctor").stdout.split())

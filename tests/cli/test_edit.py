@@ -33,7 +33,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(sfumato, file):
     assert "canvas" in done.stderr
 
 
-def test_consent_by_option_writes_all_but_the_span_as_it_was(sfumato, file):
+def test_yes_writes_only_the_span(sfumato, file):
     done = sfumato("edit", file, "--span", "2", "--seed", "1", "--yes", "--steps", "1", *ANY)
     assert done.exit_code == 0, done.stderr
     lines = file.read_bytes().decode()
@@ -42,14 +42,14 @@ def test_consent_by_option_writes_all_but_the_span_as_it_was(sfumato, file):
     assert lines.endswith("\r\n\r\n# the end")
 
 
-def test_nobody_to_ask(sfumato, file):
+def test_without_terminal_nothing_is_written(sfumato, file):
     done = sfumato("edit", file, "--span", "2", "--steps", "1", *ANY)
     assert done.exit_code == 2
     assert "cannot ask: stdin is not a terminal; allowed: --yes to write, --dry-run not to" in done.stderr
     assert file.read_bytes() == BUGGY.encode()
 
 
-def test_a_file_that_changes_meanwhile_stays_as_it_is(sfumato, file, monkeypatch):
+def test_concurrently_changed_file_is_kept(sfumato, file, monkeypatch):
     def confirm(*args: object, **options: object) -> bool:
         file.write_text("something else")
         return True
@@ -77,7 +77,7 @@ def test_json_writes_nothing(sfumato, file):
         ("3", "span '3' is an empty line; `sfumato infill --at 3` writes into one"),
     ],
 )
-def test_lines_that_are_none(sfumato, file, span, message):
+def test_invalid_lines(sfumato, file, span, message):
     done = sfumato("edit", file, "--span", span)
     assert done.exit_code == 2
     assert message in done.stderr
@@ -87,7 +87,7 @@ def test_lines_that_are_none(sfumato, file, span, message):
     ("content", "message"),
     [(b"a\0b", "is binary: it holds a zero byte"), (b"ab\xff", "is not UTF-8 at byte 2"), (None, "cannot read")],
 )
-def test_files_that_are_no_text(sfumato, tmp_path, content, message):
+def test_binary_files(sfumato, tmp_path, content, message):
     path = tmp_path / "some"
     if content is not None:
         path.write_bytes(content)
@@ -108,7 +108,7 @@ def walk(tree, visit):
 
 
 @pytest.mark.parametrize("span", [("--span", "3"), ()])
-def test_an_edit_that_the_model_is_not_sure_of_is_not_written(sfumato, tmp_path, span):
+def test_uncertain_edit_is_not_written(sfumato, tmp_path, span):
     path = tmp_path / "walk.py"
     path.write_text(UNKNOWN)
     done = sfumato("edit", path, "fix the bug:", *span, "--yes")
@@ -122,7 +122,7 @@ def test_an_edit_that_the_model_is_not_sure_of_is_not_written(sfumato, tmp_path,
     assert told["text"] == UNKNOWN
 
 
-def test_how_sure_it_is_stands_in_the_figures_and_in_json(sfumato, tmp_path):
+def test_certainty_is_in_figures_and_json(sfumato, tmp_path):
     path = tmp_path / "area.py"
     path.write_text(KNOWN)
     done = sfumato("edit", path, "fix the bug:", "--dry-run")
@@ -146,7 +146,7 @@ def test_how_sure_it_is_stands_in_the_figures_and_in_json(sfumato, tmp_path):
         ("a.txt", "a\n\nc\n", "a\nb\nc\n", None),
     ],
 )
-def test_what_parsed_still_does(sfumato, tmp_path, monkeypatch, name, before, after, error):
+def test_parsing_files_still_parse(sfumato, tmp_path, monkeypatch, name, before, after, error):
     result = Result(text=after, tokens=(), finish_reason="stop", seed=0, model="tiny", usage=Usage())
     monkeypatch.setattr("sfumato.engine.model.TextModel.edit", lambda *args, **settings: result)
     path = tmp_path / name
@@ -162,14 +162,14 @@ def test_what_parsed_still_does(sfumato, tmp_path, monkeypatch, name, before, af
 
 
 @pytest.mark.parametrize("given", ["make it faster", "json:", ""])
-def test_instructions_that_the_model_was_not_trained_on(sfumato, file, given):
+def test_untrained_instructions(sfumato, file, given):
     done = sfumato("edit", file, given, "--span", "2", "--yes")
     assert done.exit_code == 2
     assert f"the instruction {given!r} is none that tiny was trained on; allowed: 'fix the bug:'" in done.stderr
     assert file.read_bytes() == BUGGY.encode()
 
 
-def test_a_file_keeps_its_mode_and_its_links(sfumato, tmp_path):
+def test_files_keep_mode_and_links(sfumato, tmp_path):
     path, link = tmp_path / "area.py", tmp_path / "link.py"
     path.write_text(KNOWN)
     path.chmod(0o755)
@@ -181,7 +181,7 @@ def test_a_file_keeps_its_mode_and_its_links(sfumato, tmp_path):
     assert link.is_symlink()
 
 
-def test_a_file_that_may_not_be_written(sfumato, file):
+def test_read_only_file(sfumato, file):
     file.chmod(0o444)
     done = sfumato("edit", file, "fix the bug:", "--yes")
     assert done.exit_code == 2
@@ -192,7 +192,7 @@ def test_a_file_that_may_not_be_written(sfumato, file):
 
 @pytest.mark.parametrize("span", [("--span", "2"), ()])
 @pytest.mark.parametrize(("mark", "end", "indent"), [("\ufeff", "\r\n", "\t"), ("", "\r\n", "    "), ("", "\n", "\t")])
-def test_marks_line_ends_and_tabs_stay(sfumato, tmp_path, span, mark, end, indent):
+def test_byte_order_mark_line_ends_and_tabs_are_kept(sfumato, tmp_path, span, mark, end, indent):
     path = tmp_path / "area.py"
     text = f"{mark}def area(a, b):{end}{indent}return a + b{end}"
     path.write_bytes(text.encode())
@@ -237,7 +237,7 @@ def test_several_edits_and_samplers(sfumato, tmp_path, checkpoint):
 
 
 @pytest.mark.parametrize(("at", "before"), [("2:5", "first\n    "), ("2", "first\n    code"), ("1:1", "")])
-def test_infilling_at_a_place(sfumato, tmp_path, at, before):
+def test_infill_at_a_position(sfumato, tmp_path, at, before):
     text = "first\n    code\nlast"
     path = tmp_path / "some.py"
     path.write_text(text)
@@ -252,7 +252,7 @@ def test_infilling_at_a_place(sfumato, tmp_path, at, before):
 @pytest.mark.parametrize(
     ("at", "message"), [("9", "lines from 1 to 3"), ("2:99", "columns 1 to 9 of line 2"), ("a", "at is 'a'")]
 )
-def test_places_that_are_none(sfumato, tmp_path, at, message):
+def test_invalid_positions(sfumato, tmp_path, at, message):
     path = tmp_path / "some.py"
     path.write_text("first\n    code\nlast")
     done = sfumato("infill", path, "--at", at)
@@ -260,7 +260,7 @@ def test_places_that_are_none(sfumato, tmp_path, at, message):
     assert message in done.stderr
 
 
-def test_that_nothing_was_written_is_said(sfumato, monkeypatch):
+def test_unwritten_edit_is_reported(sfumato, monkeypatch):
     empty = Result(text="", tokens=(), finish_reason="stop", seed=0, model="tiny", usage=Usage())
     monkeypatch.setattr("sfumato.engine.model.TextModel.infill", lambda *texts, **settings: empty)
     done = sfumato("infill", input="a <FILL> b")

@@ -13,7 +13,7 @@ from sfumato.evaluation.tasks import GapScore, LengthScore, TaskScore
 FAST = ("--n", 2, "--steps", 2)
 
 
-def test_one_task_is_one_object(sfumato, checkpoint):
+def test_one_task_is_one_json_object(sfumato, checkpoint):
     done = sfumato("eval", checkpoint, "--task", "arithmetic", *FAST, "--json")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.count("\n") == 1
@@ -24,13 +24,13 @@ def test_one_task_is_one_object(sfumato, checkpoint):
     assert values["twin"] is None
 
 
-def test_without_a_task_all_that_the_model_names(sfumato, checkpoint):
+def test_default_tasks_are_the_models(sfumato, checkpoint):
     values = json.loads(sfumato("eval", checkpoint, *FAST, "--json").stdout)
     assert list(values) == ["tasks"]
     assert [score["task"] for score in values["tasks"]] == ["pi", "arithmetic"]
 
 
-def test_several_caps_make_a_row_each(sfumato, checkpoint):
+def test_several_steps_make_a_row_each(sfumato, checkpoint):
     arguments = ("eval", checkpoint, "--task", "arithmetic", "--n", 2, "--steps", "1,3")
     scores = json.loads(sfumato(*arguments, "--json").stdout)["tasks"]
     # A random model is never sure, so each of its two canvases takes all the steps it may.
@@ -48,7 +48,7 @@ def test_several_caps_make_a_row_each(sfumato, checkpoint):
     ]
 
 
-def test_gaps_in_right_answers(sfumato, checkpoint):
+def test_gap_scores(sfumato, checkpoint):
     arguments = ("eval", checkpoint, "--task", "arithmetic", *FAST, "--gaps")
     values = json.loads(sfumato(*arguments, "--json").stdout)
     assert list(values) == [field.name for field in dataclasses.fields(GapScore)]
@@ -58,7 +58,7 @@ def test_gaps_in_right_answers(sfumato, checkpoint):
     assert table[1][:3] == ["arithmetic", "2", "2"]
 
 
-def test_lengths_known_beforehand(sfumato, checkpoint):
+def test_length_scores(sfumato, checkpoint):
     """Of the embedded model, as the other has no such head; and that is said."""
     arguments = ("eval", "tiny", "--task", "fizzbuzz", "--n", 1, "--steps", 2, "--lengths")
     values = json.loads(sfumato(*arguments, "--json").stdout)
@@ -74,7 +74,7 @@ def test_lengths_known_beforehand(sfumato, checkpoint):
     assert "--gaps and --lengths are both given; allowed: one of them" in both.stderr
 
 
-def test_a_twin_is_asked_the_same(sfumato, checkpoint, tmp_path):
+def test_twin_gets_the_same_items(sfumato, checkpoint, tmp_path):
     arguments = ("eval", checkpoint, "--task", "arithmetic", *FAST)
     values = json.loads(sfumato(*arguments, "--twin", checkpoint, "--json").stdout)
     assert values["twin"] == {"answer_first": 0.0, "answer_last": 0.0}
@@ -82,7 +82,7 @@ def test_a_twin_is_asked_the_same(sfumato, checkpoint, tmp_path):
     assert "twin" not in sfumato(*arguments).stdout
 
 
-def test_a_sibling_is_the_twin_unless_none_is_wanted(sfumato, checkpoint, tmp_path):
+def test_default_twin(sfumato, checkpoint, tmp_path):
     model = shutil.copytree(checkpoint, tmp_path / "small")
     shutil.copytree(checkpoint, tmp_path / "small-twin")
     arguments = ("eval", model, "--task", "pi", *FAST, "--json")
@@ -101,19 +101,19 @@ def test_a_sibling_is_the_twin_unless_none_is_wanted(sfumato, checkpoint, tmp_pa
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_asked_is_refused(sfumato, checkpoint, options, message):
+def test_invalid_requests_are_refused(sfumato, checkpoint, options, message):
     done = sfumato("eval", checkpoint, *options)
     assert done.exit_code == 2
     assert done.stdout == ""
     assert message in done.stderr
 
 
-def test_models_that_are_not_there(sfumato, checkpoint, tmp_path):
+def test_missing_models(sfumato, checkpoint, tmp_path):
     assert sfumato("eval", tmp_path / "none").exit_code == 1
     assert sfumato("eval", checkpoint, "--twin", tmp_path / "none").exit_code == 1
 
 
-def test_samples_are_counted(sfumato, tmp_path):
+def test_sample_statistics(sfumato, tmp_path):
     path = tmp_path / "prompts.jsonl"
     path.write_text('{"prompt": "json: Mia is red."}\n{"prompt": "answer, then derive: 7*6+3^2"}\n')
     arguments = ("eval", "tiny", "--samples", path, "--n", "3", "--max-tokens", "24")
@@ -135,7 +135,7 @@ def test_samples_are_counted(sfumato, tmp_path):
         (("--samples", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],
 )
-def test_samples_that_cannot_be_had(sfumato, arguments, message):
+def test_refused_samples(sfumato, arguments, message):
     done = sfumato("eval", "tiny", *arguments)
     assert done.exit_code == 2
     assert message in done.stderr

@@ -30,7 +30,7 @@ def recipe(tmp_path):
     return path
 
 
-def test_heads_are_learned_and_used(sfumato, recipe, tmp_path):
+def test_heads_are_trained_and_used(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run")
     assert done.exit_code == 0, done.stderr
     numbers = json.loads(done.stdout)
@@ -50,7 +50,7 @@ def test_heads_are_learned_and_used(sfumato, recipe, tmp_path):
     assert pieces[1].read_bytes() == lost
 
 
-def test_answers_that_never_end_teach_no_lengths(sfumato, recipe, tmp_path):
+def test_endless_answers_train_no_length_head(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "max_tokens=2")
     assert done.exit_code == 0, done.stderr
     assert "too few answers finished to learn lengths; no length head" in done.stderr
@@ -59,7 +59,7 @@ def test_answers_that_never_end_teach_no_lengths(sfumato, recipe, tmp_path):
     assert package.load(numbers["checkpoint"]).decoder.length_buckets == package.load("tiny").decoder.length_buckets
 
 
-def test_no_lengths_are_learned_where_prefixes_are_not_read_causally(sfumato, recipe, tmp_path):
+def test_no_length_head_without_causal_prefix(sfumato, recipe, tmp_path):
     copy = tmp_path / "full"
     shutil.copytree(ASSETS / "tiny", copy)
     config = json.loads((copy / "config.json").read_text())
@@ -71,7 +71,7 @@ def test_no_lengths_are_learned_where_prefixes_are_not_read_causally(sfumato, re
     assert "allowed: none" in done.stderr
 
 
-def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):
+def test_data_of_another_recipe_is_not_used(sfumato, recipe, tmp_path):
     assert sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "epochs=1").exit_code == 0
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", "steps=5")
     assert done.exit_code == 2
@@ -86,13 +86,13 @@ def test_what_another_recipe_gathered_is_not_used(sfumato, recipe, tmp_path):
         ("epoch=1", "did you mean 'epochs'"),
     ],
 )
-def test_what_cannot_be_learned(sfumato, recipe, tmp_path, override, message):
+def test_refused_heads(sfumato, recipe, tmp_path, override, message):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", override)
     assert done.exit_code == 2
     assert message in done.stderr
 
 
-def test_there_is_nothing_to_go_on_from(sfumato, recipe, tmp_path):
+def test_resume_without_state(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--resume")
     assert done.exit_code == 2
     assert "holds no answers to resume from; leave --resume out" in done.stderr

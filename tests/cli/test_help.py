@@ -27,7 +27,7 @@ COMMANDS = commands(typer.main.get_command(app))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_help_says_what_is_written_and_gives_flags_no_type(path: tuple[str, ...], sfumato: Any):
+def test_help_texts(path: tuple[str, ...], sfumato: Any):
     done = sfumato(*path, "--help", env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
     assert done.exit_code == 0
     shown = "".join(Text.from_ansi(done.stdout).plain.replace("│", "").split())
@@ -35,7 +35,7 @@ def test_help_says_what_is_written_and_gives_flags_no_type(path: tuple[str, ...]
     assert "<bool>" not in shown
 
 
-def test_brackets_are_no_markup(sfumato: Any):
+def test_brackets_are_not_markup(sfumato: Any):
     assert "[adapt]" in sfumato("adapt", "--help").stdout
 
 

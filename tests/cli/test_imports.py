@@ -35,7 +35,7 @@ def test_help_imports_nothing_heavy():
     assert imported_by(RUN.format(asked)) == []
 
 
-def test_an_answer_needs_nothing_of_the_compiler():
+def test_answer_needs_no_compiler():
     """It takes as long to import as the rest of the command, and one operation on the meta device imports it all."""
     assert imported_by(
         RUN.format([["run", "12+5"]]), ["torch", "torch._dynamo", "torch.fx.experimental.symbolic_shapes", "sympy"]

@@ -30,7 +30,7 @@ def benchmark():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("command", ["run", "edit", "eval", "train"])
-def test_a_signal_at_a_random_moment(benchmark, command, number):
+def test_signal_at_a_random_moment(benchmark, command, number):
     moment_s = random.Random(f"{command} {number}").uniform(0.0, 4.0)
     fixed = benchmark.BUGGY.replace("+", "*")
     outcome = benchmark.interrupt(command, number, moment_s, fixed, started=True)

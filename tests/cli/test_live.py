@@ -74,7 +74,7 @@ def shown(view, width=80, height=24):
     return console.file.getvalue().splitlines()
 
 
-def test_each_state_has_its_style():
+def test_states_have_styles():
     view = CanvasView()
     view.update(draft(0, "abcd"))
     assert set(styles(view).values()) == {NOISE}
@@ -89,7 +89,7 @@ def test_each_state_has_its_style():
     assert styles(view) == {0: REVISED, 1: SETTLED, 2: SETTLED, 3: ACCEPTED}
 
 
-def test_states_are_told_apart_without_colour():
+def test_states_differ_without_colour():
     attributes = [(style.dim, style.bold, style.reverse) for style in (NOISE, ACCEPTED, SETTLED, REVISED_NOW)]
     assert len(set(attributes)) == 4
 
@@ -106,7 +106,7 @@ def test_the_header_counts():
     assert view.header(80).plain == "canvas 2 · step 0/9 · 0/4 accepted · 2 revisions"
 
 
-def test_committed_text_stands_before_the_next_canvas():
+def test_committed_text_precedes_the_next_canvas():
     view = CanvasView()
     view.update(draft(1, "ab", accepted=[0, 1], revised=[1]))
     view.commit("ab")
@@ -123,7 +123,7 @@ def test_line_ends_break_lines_only_once_accepted():
     assert shown(view)[1:3] == ["a", "b"]
 
 
-def test_nothing_a_model_writes_reaches_the_terminal_as_a_control():
+def test_control_characters_are_escaped():
     view = CanvasView()
     view.update(draft(1, ["\x1b", "[", "\r", "\x9b", "\x07", "�", ""], accepted=range(7)))
     view.update(draft(2, ["\x1b", "[", "\r", "\x9b", "\x07", "�", ""]))
@@ -143,7 +143,7 @@ def test_a_frame_fits_the_terminal(num_views, width, height):
     assert max(map(len, lines)) <= width
 
 
-def test_where_not_all_answers_fit_those_in_work_are_shown():
+def test_running_answers_are_shown_first():
     views = {i: CanvasView() for i in range(20)}
     for i, view in views.items():
         view.update(draft(1, [f"answer {i}."], accepted=[0], canvas=1))
@@ -155,7 +155,7 @@ def test_where_not_all_answers_fit_those_in_work_are_shown():
     assert "… and 10 more" in lines
 
 
-def test_a_frame_leaves_nothing_in_a_terminal_that_is_smaller_than_the_answers():
+def test_frames_are_erased_in_small_terminals():
     """What is written is erased line by line; a line that has scrolled away cannot be."""
     lines = [f"{line}\n" for line in range(9)]
     events = [draft(step, lines, accepted=range(9), variation=v) for step in (1, 2, 3) for v in range(8)]
@@ -165,7 +165,7 @@ def test_a_frame_leaves_nothing_in_a_terminal_that_is_smaller_than_the_answers()
     assert 8 <= max(frame.count("\n") for frame in frames) < 24
 
 
-def test_an_autoregressive_answer_has_no_canvases_and_no_noise():
+def test_autoregressive_answer_has_no_canvases():
     view = CanvasView()
     for canvas in range(3):
         for step in range(2):
@@ -183,7 +183,7 @@ def test_an_autoregressive_answer_has_no_canvases_and_no_noise():
     assert any("noise" in line for line in shown(other))
 
 
-def test_the_end_of_a_long_text_is_what_is_seen():
+def test_end_of_a_long_text_is_shown():
     view = CanvasView()
     view.update(draft(1, [f"{i}\n" for i in range(50)], accepted=range(50)))
     lines = shown(view, height=20)
@@ -191,7 +191,7 @@ def test_the_end_of_a_long_text_is_what_is_seen():
     assert "0" not in lines
 
 
-def test_a_draft_that_gets_shorter_does_not_move_what_is_below():
+def test_shrinking_draft_keeps_its_height():
     view = CanvasView()
     view.update(draft(1, "a\nb\nc", accepted=range(5)))
     height = len(shown(view))
@@ -199,7 +199,7 @@ def test_a_draft_that_gets_shorter_does_not_move_what_is_below():
     assert len(shown(view)) == height
 
 
-def test_play_gives_the_results_in_order_and_draws_a_frame_a_step(frames):
+def test_play_draws_a_frame_per_step(frames):
     events = []
     for step in range(3):
         events += [draft(step, "ab", variation=v) for v in (1, 0)]
@@ -210,7 +210,7 @@ def test_play_gives_the_results_in_order_and_draws_a_frame_a_step(frames):
     assert frames == [{0: (0, 0), 1: (0, 0)}, {0: (0, 1), 1: (0, 1)}, {0: (0, 2), 1: (0, 2)}]
 
 
-def test_a_single_position_is_drawn_once(frames):
+def test_single_position_is_drawn_once(frames):
     events = []
     for canvas in range(3):
         events += [draft(0, "?", canvas=canvas), draft(1, "a", accepted=[0], canvas=canvas)]
@@ -219,7 +219,7 @@ def test_a_single_position_is_drawn_once(frames):
     assert frames == [{0: (0, 1)}, {0: (1, 1)}, {0: (2, 1)}]
 
 
-def test_what_generating_raises_is_raised_here():
+def test_generation_errors_are_raised():
     def fail():
         yield draft(0, "a")
         raise ValueError("of the model")

@@ -24,7 +24,7 @@ def test_freed_memory_is_kept(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
-def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch, error: type[Exception]):
+def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch, error: type[Exception]):
     def missing(name: Any) -> None:
         raise error
 

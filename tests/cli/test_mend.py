@@ -36,13 +36,13 @@ def mend(*arguments: Any) -> Any:
     return CliRunner().invoke(app, ["mend", *map(str, arguments)])
 
 
-def test_what_parses_is_left_alone_and_nothing_is_said_of_it(project: Path) -> None:
+def test_valid_files_are_skipped_silently(project: Path) -> None:
     done = mend(project)
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "2 files · nothing repaired\n"
 
 
-def test_what_does_not_parse_is_repaired_to_the_byte(tmp_path: Path) -> None:
+def test_syntax_error_is_repaired_to_the_byte(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(BROKEN.encode())
     (tmp_path / "b.py").write_text("x = = 1\n")
     done = mend(tmp_path, "--dry-run")
@@ -55,7 +55,7 @@ def test_what_does_not_parse_is_repaired_to_the_byte(tmp_path: Path) -> None:
     assert mend(tmp_path / "a.py", "--yes").exit_code == 0
 
 
-def test_nothing_is_written_where_nobody_can_be_asked(tmp_path: Path) -> None:
+def test_without_terminal_nothing_is_mended(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(BROKEN)
     done = mend(tmp_path)
     assert (done.exit_code, (tmp_path / "a.py").read_text()) == (2, BROKEN.replace("\r", ""))
@@ -71,7 +71,7 @@ def test_tests_verify(project: Path) -> None:
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "2 files · nothing repaired: the tests pass\n")
 
 
-def test_one_object_says_what_came_of_it(project: Path) -> None:
+def test_json_result(project: Path) -> None:
     done = mend(project / "core.py", "--test", TEST, "--json")
     found = json.loads(done.stdout)
     [repair] = found["repairs"]
@@ -87,7 +87,7 @@ def test_one_object_says_what_came_of_it(project: Path) -> None:
     assert (done.exit_code, found["left"], (project / "core.py").read_text()) == (0, [], WRONG)
 
 
-def test_a_budget_is_kept(project: Path) -> None:
+def test_budget_is_kept(project: Path) -> None:
     done = mend(project, "--test", TEST, "--budget", 1, "--yes")
     assert (done.exit_code, (project / "core.py").read_text()) == (1, WRONG)
     assert "core.py: no edit was verified in 1 run; a larger budget tries more" in done.stderr
@@ -106,7 +106,7 @@ def test_a_budget_is_kept(project: Path) -> None:
         (["empty"], "no Python source below empty"),
     ],
 )
-def test_what_is_asked_wrongly_is_refused(
+def test_invalid_options_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -45,7 +45,7 @@ def fetched(tmp_path: Path) -> Path:
     return snapshot
 
 
-def test_list_tells_what_is_here_and_how_to_get_the_rest(cache: Path, sfumato: Any):
+def test_list_shows_stored_and_available_models(cache: Path, sfumato: Any):
     for command in (("models",), ("models", "list")):
         lines = {line.split()[0]: line for line in sfumato(*command).stdout.splitlines()}
         size = sum(path.stat().st_size for path in (ASSETS / "tiny").iterdir())
@@ -56,7 +56,7 @@ def test_list_tells_what_is_here_and_how_to_get_the_rest(cache: Path, sfumato: A
     assert listed[NAME] == {"name": NAME, "source": "package", "path": str(path), "size_bytes": 7, "problem": ""}
 
 
-def test_a_file_that_is_another_one_is_said_to_be(cache: Path, sfumato: Any):
+def test_replaced_file_is_reported(cache: Path, sfumato: Any):
     put(cache, b"junk")
     assert f"sfumato pull {NAME} downloads it again" in sfumato("models").stdout
     shown = " ".join(sfumato("doctor").stdout.split())
@@ -81,7 +81,7 @@ def test_rm_removes_what_was_fetched(cache: Path, tmp_path: Path, sfumato: Any):
     assert HUB_ID not in sfumato("models").stdout
 
 
-def test_rm_leaves_what_it_may_not_remove(cache: Path, tmp_path: Path, sfumato: Any, monkeypatch: pytest.MonkeyPatch):
+def test_rm_keeps_other_files(cache: Path, tmp_path: Path, sfumato: Any, monkeypatch: pytest.MonkeyPatch):
     done = sfumato("models", "rm", "tiny")
     assert done.exit_code == 1
     assert "tiny is part of sfumato and cannot be removed; allowed: downloaded models" in done.stderr
@@ -109,7 +109,7 @@ def test_show_and_where(checkpoint: Path, sfumato: Any):
     assert "json: " in shown.split("example prompts:")[1]
 
 
-def test_what_is_kept_between_starts_is_listed_and_cleared(cache: Path, sfumato: Any):
+def test_cache_is_listed_and_cleared(cache: Path, sfumato: Any):
     assert "kept" not in sfumato("models").stdout
     pulled = put(cache)
     (cache / "kept").mkdir()

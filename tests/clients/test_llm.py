@@ -44,13 +44,13 @@ def tiny() -> TextModel:
     return sfumato.load("tiny")
 
 
-def test_models_are_named_and_what_repairs_python_is_not_one():
+def test_models_are_listed_without_mend():
     names = {each.model.model_id for each in llm.get_models_with_aliases()}
     assert {"sfumato/tiny", "sfumato/tiny-twin"} <= names
     assert "sfumato/mend" not in names
 
 
-def test_an_answer_is_the_librarys(tiny: TextModel):
+def test_answer_equals_library_answer(tiny: TextModel):
     model = llm.get_model("sfumato/tiny")
     expected = tiny.generate(EXPRESSION, seed=3, steps=4)
     response = model.prompt(EXPRESSION, seed=3, steps=4)
@@ -60,7 +60,7 @@ def test_an_answer_is_the_librarys(tiny: TextModel):
     assert model.prompt(EXPRESSION, max_tokens=5).text() == tiny.generate(EXPRESSION, max_tokens=5).text
 
 
-def test_canvases_arrive_one_by_one(tiny: TextModel):
+def test_canvases_stream_one_by_one(tiny: TextModel):
     prompt = "sums: " + ", ".join(["12+35", "81/3", "40-17", "9*9", "55+6", "12+13"] * 3)
     expected = tiny.generate(prompt)
     assert expected.usage.canvases > 1
@@ -84,13 +84,13 @@ def test_answers_for_asyncio(tiny: TextModel):
     assert asyncio.run(ask()) == asyncio.run(ask()) == expected
 
 
-def test_of_a_conversation_a_model_of_kinds_sees_the_last_turn(tiny: TextModel):
+def test_model_with_kinds_sees_the_last_turn(tiny: TextModel):
     conversation = llm.get_model("sfumato/tiny").conversation()
     conversation.prompt("12+5=").text()
     assert conversation.prompt(EXPRESSION).text() == tiny.generate(EXPRESSION).text
 
 
-def test_what_cannot_be_done_is_refused_by_name():
+def test_unsupported_options_are_refused_by_name():
     model = llm.get_model("sfumato/tiny")
     with pytest.raises(RequestError, match="steps is 0"):
         model.prompt(EXPRESSION, steps=0).text()
@@ -98,7 +98,7 @@ def test_what_cannot_be_done_is_refused_by_name():
         model.prompt("make it sing").text()
 
 
-def test_the_command(tiny: TextModel):
+def test_command(tiny: TextModel):
     done = CliRunner().invoke(cli, ["-m", "sfumato/tiny", EXPRESSION, "-o", "seed", "3", "--no-log"])
     assert (done.exit_code, done.stdout) == (0, tiny.generate(EXPRESSION, seed=3).text + "\n")
     done = CliRunner().invoke(cli, ["-m", "sfumato/tiny", EXPRESSION, "-o", "steps", "0", "--no-log"])
@@ -106,7 +106,7 @@ def test_the_command(tiny: TextModel):
     assert "steps is 0; allowed" in done.stderr
 
 
-def test_to_list_models_imports_no_torch():
+def test_listing_models_imports_no_torch():
     code = """
 import sys
 import llm

@@ -107,7 +107,7 @@ def flat(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer, tmp_pa
     ],
     ids=str,
 )
-def test_the_bound_of_a_flat_model_is_its_likelihood(flat: Callable[..., Any], spec: dict[str, Any], num_read: int):
+def test_flat_model_bound_is_its_likelihood(flat: Callable[..., Any], spec: dict[str, Any], num_read: int):
     """Each token has probability 1/261; as many are read as stand free on the canvases."""
     lm = flat(**spec)
     [(found, is_greedy)] = lm._loglikelihood_tokens([(("", ""), [1, 2, 3], [4, 5, 6, 7, 8, 9])], disable_tqdm=True)
@@ -116,7 +116,7 @@ def test_the_bound_of_a_flat_model_is_its_likelihood(flat: Callable[..., Any], s
     assert lm.estimator.startswith("MDLM NELBO (upper bound)")
 
 
-def test_a_text_longer_than_the_model_is_read_in_parts(flat: Callable[..., Any]):
+def test_long_text_is_read_in_parts(flat: Callable[..., Any]):
     lm = flat(canvas_length=8)
     text = "x" * 200
     assert lm.model.decoder.config.max_position_embeddings < 200
@@ -126,7 +126,7 @@ def test_a_text_longer_than_the_model_is_read_in_parts(flat: Callable[..., Any])
 
 @pytest.mark.parametrize("context", ["for i in range(3", "for i in range(3)"], ids=["between tokens", "within one"])
 @torch.inference_mode()
-def test_of_an_autoregressive_model_it_is_exact(context: str):
+def test_autoregressive_likelihood_is_exact(context: str):
     lm = SfumatoLM("tiny-twin", device="cpu")
     model, tokenizer = lm.model.decoder, lm.model.tokenizer
     text = "for i in range(3):"
@@ -142,7 +142,7 @@ def test_of_an_autoregressive_model_it_is_exact(context: str):
     assert rolled < found
 
 
-def test_what_a_model_would_write_is_likelier_than_what_it_would_not(tiny: Any):
+def test_likely_text_has_a_higher_likelihood(tiny: Any):
     prompt = tiny.apply_chat_template([{"role": "user", "content": "12+5="}])
     right, wrong = tiny.loglikelihood(instances((prompt, "17"), (prompt, "93")), disable_tqdm=True)
     assert right[0] > wrong[0] + 5
@@ -150,7 +150,7 @@ def test_what_a_model_would_write_is_likelier_than_what_it_would_not(tiny: Any):
     assert "UDLM" in tiny.get_model_info()["sfumato_estimator"]
 
 
-def test_answers_end_where_they_are_to(tiny: Any):
+def test_answers_end_at_stop_strings(tiny: Any):
     model: TextModel = sfumato.load("tiny")
     question = "answer, then derive: 81*(2/3)^2+sqrt(9)"
     prompt = tiny.apply_chat_template([{"role": "user", "content": question}])
@@ -198,7 +198,7 @@ def scores(command: str, tasks: Path, *names: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_its_program_with_a_model_in_its_process(tasks: Path):
+def test_lm_eval_with_local_model(tasks: Path):
     found = scores(documented("lm-eval")[0].strip(), tasks, "sums", "picks")
     assert found["results"]["sums"]["exact_match,none"] == 1
     assert found["results"]["picks"]["acc,none"] == 1
@@ -207,7 +207,7 @@ def test_its_program_with_a_model_in_its_process(tasks: Path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [0, 1], ids=["chat", "completions"])
-def test_its_program_against_a_server(served: Served, tasks: Path, line: int):
+def test_lm_eval_against_a_server(served: Served, tasks: Path, line: int):
     pytest.importorskip("tenacity", reason="a client: make clients")
     command = documented("lm-eval", served.url)[1].splitlines()[line]
     found = scores(command, tasks, "sums")
@@ -217,7 +217,7 @@ def test_its_program_against_a_server(served: Served, tasks: Path, line: int):
 
 
 @pytest.mark.slow
-def test_both_ways_give_the_same_answers_and_score(served: Served, tasks: Path):
+def test_local_and_server_scores_are_equal(served: Served, tasks: Path):
     """Its client asks a server with the seed 1234."""
     pytest.importorskip("tenacity", reason="a client: make clients")
     inside = documented("lm-eval")[0].strip().replace("pretrained=tiny", "pretrained=tiny,seed=1234")

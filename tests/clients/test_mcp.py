@@ -53,7 +53,7 @@ def called(*calls: tuple[str, dict[str, Any]], model: str = "tiny") -> list[Any]
     return asked(use, model)
 
 
-def test_tools_say_what_they_take():
+def test_tools_have_schemas():
     async def use(client: Client) -> Any:
         return client.instructions, (await client.list_tools()).tools
 
@@ -67,14 +67,14 @@ def test_tools_say_what_they_take():
         assert tool.input_schema["required"]
 
 
-def test_a_model_that_sees_nothing_behind_a_gap_fills_none():
+def test_autoregressive_model_has_no_infill():
     async def use(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
     assert asked(use, "tiny-twin") == ["generate", "decide", "mend"]
 
 
-def test_results_are_the_librarys(tiny: TextModel):
+def test_results_equal_library_results(tiny: TextModel):
     plain, formed, filled, edited, decided, mended = called(
         ("generate", {"prompt": EXPRESSION, "seed": 3}),
         ("generate", {"prompt": "json: Mia is 8.", "json_schema": SCHEMA, "max_tokens": 24}),
@@ -97,7 +97,7 @@ def test_results_are_the_librarys(tiny: TextModel):
     assert (mended["text"], mended["reason"]) == ("def f(a):\n    return a\n", "")
 
 
-def test_what_cannot_be_done_is_an_error_that_says_what_can():
+def test_errors_name_what_is_allowed():
     messages = called(
         ("generate", {"prompt": EXPRESSION, "steps": 0}),
         ("generate", {"prompt": "make it sing"}),
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_is_an_error_that_says_what_can():
     assert messages[-1]["text"] == "17"
 
 
-def test_what_nothing_can_repair_stays_as_it_is():
+def test_unrepairable_source_is_unchanged():
     [mended] = called(("mend", {"source": "x = 1\n"}))
     assert (mended["text"], mended["diff"]) == ("x = 1\n", "")
     assert "it parses" in mended["reason"]

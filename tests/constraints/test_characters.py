@@ -27,7 +27,7 @@ def members(ranges: Ranges) -> set[int]:
 
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("letter", ["d", "s", "w"])
-def test_categories_are_pythons(letter: str, ascii_only: bool):
+def test_categories_match_python(letter: str, ascii_only: bool):
     flags = re.ASCII if ascii_only else re.UNICODE
     expected = {ord(each) for each in re.findall(rf"\{letter}", EVERYTHING, flags)}
     assert members(category(letter, ascii_only=ascii_only)) == expected
@@ -35,7 +35,7 @@ def test_categories_are_pythons(letter: str, ascii_only: bool):
 
 @pytest.mark.parametrize("ranges", [((0x61, 0x7A),), ((0x49, 0x49),), ((0xB5, 0xDF),), ((0x1E00, 0x1E943),)], ids=str)
 @pytest.mark.parametrize("ascii_only", [False, True])
-def test_case_is_pythons(ranges: Ranges, ascii_only: bool):
+def test_case_matches_python(ranges: Ranges, ascii_only: bool):
     within = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
     flags = re.IGNORECASE | (re.ASCII if ascii_only else re.UNICODE)
     expected = {ord(each) for each in re.findall(f"[{within}]", EVERYTHING, flags)}
@@ -51,7 +51,7 @@ def test_ranges_are_sets():
     assert members(complement(one)) == expected
 
 
-def test_bytes_lead_to_the_part_of_a_character():
+def test_byte_automata_match_characters():
     parts: list[Ranges] = [((0x41, 0x5A), (0xE9, 0xE9), (0x1F600, 0x1F6FF)), ((0x4E00, 0x9FFF),), ((0x20AC, 0x20AC),)]
     encoding = Encoding()
     root, leaves = encoding.encode(parts)
@@ -67,7 +67,7 @@ def test_bytes_lead_to_the_part_of_a_character():
         assert (list(found) if slot and branch is None else []) == expected
 
 
-def test_what_branches_alike_is_one_object():
+def test_equal_branches_are_shared():
     encoding = Encoding()
     one, _ = encoding.encode([((0x80, sys.maxunicode),)])
     other, _ = encoding.encode([((0x20, 0x7F),), ((0x80, sys.maxunicode),)])

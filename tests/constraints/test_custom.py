@@ -35,7 +35,7 @@ def follows(constraint: TextConstraint, text: str) -> bool:
     return constraint.accepts(state)
 
 
-def test_the_language_is_what_the_constraint_accepts():
+def test_automaton_accepts_the_constraints_language():
     language = from_constraint(Balanced())
     texts = ["".join(text) for length in range(7) for text in itertools.product("a()é", repeat=length)]
     accepted = [text for text in texts if language.accepts(text)]
@@ -74,6 +74,6 @@ class Unhashable(Endless):
         (None, "constraint is None; allowed: an object with"),
     ],
 )
-def test_what_cannot_be_followed(constraint: Any, message: str):
+def test_unsupported_constraints(constraint: Any, message: str):
     with pytest.raises(RequestError, match=message):
         from_constraint(constraint, Budget(max_states=20))

@@ -34,7 +34,7 @@ def test_framed(left: str, right: str):
         assert found.accepts(text) == whole
 
 
-def test_the_fewest_states():
+def test_minimal_states():
     """Of (aa|ab|ba|bb)* as it is spelled: none, one of two, dead."""
     spelled = from_choices(["aa", "ab", "ba", "bb"])
     assert len(spelled.final_S) == 8
@@ -62,12 +62,12 @@ def test_both():
         (lambda: from_choices(["abc" * 20_000]), "takes more than 50,000 states; allowed: 50,000 .* Lower the bounds"),
     ],
 )
-def test_what_is_no_language(make: object, message: str):
+def test_refused_languages(make: object, message: str):
     with pytest.raises(RequestError, match=message):
         make()  # type: ignore[operator]
 
 
-def test_a_product_that_is_too_large_is_refused():
+def test_too_large_product_is_refused():
     one, other = from_regex("(a{7})*"), from_regex("(a{11})*")
     assert len(one.intersect(other).final_S) == 78
     with pytest.raises(RequestError, match="takes more than 40 states; allowed: 40 states"):

@@ -291,7 +291,7 @@ def test_any_number_of_optional_properties():
             assert (text in texts) == set(required).issubset(chosen)
 
 
-def test_properties_in_any_order_and_others_where_they_are_allowed():
+def test_any_order_with_additional_properties():
     names = ["a", "ab", 'q"', "b\n"]
     schema = {"type": "object", "properties": {name: {"type": "null"} for name in names}, "required": ["a", "b\n"]}
     either, closed = language_of_schema(schema), language_of_schema({**schema, **CLOSED})
@@ -309,7 +309,7 @@ def test_properties_in_any_order_and_others_where_they_are_allowed():
     assert not either.accepts('{"a": 1, "b\\n": null}')
 
 
-def test_others_are_what_the_schema_says_of_them():
+def test_additional_properties_follow_their_schema():
     texts = language_of_schema({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}})
     assert texts.accepts('{"b": 1, "a": "x", "c": 2}')
     assert not texts.accepts('{"b": "x"}')
@@ -361,7 +361,7 @@ def fits(value: float, schema: dict[str, Any]) -> bool:
     )  # fmt: skip
 
 
-def test_integers_are_those_between_the_bounds():
+def test_integers_between_bounds():
     source = random.Random(0)
     for _ in range(60):
         reach = source.choice([3, 12, 120, 1200])
@@ -393,7 +393,7 @@ def test_integers_near_powers_of_ten(digits: int, sign: int):
 # Numbers
 
 
-def test_decimals_are_those_between_the_bounds():
+def test_decimals_between_bounds():
     source = random.Random(0)
     decimals = [f"{k / 100:.2f}" for k in range(-1300, 1301)]
     notations = {text.rstrip("0").rstrip(".") for text in decimals} | {*decimals} | {f"{text}0" for text in decimals}
@@ -468,7 +468,7 @@ def test_decimals_between_any_two_floats():
     assert num_narrow > 2
 
 
-def test_hundreds_of_digits_are_no_depth():
+def test_hundreds_of_digits_do_not_nest():
     """Python counts calls from the bottom: a caller may have used half of them."""
 
     def below(depth: int) -> str:
@@ -627,7 +627,7 @@ def test_random_patterns():
     assert num_read > 50
 
 
-def test_strings_have_all_characters_but_controls_and_no_halves_of_pairs():
+def test_characters_of_strings():
     texts = language({"type": "string"})
     for point in [*range(0x3000), *range(0xD700, 0xE100), 0xFFFD, 0xFFFE, 0x10000, 0x10FFFF]:
         if 0xD800 <= point < 0xE000:
@@ -653,7 +653,7 @@ def walks(texts: Language, text: bytes) -> bool:
     return state in texts.final
 
 
-def test_names_are_written_as_strings_are():
+def test_names_are_escaped_as_strings():
     names = ['"', "\\", "\n", "\x01", "a.b", "[x]*", "日本", "", "$ref", "a b", "\u2028"]
     schema = {"type": "object", "properties": {name: {"const": name} for name in names}, "required": names}
     texts = language(schema)
@@ -700,7 +700,7 @@ def test_formats(name: str):
         READERS[name](value)
 
 
-def test_dates_are_all_the_days_of_a_year():
+def test_dates_cover_all_days():
     texts = language({"type": "string", "format": "date"})
     for year in (1900, 1999, 2000, 2023, 2024, 2100, 2400):
         days = {
@@ -782,7 +782,7 @@ TAGS = {"type": "array", "items": {"type": "string"}}
         ({"patternProperties": {"(": {}}, "properties": {"a": {}}}, "the pattern '\\(' at .* cannot be read"),
     ],
 )
-def test_what_cannot_be_guaranteed_is_refused_by_name(schema: Any, message: str):
+def test_unsupported_keywords_are_refused_by_name(schema: Any, message: str):
     with pytest.raises(RequestError, match=message):
         regex_of_schema({"type": "object", "properties": {"x": schema}})
 
@@ -814,7 +814,7 @@ def test_what_cannot_be_guaranteed_is_refused_by_name(schema: Any, message: str)
         ("(", "cannot be read"),
     ],
 )
-def test_patterns_that_are_refused(pattern: str, message: str):
+def test_refused_patterns(pattern: str, message: str):
     with pytest.raises(RequestError, match=message) as caught:
         regex_of_schema({"type": "array", "items": {"type": "string", "pattern": pattern}})
     assert repr(pattern) in str(caught.value)
@@ -822,7 +822,7 @@ def test_patterns_that_are_refused(pattern: str, message: str):
 
 
 @pytest.mark.parametrize("lengths", [{"minLength": 3}, {"maxLength": 8}])
-def test_patterns_whose_lengths_are_refused(lengths: dict[str, int]):
+def test_refused_patterns_with_lengths(lengths: dict[str, int]):
     with pytest.raises(RequestError, match=r"'pattern' .*at #/pattern.* 2 to any number of characters"):
         regex_of_schema({"type": "string", "pattern": "^(a+b?)+[^c]$", **lengths})
 
@@ -869,7 +869,7 @@ def test_patterns_whose_lengths_are_refused(lengths: dict[str, int]):
         ({"items": {"$ref": "#/$defs/a"}, "minItems": 1, "$defs": {"a": False}}, r"#/\$defs/a: it is false"),
     ],
 )
-def test_what_nothing_satisfies_is_refused(schema: Any, place: str):
+def test_unsatisfiable_schemas_are_refused(schema: Any, place: str):
     with pytest.raises(RequestError, match=f"(nothing satisfies|invalid).* at {place}"):
         regex_of_schema(schema)
 
@@ -885,7 +885,7 @@ def test_schemas_are_objects_or_truth_values():
         regex_of_schema([])  # type: ignore[arg-type]
 
 
-def test_schemas_that_unfold_without_measure_are_refused():
+def test_schemas_that_unfold_too_far_are_refused():
     doubled = {f"a{i}": {"prefixItems": [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(40)}
     with pytest.raises(RequestError, match=r"unfolds to more than|is longer than"):
         regex_of_schema({"$ref": "#/$defs/a0", "$defs": {**doubled, "a40": {"type": "null"}}})
@@ -896,20 +896,20 @@ def test_schemas_that_unfold_without_measure_are_refused():
         regex_of_schema(deep)
 
 
-def test_the_schema_is_left_as_it_was():
+def test_schema_is_not_changed():
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "null"}
     given = json.dumps(schema)
     regex_of_schema(schema)
     assert json.dumps(schema) == given
 
 
-def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     with pytest.raises(RequestError, match=r"pip install 'sfumato\[schema\]'"):
         regex_of_schema({})
 
 
-def test_a_first_attempt_in_any_order_takes_from_the_same_budget():
+def test_any_order_attempt_shares_the_budget():
     schema = {"type": "object", "properties": {f"name {i}": {"type": "string", "maxLength": 40} for i in range(8)}}
     assert language_of_schema(schema).accepts("{}")
     with pytest.raises(RequestError, match="takes more than 0 s"):

@@ -55,7 +55,7 @@ TEXTS = st.lists(st.text("abAéÉkK\u017fß_1 \n.İ😀€Ж\u212a\u3000\x00", m
 @example("(?:a?|b*){2,5}", "{}", ["", "abab", "bbbbbb", "aaaaaa"])
 @example("(?i:\u017f[^k])+", "^{}$", ["Sa", "sK", "s\u212a"])
 @example("(?:a|^|b|$){2}", "{}", ["", "a", "b", "ab", "ba"])
-def test_it_matches_what_python_matches(expression: str, around: str, texts: list[str]):
+def test_matches_as_python(expression: str, around: str, texts: list[str]):
     pattern = around.replace("{}", f"(?:{expression})")
     found = from_regex(pattern)
     for text in texts:
@@ -75,7 +75,7 @@ def test_it_matches_what_python_matches(expression: str, around: str, texts: lis
         ('"[^"]{0,2000}"', '"' + "x" * 2000 + '"', '"' + "x" * 2001 + '"'),
     ],
 )
-def test_repetitions_take_states_in_proportion(pattern: str, right: str, wrong: str):
+def test_states_are_linear_in_repetitions(pattern: str, right: str, wrong: str):
     """One for each count, and for each way into a character: not one for each set of counts."""
     found = from_regex(pattern, Budget(max_states=50_000, max_seconds=600))
     assert len(found.final_S) < 12 * len(right) + 60_000 * ("w" in pattern)
@@ -83,7 +83,7 @@ def test_repetitions_take_states_in_proportion(pattern: str, right: str, wrong: 
     assert not found.accepts(wrong)
 
 
-def test_bytes_that_are_no_text_belong_to_nothing():
+def test_invalid_utf8_is_rejected():
     found = from_regex("(?s).*")
     assert found.accepts("é\U0010ffff\x00")
     for wrong in (b"\xff", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"):
@@ -112,7 +112,7 @@ def test_bytes_that_are_no_text_belong_to_nothing():
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_an_error_names_the_place(pattern: str, message: str):
+def test_error_names_the_position(pattern: str, message: str):
     with pytest.raises(RequestError, match=message):
         from_regex(pattern)
 
@@ -125,7 +125,7 @@ def test_too_many_states_or_seconds_are_refused_with_the_number():
         from_regex("[ab]{4000}", Budget(max_seconds=0))
 
 
-def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch):
+def test_interrupt_ends_compilation(monkeypatch: pytest.MonkeyPatch):
     """Wherever it is: a signal's handler runs between any two checks of the budget."""
     checks, at = 0, 0
 
@@ -146,7 +146,7 @@ def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch):
         assert checks == at
 
 
-def test_what_is_made_holds_no_cycles():
+def test_automata_have_no_reference_cycles():
     """It is gone at once, whatever the collector is told: of one that is refused there may be a hundred megabytes."""
     with contextlib.suppress(RequestError):
         from_regex("a*")  # and what is imported on the way

@@ -41,7 +41,7 @@ def write_corpus(directory: Path, *sources: str) -> Corpus:
     return Corpus(directory)
 
 
-def test_a_wheel_without_tests_and_vendored_code(tmp_path: Path) -> None:
+def test_wheel_without_tests_and_vendored_code(tmp_path: Path) -> None:
     names = ["reader/core.py", "reader/_vendor/x.py", "tests/test_core.py", "reader/core_pb2.py", "reader/data.txt"]
     package = read_wheel(write_wheel(tmp_path / "a.whl", files=dict.fromkeys(names, MODULE)))
     assert (package.name, package.version, package.licence) == ("some-reader", "1.2", "MIT")
@@ -55,13 +55,13 @@ def test_licences(tmp_path: Path, licence: str, permissive: bool) -> None:
     assert read_wheel(write_wheel(tmp_path / "a.whl", licence=licence)).permissive == permissive
 
 
-def test_what_is_no_wheel_is_named(tmp_path: Path) -> None:
+def test_invalid_wheels_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"no wheel")
     with pytest.raises(ConfigError, match=r"a\.whl is not a readable wheel"):
         read_wheel(tmp_path / "a.whl")
 
 
-def test_a_corpus_gives_its_functions_back(tmp_path: Path) -> None:
+def test_corpus_round_trip(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, MODULE)
     functions = [" ".join(corpus.window(*bounds)) for bounds in corpus.functions_M2.tolist()]
     assert functions == [
@@ -73,7 +73,7 @@ def test_a_corpus_gives_its_functions_back(tmp_path: Path) -> None:
     assert len(corpus) == len(lex(MODULE))
 
 
-def test_doubles_and_what_does_not_parse_are_left_out(tmp_path: Path) -> None:
+def test_duplicates_and_syntax_errors_are_skipped(tmp_path: Path) -> None:
     again = MODULE.replace("class Reader", "class Other")
     corpus = write_corpus(tmp_path, MODULE, again, MODULE, "def f(:\n    return 1\n" * 20)
     assert len(corpus.functions_M2) == 2
@@ -106,6 +106,6 @@ def test_functions_that_overlap_with_a_test_are_left_out(tmp_path: Path) -> None
     assert writer.counts["excluded"] == 1
 
 
-def test_a_missing_corpus_says_how_it_is_made(tmp_path: Path) -> None:
+def test_missing_corpus_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no code\.safetensors in .*mend_data\.py"):
         Corpus(tmp_path)

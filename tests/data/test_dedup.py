@@ -63,7 +63,7 @@ def test_estimates_are_within_their_error(num_changes: int):
     assert abs(np.mean(errors)) <= 5 * max(deviations) / np.sqrt(40)
 
 
-def test_a_signature_is_that_of_the_set():
+def test_signature_depends_on_the_set():
     one, other = NearDuplicates(0.8, shingle_words=1), NearDuplicates(0.8, shingle_words=1)
     assert (one.signature("a b c") == one.signature("C, a; b a")).all()
     assert (one.signature("a b c") == other.signature("a b c")).all()
@@ -90,14 +90,14 @@ def test_planted_near_duplicates_are_found_and_distinct_texts_are_not():
     assert [text for text in far if index.find(index.signature(text)) is not None] == []
 
 
-def test_of_several_the_first_is_found():
+def test_first_duplicate_is_found():
     index = NearDuplicates(0.8)
     for text in ("one two three four", "one two three four"):
         index.add(index.signature(text))
     assert index.find(index.signature("One two three four.")) == 0
 
 
-def test_conversations_that_were_there():
+def test_repeated_conversations():
     rng, seen = random.Random(1), Repeated(0.8, 3)
     turn, answer = some_text(rng), some_text(rng)
     assert seen.take(turn, answer) is None
@@ -111,7 +111,7 @@ def test_conversations_that_were_there():
     assert seen.take("What is 7+3?", "It is 10.") is None
 
 
-def test_what_is_dropped_is_not_held_against_others():
+def test_dropped_items_do_not_count_as_seen():
     rng, seen = random.Random(2), Repeated(0.8, 3)
     turn, other = some_text(rng), some_text(rng)
     assert seen.take(turn, some_text(rng)) is None

@@ -26,7 +26,7 @@ def recovered(cells: list[Cell]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_targets_and_gaps_give_the_clean_text_back(kind: str) -> None:
+def test_targets_and_gaps_restore_the_clean_text(kind: str) -> None:
     """What belongs to the cells is the text, but for what is missing: as many lexemes as the gaps say."""
     config = EditNoiseConfig(**{**KINDS, kind: 1.0})
     changed = 0
@@ -47,13 +47,13 @@ def test_the_same_seed_gives_the_same_noise() -> None:
     assert corrupt(CLEAN, config, random.Random(3)) == corrupt(CLEAN, config, random.Random(3))
 
 
-def test_clean_texts_stay_as_they_are() -> None:
+def test_clean_texts_are_unchanged() -> None:
     config = EditNoiseConfig(plausible=1.0, structural=0.0, uniform=0.0, clean=1.0, spare=0.0)
     cells = corrupt(CLEAN, config, random.Random(0))
     assert cells == [Cell(text, text, 0) for text in [*CLEAN, END]]
 
 
-def test_gaps_are_opened_as_often_as_is_asked() -> None:
+def test_share_of_opened_gaps() -> None:
     shares = []
     for opened in (0.0, 1.0):
         config = EditNoiseConfig(plausible=0.0, structural=1.0, uniform=0.0, opened=opened, spare=0.0)

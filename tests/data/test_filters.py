@@ -83,6 +83,6 @@ def test_letters_share():
         ({"scripts": ("",)}, "unknown script ''"),
     ],
 )
-def test_settings_that_are_none(settings: dict, message: str):
+def test_invalid_settings(settings: dict, message: str):
     with pytest.raises(ConfigError, match=message):
         FilterConfig(**settings)

@@ -26,7 +26,7 @@ PAIR = [
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_recognises_its_prompts(name: str):
+def test_kinds_match_their_prompts(name: str):
     task = TASKS[name]
     assert task.kind is not None
     assert task.kind.name == SAME_KIND.get(name, name)
@@ -56,12 +56,12 @@ def test_a_task_recognises_its_prompts(name: str):
         ("pi", "first 200 digits of pi"),
     ],
 )
-def test_what_a_task_was_not_trained_on(name: str, prompt: str):
+def test_other_prompts_do_not_match(name: str, prompt: str):
     assert not TASKS[name].kind.matches(prompt)
 
 
 @pytest.mark.parametrize("prompt", ["12+5", "12 + 5 =", "7*6", "What is 7*6?", "answer, then derive: 2+3*4"])
-def test_what_people_try_first_is_plain(prompt: str):
+def test_common_first_prompts_are_plain(prompt: str):
     assert TASKS["plain"].kind.matches(prompt)
 
 
@@ -75,7 +75,7 @@ def test_kinds_survive_the_file():
     assert with_kinds({FIELD: ["other"], "steps": 4}, []) == {"steps": 4}
 
 
-def test_one_task_without_a_kind_leaves_any_prompt(monkeypatch: pytest.MonkeyPatch):
+def test_task_without_kind_allows_any_prompt(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(TASKS["json"], "kind", None)
     assert kinds_of(["pi", "json"]) == []
     assert [kind.name for kind in kinds_of(["pi"])] == ["pi"]
@@ -97,7 +97,7 @@ def test_another_prompt_is_refused_with_an_example_of_each_kind(prompt: Any):
     assert "check_prompt=False" in message
 
 
-def test_examples_are_as_a_shell_takes_them():
+def test_examples_are_shell_quoted():
     assert examples(PAIR) == "  sum: 1+2\n  fix: $'fix:\\nit\\'s\\\\n'"
 
 
@@ -113,12 +113,12 @@ def test_examples_are_as_a_shell_takes_them():
         ([PAIR[0].to_dict() | {"example": "one"}], "example of prompt kind 'sum' does not match"),
     ],
 )
-def test_what_is_no_list_of_kinds(listed: Any, message: str):
+def test_invalid_lists_of_kinds(listed: Any, message: str):
     with pytest.raises(ConfigError, match=message):
         read_kinds({FIELD: listed})
 
 
-def test_instructions_that_a_model_knows():
+def test_known_instructions():
     assert [check_instruction(given, PAIR, "small") for given in ("fix:", "Fix", " fix. ")] == ["fix:"] * 3
     assert check_instruction("anything", [], "small") == "anything"
     with pytest.raises(RequestError, match=r"the instruction 'faster' is none that small .*; allowed: 'fix:'"):

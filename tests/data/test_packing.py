@@ -60,7 +60,7 @@ def test_a_row_by_hand():
     assert batch.answers_BT.tolist() == [[-1, -1, -1, -1, -1, 0, 1, 2, -1, -1]]
 
 
-def test_a_row_that_is_read_one_position_to_the_left():
+def test_shifted_row():
     """The canvas stands behind the last token of the prompt, which only the clean half and the canvas's head hold."""
     batch = packed(ONE, spec=GenerationSpec(logit_shift=True), rows=1, row_length=9, canvas_lengths=(4,))
     tokens, positions, reads = batch.inputs(batch.tokens_BT)
@@ -71,7 +71,7 @@ def test_a_row_that_is_read_one_position_to_the_left():
 
 
 @pytest.mark.parametrize(("ar_share", "read"), [(0.0, [6, IGNORED]), (1.0, [6, 7, 8, END, IGNORED])])
-def test_a_prompt_is_predicted_in_the_clean_half_where_that_is_asked_for(ar_share: float, read: list[int]):
+def test_prompts_can_be_predicted_in_the_clean_half(ar_share: float, read: list[int]):
     settings = {"rows": 1, "row_length": 9, "canvas_lengths": (4,), "ar_share": ar_share}
     without, with_prompt = packed(ONE, **settings), packed(ONE, **settings, prompt_share=1.0)
     assert torch.equal(without.tokens_BT, with_prompt.tokens_BT)
@@ -85,7 +85,7 @@ FULL = GenerationSpec(noise="mask", mask_id=4, prefix_attention="full")
 BLOCK = GenerationSpec(noise="mask", mask_id=4, canvas_length=4, prefix_attention="block")
 
 
-def test_where_text_reads_the_canvas_each_canvas_has_a_copy_of_it():
+def test_full_prefix_is_copied_for_each_canvas():
     """A prompt of 2 and a response of 3 on canvases of 2: the second canvas stands behind the first as it should be."""
     batch = packed(ONE, spec=FULL, rows=1, row_length=10, canvas_lengths=(2,), ar_share=0.0)
     owners, tokens = batch.documents_BT[0], batch.tokens_BT[0]
@@ -99,7 +99,7 @@ def test_where_text_reads_the_canvas_each_canvas_has_a_copy_of_it():
     assert torch.equal(mask, owners[:, None] == owners[None])
 
 
-def test_where_prefixes_are_read_in_blocks_the_end_of_a_prompt_stands_on_the_first():
+def test_block_prefix_puts_the_prompts_end_on_the_first_canvas():
     """Blocks of 4: of a prompt of 6 two tokens are given on the first canvas; the clean half is the whole blocks before
     the last canvas, each read by itself and by what follows."""
     document = Document([5, 6, 7, 8, 9, 10], [11, 12, 13, END])
@@ -143,7 +143,7 @@ def test_where_prefixes_are_read_in_blocks_the_end_of_a_prompt_stands_on_the_fir
         ),
     ],
 )
-def test_what_no_such_model_learns_from_is_refused(spec: GenerationSpec, config: dict[str, Any], message: str):
+def test_unsuitable_rows_are_refused(spec: GenerationSpec, config: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         PackingConfig(**config).check_for(spec)
 
@@ -174,7 +174,7 @@ def test_without_canvases_a_row_is_autoregressive_training_data():
     ]
 
 
-def test_copies_are_canvases_of_their_own_over_one_clean_half():
+def test_copies_share_one_clean_half():
     [row] = rows_of(packed(ONE, rows=1, row_length=11, canvas_lengths=(3,), canvas_copies=2))
     assert row[0] == [5, 6, 7, 8, END, 7, 8, END, 7, 8, END]
     assert row[2] == [0, 1, 2, 3, 4, 2, 3, 4, 2, 3, 4]
@@ -191,7 +191,7 @@ def draw_documents(num: int, longest: int, seed: int = 0) -> list[Document]:
     return [Document([100 + i, *tokens(4)], [*tokens(longest - 1), END]) for i in range(num)]
 
 
-def test_the_mask_is_its_definition():
+def test_mask_matches_its_definition():
     """Every pair of positions of a crowded batch, from the documents and canvases of both."""
     config: dict[str, Any] = {"rows": 2, "row_length": 48, "canvas_lengths": (4, 8), "canvas_copies": 2}
     batch = packed(*draw_documents(20, 9), **config, ar_share=0.5)
@@ -218,7 +218,7 @@ def test_the_mask_is_its_definition():
 @pytest.mark.parametrize("ar_share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("lengths", [(3,), (2, 4, 8), ()])
 @pytest.mark.parametrize(("copies", "cut_share"), [(1, 0.0), (1, 0.7), (2, 0.0)])
-def test_every_response_is_supervised_once_and_no_prompt(
+def test_responses_are_supervised_once_and_prompts_never(
     lengths: tuple[int, ...], ar_share: float, copies: int, cut_share: float
 ):
     if not lengths and ar_share < 1.0:
@@ -341,7 +341,7 @@ def test_a_gap_is_an_interval_of_the_response_with_blanks_and_what_follows():
 
 
 @pytest.mark.parametrize("config", [{}, {"gap_share": 0.7}, {"canvas_copies": 2, "ar_share": 0.0}])
-def test_what_stands_on_a_canvas_is_known_by_its_place_in_the_response(config: dict[str, Any]):
+def test_canvas_cells_have_response_positions(config: dict[str, Any]):
     """Every token of the response, once a copy, where there is no gap; else those of the gap, without its blanks."""
     documents = [Document([5, 6], [*range(10 * i, 10 * i + 7 + i), END]) for i in range(1, 6)]
     batch = packed(*documents, rows=30, row_length=120, canvas_lengths=(8, 16), **config)
@@ -369,7 +369,7 @@ def test_what_stands_on_a_canvas_is_known_by_its_place_in_the_response(config: d
     assert bool(num_gaps) == ("gap_share" in config)
 
 
-def test_what_a_teacher_said_goes_where_its_document_goes():
+def test_teacher_predictions_follow_their_document():
     said = [Targets(np.zeros(3), np.full((3, 2), i), np.zeros((3, 2))) for i in range(2)]
     documents = [Document([5, 6 + i], [7, 8, END], said[i] if i < 2 else None) for i in range(3)]
     batch = packed(*documents, rows=20, row_length=40, canvas_lengths=(4,))
@@ -397,7 +397,7 @@ def test_a_gap_and_what_follows_fill_one_canvas_at_most():
     assert min(sizes) < 24
 
 
-def test_the_length_of_a_response_stands_at_the_end_of_its_prompt():
+def test_response_length_is_at_the_end_of_the_prompt():
     batch = packed(
         Document([5, 6, 7], [*range(10, 15), END]), rows=4, row_length=60, gap_share=0.5, canvas_lengths=(8,)
     )
@@ -410,7 +410,7 @@ def test_the_length_of_a_response_stands_at_the_end_of_its_prompt():
         assert batch.canvases_BT[row, place] == 0
 
 
-def test_a_batch_is_decided_by_seed_and_step():
+def test_batch_depends_on_seed_and_step():
     documents = draw_documents(50, 9)
     config: dict[str, Any] = {"rows": 2, "row_length": 64, "canvas_lengths": (4, 8), "ar_share": 0.5}
     first = rows_of(packed(*documents, **config, seed=3, step=7))
@@ -435,7 +435,7 @@ def test_number_of_tokens_leaves_padding_out():
     assert batch.num_tokens == 30
 
 
-def test_a_document_that_fits_no_row():
+def test_too_long_document():
     message = "a document needs 13 positions but row_length is 12; make it larger"
     with pytest.raises(ConfigError, match=message):
         packed(ONE, rows=2, row_length=12, canvas_lengths=(8,))
@@ -454,6 +454,6 @@ def test_a_document_that_fits_no_row():
         ({"canvas_lengths": (), "ar_share": 0.5}, "ar_share is below 1 with no canvas_lengths"),
     ],
 )
-def test_what_is_refused(config: dict[str, Any], message: str):
+def test_refusals(config: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         PackingConfig(**config)

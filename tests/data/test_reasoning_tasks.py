@@ -77,7 +77,7 @@ def test_every_line_of_arithmetic_is_true(task: Arithmetic):
             assert not set(moves) & set("*/")
 
 
-def test_every_sum_is_true_and_the_checker_wants_all_of_them():
+def test_checker_needs_every_sum():
     task = TASKS["sums"]
     for seed in range(300):
         item = task.generate(seed)
@@ -94,7 +94,7 @@ def test_every_sum_is_true_and_the_checker_wants_all_of_them():
         assert not task.check(item, "\n".join([*lines[:-1], wrong]))
 
 
-def test_plain_answers_are_true_by_another_reading():
+def test_plain_answers_are_true_by_another_parser():
     task = TASKS["plain"]
     expressions = []
     for seed in range(2000):
@@ -164,7 +164,7 @@ def test_only_the_answer_line_counts(response: str, right: bool):
     assert FIRST.check(DEMO, response) is right
 
 
-def test_two_answers_are_none():
+def test_two_answers_count_as_none():
     for other in range(10, 39):
         assert FIRST.answer(f"answer: {other}\nanswer: 39") is None
         assert FIRST.answer(f"answer: 39\n36+3 = 39\nanswer: {other}") is None
@@ -343,7 +343,7 @@ def test_countdown_rules(numbers: tuple[int, ...], target: int, response: str, r
         ("", [False, False]),
     ],
 )
-def test_steps_of_countdown_are_judged_by_themselves(response: str, rights: list[bool]):
+def test_countdown_steps_are_checked_separately(response: str, rights: list[bool]):
     parts = TASKS["countdown"].parts(COUNTDOWN, response)
     assert [right for _, right in parts] == rights
     assert parts[-1][0] == len(response)
@@ -368,7 +368,7 @@ def test_countdown_prompts():
     assert lengths == {3, 4}
 
 
-def test_lines_of_arithmetic_are_judged_by_themselves():
+def test_arithmetic_lines_are_checked_separately():
     task = TASKS["arithmetic"]
     item = task.generate(3)
     _, *lines = item.response.split("\n")

@@ -46,7 +46,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_what_was_written_is_read(directory: Path):
+def test_shards_round_trip(directory: Path):
     manifest = Manifest.load(directory)
     assert [line["seed"] for line in read_shards(directory, manifest)] == [0, 1, 2, 3, 4]
     assert [one.text for one in read_records(directory)] == [f"answer {i}" for i in range(5)]
@@ -58,7 +58,7 @@ def test_what_was_written_is_read(directory: Path):
     assert told["counts"] == {"sampled": 15, "kept": 5, "dropped": {"answer_long": 7, "turn_short": 3}}
 
 
-def test_a_teachers_view_is_numbered_as_the_documents_are(directory: Path):
+def test_teacher_predictions_are_numbered_as_documents(directory: Path):
     teacher = read_targets(directory)
     assert len(teacher) == 5
     for i in (4, 0, 1, 3, 2):
@@ -68,7 +68,7 @@ def test_a_teachers_view_is_numbered_as_the_documents_are(directory: Path):
             np.testing.assert_array_equal(own, other)
 
 
-def test_a_teachers_view_that_does_not_fit(directory: Path):
+def test_mismatched_teacher_predictions(directory: Path):
     (directory / "shard-000002.teacher.safetensors").write_bytes(
         (directory / "shard-000000.teacher.safetensors").read_bytes()
     )
@@ -87,7 +87,7 @@ def test_a_teachers_view_that_does_not_fit(directory: Path):
         read_targets(directory)
 
 
-def test_a_shard_that_is_not_as_the_manifest_says(directory: Path):
+def test_shard_that_contradicts_its_manifest(directory: Path):
     manifest = Manifest.load(directory)
     path = directory / "shard-000002.jsonl"
     path.write_text(json.dumps(record(2)) + "\n")
@@ -98,7 +98,7 @@ def test_a_shard_that_is_not_as_the_manifest_says(directory: Path):
         list(read_shards(directory, manifest))
 
 
-def test_a_manifest_that_is_none(tmp_path: Path):
+def test_invalid_manifest(tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"no manifest\.json in"):
         Manifest.load(tmp_path)
     (tmp_path / "manifest.json").write_text('{"shards": [{"colour": 1}]}')

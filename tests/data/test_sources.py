@@ -36,7 +36,7 @@ def test_held_out_items_are_in_no_training_document(name: str, byte_tokenizer: T
     assert not held_out & {problem_key(prompt) for prompt in prompts}
 
 
-def test_the_held_out_split_can_be_asked_for(byte_tokenizer: Tokenizer):
+def test_held_out_split_can_be_selected(byte_tokenizer: Tokenizer):
     source = TaskSource("arithmetic", byte_tokenizer, "test")
     assert {split_of(texts(source.document(seed), byte_tokenizer)[0]) for seed in range(50)} == {"test"}
 
@@ -86,7 +86,7 @@ def test_chats_pairs_and_texts(tmp_path: Path, byte_tokenizer: Tokenizer):
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
-def test_line_ends_of_unicode_are_text(tmp_path: Path, byte_tokenizer: Tokenizer, separator: str):
+def test_unicode_line_ends_are_text(tmp_path: Path, byte_tokenizer: Tokenizer, separator: str):
     """JSON lets them stand inside a string as they are; only \\n ends a line."""
     line = f'{{"text": "one{separator}two"}}\n' if separator > "\x1f" else json.dumps({"text": f"one{separator}two"})
     (tmp_path / "some.jsonl").write_text(f"{line}\n\n  \n", encoding="utf-8")
@@ -140,7 +140,7 @@ def test_markup_in_a_file_is_text(tmp_path: Path, byte_tokenizer: Tokenizer):
         ('{"prompt": "a", "response": "\\ud800"}', r"some\.jsonl:2: the text has \\ud800 at 0"),
     ],
 )
-def test_a_line_that_is_no_document(tmp_path: Path, byte_tokenizer: Tokenizer, line: str, message: str):
+def test_invalid_line(tmp_path: Path, byte_tokenizer: Tokenizer, line: str, message: str):
     path = tmp_path / "some.jsonl"
     path.write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
@@ -148,7 +148,7 @@ def test_a_line_that_is_no_document(tmp_path: Path, byte_tokenizer: Tokenizer, l
 
 
 @pytest.mark.parametrize("name", ["some.txt", "some.jsonl"])
-def test_a_file_that_cannot_be_read(tmp_path: Path, name: str):
+def test_unreadable_file(tmp_path: Path, name: str):
     path = tmp_path / name
     with pytest.raises(ConfigError, match=f"cannot read .*{name}"):
         read_records(path)
@@ -236,7 +236,7 @@ def test_a_mixture_draws_by_weight():
 
 
 @pytest.mark.parametrize("weights", [[], [0.0], [1.0, -0.5]])
-def test_weights_that_are_none(weights: list[float]):
+def test_invalid_weights(weights: list[float]):
     with pytest.raises(ConfigError, match=r"mixture weights are \[.*\]; allowed: 0 or more each, one above 0"):
         MixtureSource([Constant(0) for _ in weights], weights)
 

@@ -47,7 +47,7 @@ def test_gold_of_another_item_fails(name):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_seed_is_an_item(name):
+def test_seed_determines_item(name):
     task = TASKS[name]
     assert [task.generate(seed) for seed in range(8)] == [task.generate(seed) for seed in range(8)]
     assert draw(task, "test", 3) == draw(task, "test", 3)
@@ -73,7 +73,7 @@ def test_share_of_the_test_split(name):
     assert abs(share - TEST_SHARE) < 5 * sqrt(TEST_SHARE * (1 - TEST_SHARE) / len(keys))
 
 
-def test_one_expression_is_in_one_split_however_it_is_asked():
+def test_expression_is_in_one_split_in_any_form():
     first, last = TASKS["arithmetic"], TASKS["arithmetic_last"]
     splits = set()
     for seed in range(300):
@@ -85,7 +85,7 @@ def test_one_expression_is_in_one_split_however_it_is_asked():
 
 
 @pytest.mark.parametrize("expression", ["12+5", "(3-10)*4", "7*6"])
-def test_one_expression_is_one_problem_in_any_wording(expression):
+def test_expression_is_one_problem_in_any_wording(expression):
     spaced = "".join(f" {c} " if c in "+-*/" else c for c in expression)
     wordings = ("{}", "{}=", "{} =", "What is {}?", "answer, then derive: {}", "derive, then answer: {}")
     asked = [wording.format(one) for wording in wordings for one in (expression, spaced)]
@@ -160,7 +160,7 @@ def test_gym_task():
     assert not task.check(item, f"It is {item.response}.")
 
 
-def test_gym_response_that_its_scorer_cannot_read_is_wrong():
+def test_unparsable_gym_response_is_wrong():
     pytest.importorskip("reasoning_gym")
     task = find_task("gym:prime_factorization")
     assert not task.check(task.generate(0), "not a factorization")

@@ -204,13 +204,13 @@ def leaves(value: object) -> list[object]:
     return [value]
 
 
-def test_other_pets_have_names_that_no_list_has():
+def test_new_pet_names_are_in_no_list():
     """So that what is learned is to copy a name, not to choose one."""
     counts = Counter(TASKS["pets"].generate(seed).meta["record"]["name"] for seed in range(500))
     assert sum(count == 1 for count in counts.values()) > 30
 
 
-def test_a_field_is_what_the_record_of_its_sentence_holds():
+def test_field_is_in_the_sentences_record():
     records: dict[str, dict[str, object]] = {}
     for seed in range(6000):
         item = (JSON, TASKS["pets"])[seed % 2].generate(seed)

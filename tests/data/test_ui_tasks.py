@@ -18,7 +18,7 @@ SCREEN, EDIT = TASKS["ui_screen"], TASKS["ui_edit"]
 PAGE = "a page\n b header: Shop\n c list\n  d checkbox: Milk\n  e checkbox: Bread\n> tick off the first"
 
 
-def test_a_program_counts_by_the_tree_it_makes():
+def test_program_is_checked_by_its_tree():
     item = Item(prompt=PAGE, response="set d on", meta={})
     assert EDIT.check(item, "set d on")
     assert EDIT.check(item, "set d on\nset e red\nclear e color")
@@ -31,7 +31,7 @@ def test_a_program_counts_by_the_tree_it_makes():
     assert not EDIT.check(refused, "clear d on")
 
 
-def test_items_that_are_left_open_may_be_others_of_the_domain():
+def test_open_items_may_differ_within_the_domain():
     response = "page\n header: Shop\n list\n  checkbox on: Milk\n  checkbox: Bread"
     item = Item(prompt="screen: two items, one done", response=response, meta={"choices": ("Milk", "Bread", "Eggs")})
     assert SCREEN.check(item, response)
@@ -46,7 +46,7 @@ def test_items_that_are_left_open_may_be_others_of_the_domain():
     assert not SCREEN.check(named, response.replace("Milk", "Eggs"))
 
 
-def test_training_sees_no_domain_that_is_held_out():
+def test_training_has_no_held_out_domain():
     held = [domain.topic for domain in domains()[-NUM_HELD_OUT:]]
     pattern = re.compile("|".join(held), re.IGNORECASE)
     assert len(domains()) == 30
@@ -55,7 +55,7 @@ def test_training_sees_no_domain_that_is_held_out():
     assert any(pattern.search(TASKS["ui_screen_domains"].generate(seed).prompt) for seed in range(20))
 
 
-def test_what_is_not_known_of_a_domain_is_named():
+def test_unknown_domain_fields_are_named():
     """Else nobody could know what to write on the screen of a domain never seen."""
     for seed in range(300):
         screen = draw_screen(Random(seed), unseen_domain=True)
@@ -66,7 +66,7 @@ def test_what_is_not_known_of_a_domain_is_named():
                 assert component.text.casefold() in sentence
 
 
-def test_wordings_that_are_held_out_are_in_no_other_set():
+def test_held_out_wordings_are_in_no_other_set():
     for text in texts()["commands"].values():
         seen, held = templates(text, held_out=False), templates(text, held_out=True)
         assert seen
@@ -78,7 +78,7 @@ def test_wordings_that_are_held_out_are_in_no_other_set():
     assert not openings & {EDIT.generate(seed).prompt.rpartition("\n> ")[2] for seed in range(500)}
 
 
-def test_combinations_that_are_held_out_are_drawn_by_their_name_alone():
+def test_held_out_combinations_are_drawn_only_by_name():
     def is_held(item: Item) -> bool:
         page, response = parse(item.prompt.rpartition("\n> ")[0]), item.response
         slot = {component.id: component.kind for component in page.walk()}.get(response.split()[1])
@@ -101,14 +101,14 @@ def test_every_intent_is_drawn_and_changes_a_page():
         assert (to_text(execute(page, item.response)) != to_text(page)) != refused, intent
 
 
-def test_every_component_stands_on_some_screen():
+def test_every_component_is_on_some_screen():
     seen = {"refuse"}
     for seed in range(400):
         seen |= {line.split()[0].rstrip(":") for line in SCREEN.generate(seed).response.split("\n")}
     assert seen >= kinds().keys() - {"column"}
 
 
-def test_slips_leave_what_is_copied():
+def test_typos_spare_copied_text():
     sentence = word("[delete|remove] {ref} now", Random(0), ref="to the four")
     assert plain(copied("a\x01b\x02")) == "ab"
     found = {distort(sentence, Random(seed)) for seed in range(500)}

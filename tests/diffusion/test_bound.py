@@ -203,7 +203,7 @@ def test_optimal_prediction_of_one_token_attains_the_entropy(process: Process, o
     torch.testing.assert_close(nats, entropy(unigram), rtol=1e-5, atol=0.0)
 
 
-def test_denoising_posterior_is_not_what_minimises_the_uniform_bound() -> None:
+def test_denoising_posterior_does_not_minimise_the_uniform_bound() -> None:
     """LOO, arXiv 2605.22765: plugged in as it is, the true p(x_0 | x_t) counts its own observation twice."""
     process = UniformProcess(3)
     t_N, _ = quadrature(1000)

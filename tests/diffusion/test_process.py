@@ -268,6 +268,6 @@ def test_a_vocabulary_needs_an_ordinary_token() -> None:
         MaskProcess(1, 0)
 
 
-def test_hybrid_noise_names_a_share_that_is_none() -> None:
+def test_hybrid_noise_names_an_invalid_share() -> None:
     with pytest.raises(ConfigError, match="p_uniform is 1"):
         HybridProcess(4, 3, p_uniform=1.0)

@@ -116,7 +116,7 @@ def test_a_length_head_sets_the_first_canvas(
         assert (list(result.tokens), result.usage.canvases, result.usage.denoising_steps) == plain.answer(
             model.bundle, request
         )
-        size = plain.fitted(model.bundle, request.prompt)
+        size = plain.predicted_length(model.bundle, request.prompt)
         sizes.add(size)
         ended = result.finish_reason in ("stop", "steps")
         rest = 29 - min(29, size or 12)

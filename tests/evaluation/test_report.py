@@ -73,7 +73,7 @@ def test_all_systems_are_asked_the_same_items(suite: Suite, tmp_path: Path) -> N
     assert "<table>" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_an_interrupted_report_goes_on_and_ends_the_same(suite: Suite, tmp_path: Path) -> None:
+def test_interrupted_report_resumes_to_the_same_result(suite: Suite, tmp_path: Path) -> None:
     whole = Report(suite, tmp_path / "whole")
     whole.run()
 
@@ -96,7 +96,7 @@ def test_an_interrupted_report_goes_on_and_ends_the_same(suite: Suite, tmp_path:
     assert len(results.read_text().splitlines()) == 10
 
 
-def test_a_report_may_grow_but_not_mean_something_else(suite: Suite, tmp_path: Path) -> None:
+def test_report_may_grow_but_not_change(suite: Suite, tmp_path: Path) -> None:
     Report(suite, tmp_path / "out").run(["two-steps"], try_first=1)
     (tmp_path / "suite.toml").write_text(SUITE.replace("n = 3", "n = 4") + "[tasks.plain]\n")
     grown = Report(read_suite(tmp_path / "suite.toml"), tmp_path / "out")
@@ -125,7 +125,7 @@ def test_a_report_may_grow_but_not_mean_something_else(suite: Suite, tmp_path: P
         (("[tasks.arithmetic]", "[tasks.humaneval]\npath = 'none.jsonl'"), "cannot read none.jsonl"),
     ],
 )
-def test_suites_that_cannot_be_run_are_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+def test_invalid_suites_are_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
     (tmp_path / "suite.toml").write_text(SUITE.replace(*change, 1))
     with pytest.raises(ConfigError, match=message):
         read_suite(tmp_path / "suite.toml")
@@ -140,7 +140,7 @@ def test_results_of_another_version_are_refused(suite: Suite, tmp_path: Path, mo
     assert (tmp_path / "out" / "results.jsonl").read_bytes() == before
 
 
-def test_a_file_that_is_no_record_is_named(suite: Suite, tmp_path: Path) -> None:
+def test_invalid_records_file_is_named(suite: Suite, tmp_path: Path) -> None:
     Report(suite, tmp_path).left()
     (tmp_path / "results.jsonl").write_text('{"system": "tiny"}\n')
     with pytest.raises(ConfigError, match=r"results.jsonl, line 1, is not a record"):
@@ -160,7 +160,7 @@ def _record(system: str, index: int, right: bool | None) -> Record:
     )
 
 
-def test_items_without_an_answer_are_in_no_score() -> None:
+def test_items_without_answer_are_not_scored() -> None:
     known = [(True, True), (True, False), (None, True), (False, True)]
     records = [_record(name, i, pair[n]) for n, name in enumerate("ab") for i, pair in enumerate(known)]
     one, other = cells_of(records, ["a", "b"], ["t"])
@@ -223,7 +223,7 @@ def faulty() -> Iterator[tuple[str, type[_Faulty]]]:
     server.server_close()
 
 
-def test_an_api_that_fails_for_a_while_is_asked_again(faulty: tuple[str, type[_Faulty]]) -> None:
+def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]]) -> None:
     url, handler = faulty
     handler.faults[:] = ["429", "500", "cut", "garbage", "error"]
     pauses: list[float] = []
@@ -243,7 +243,7 @@ def test_an_api_that_fails_for_a_while_is_asked_again(faulty: tuple[str, type[_F
     system.close()
 
 
-def test_an_api_that_says_nothing_is_given_up(faulty: tuple[str, type[_Faulty]]) -> None:
+def test_silent_api_is_given_up(faulty: tuple[str, type[_Faulty]]) -> None:
     url, handler = faulty
     handler.faults[:] = ["silence"] * 2
     pauses: list[float] = []
@@ -255,7 +255,7 @@ def test_an_api_that_says_nothing_is_given_up(faulty: tuple[str, type[_Faulty]])
     system.close()
 
 
-def test_what_an_api_never_answers_is_no_wrong_answer(faulty: tuple[str, type[_Faulty]], tmp_path: Path) -> None:
+def test_missing_api_answer_is_not_a_wrong_one(faulty: tuple[str, type[_Faulty]], tmp_path: Path) -> None:
     url, handler = faulty
     systems = {"hosted": SystemConfig(model="m", url=url, max_retries=0)}
     report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=4), tmp_path)
@@ -272,7 +272,7 @@ def test_what_an_api_never_answers_is_no_wrong_answer(faulty: tuple[str, type[_F
     assert (len(cell.records), cell.refused, cell.failed) == (3, 1, 0)
 
 
-def test_what_is_too_long_for_a_model_is_refused_and_the_rest_is_asked(tmp_path: Path) -> None:
+def test_too_long_items_are_refused_and_others_asked(tmp_path: Path) -> None:
     tasks = {"long": TaskConfig(task="arithmetic", max_tokens=1000), "arithmetic": TaskConfig(n=1)}
     report = Report(Suite(systems={"tiny": SystemConfig(model="tiny")}, tasks=tasks, n=6), tmp_path)
     report.run()
@@ -282,7 +282,7 @@ def test_what_is_too_long_for_a_model_is_refused_and_the_rest_is_asked(tmp_path:
     assert not any(report.left().values())
 
 
-def test_a_system_that_is_gone_is_left_alone(tmp_path: Path) -> None:
+def test_unreachable_api_is_given_up(tmp_path: Path) -> None:
     systems = {"gone": SystemConfig(model="m", url="http://127.0.0.1:9/v1", max_retries=0)}
     report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=9), tmp_path)
     seen: list[Record] = []

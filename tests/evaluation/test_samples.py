@@ -56,7 +56,7 @@ def test_counts_by_hand():
     assert score.judge_nll is None
 
 
-def test_of_empty_answers_nothing_is_measured_but_that_they_ended():
+def test_empty_answers():
     """0 would be the best that a judge can say."""
     model, judge = Saying(((), "stop"), ((), "stop")), sfumato.load("tiny-twin")
     score = evaluate_samples(model, PROMPTS, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def test_of_empty_answers_nothing_is_measured_but_that_they_ended():
     assert (score.ended, score.tokens) == (1.0, 0.0)
 
 
-def test_a_judge_reads_through_its_own_template():
+def test_judge_uses_its_own_template():
     judge = sfumato.load("tiny-twin")
     model = Saying(((1, 2, 3, 4, 5), "stop"), ((), "stop"))
     score = evaluate_samples(model, PROMPTS, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_a_judge_reads_through_its_own_template():
     assert score.judge == "tiny-twin"
 
 
-def test_a_judge_that_says_nothing_of_sense_is_named():
+def test_judge_with_nan_is_named():
     judge = sfumato.load("tiny-twin")
     with torch.no_grad():
         judge.decoder.get_parameter("model.norm.weight").fill_(float("nan"))
@@ -86,7 +86,7 @@ def test_a_judge_that_says_nothing_of_sense_is_named():
         evaluate_samples(Saying(((1, 2, 3), "stop")), PROMPTS, n=1, seed=7, judge=judge)  # type: ignore[arg-type]
 
 
-def test_what_is_refused(tmp_path: Path):
+def test_refusals(tmp_path: Path):
     tiny = sfumato.load("tiny")
     with pytest.raises(RequestError, match="n is 0"):
         evaluate_samples(tiny, PROMPTS, n=0)

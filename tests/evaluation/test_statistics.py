@@ -25,7 +25,7 @@ def test_mcnemar_is_the_exact_binomial_test(only_one: int, only_other: int, p: f
     assert mcnemar(only_other, only_one) == mcnemar(only_one, only_other)
 
 
-def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
+def test_intervals_have_their_coverage() -> None:
     random, held = Random(0), 0
     for i in range(100):
         low, high = bootstrap_interval([float(random.random() < 0.4) for _ in range(80)], seed=i)
@@ -33,7 +33,7 @@ def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
     assert 88 <= held <= 100
 
 
-def test_an_interval_is_the_same_for_the_same_values() -> None:
+def test_interval_is_deterministic() -> None:
     values = [0.0, 1.0, 1.0, 0.0, 1.0]
     assert bootstrap_interval(values) == bootstrap_interval(values)
     assert bootstrap_interval([1.0] * 9) == (1.0, 1.0)

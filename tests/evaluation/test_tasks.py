@@ -78,7 +78,7 @@ def evaluated(model: Table, name: str, **settings: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["countdown", "arithmetic", "pi"])
-def test_the_share_of_right_answers(name: str):
+def test_score(name: str):
     """40 items, of which every fifth seed is answered wrongly."""
     answers = gold(name, 40, seed=3)
     model = Table(lambda prompt, seed: result("wrong" if seed % 5 == 3 else answers[prompt]))
@@ -98,14 +98,14 @@ def test_the_share_of_right_answers(name: str):
     assert (score.revised is None) == (name != "arithmetic")
 
 
-def test_a_cap_on_steps_and_other_settings_are_passed_on():
+def test_settings_are_passed_on():
     model = Table(lambda prompt, seed: result(""))
     score = evaluated(model, "countdown", n=1, steps=5, entropy_bound=0.3)
     assert score.steps == 5
     assert model.calls[0][2] == {"trace": False, "steps": 5, "entropy_bound": 0.3, "check_prompt": False}
 
 
-def test_the_twin_is_asked_the_same_items_greedily_in_both_forms():
+def test_twin_answers_greedily_in_both_forms():
     answers = gold("arithmetic", 40)
     model = Table(lambda prompt, seed: result(""))
     twin = Table(lambda prompt, seed: result(answers[prompt] if prompt.startswith("derive") or seed < 10 else ""))
@@ -139,11 +139,11 @@ CASES = {
 
 
 @pytest.mark.parametrize(("trace", "expected"), CASES.values(), ids=CASES)
-def test_the_answer_when_all_of_it_had_been_accepted(trace: list[CanvasChanged], expected: str | None):
+def test_first_accepted_answer(trace: list[CanvasChanged], expected: str | None):
     assert first_accepted_answer(find_task("arithmetic"), result("", *trace)) == expected
 
 
-def test_what_revising_did():
+def test_effect_of_revisions():
     """Of five items: right to wrong, wrong to right, wrong to wrong, unchanged, never accepted before the end."""
     asked = items(TASKS["arithmetic"], "test", 0, 5)
     numbers = [int(item.answer or "") for item in asked]
@@ -158,7 +158,7 @@ def test_what_revising_did():
     assert (score.revised, score.wrong_to_right, score.right_to_wrong) == (3, 1, 1)
 
 
-def test_what_is_refused():
+def test_refusals():
     model = Table(lambda prompt, seed: result(""))
     with pytest.raises(RequestError, match="n is 0; allowed: 1 or more"):
         evaluated(model, "countdown", n=0)

@@ -44,7 +44,7 @@ def test_syntax(mender: sfumato.Mender, broken: str, right: str) -> None:
     assert (mended.text, mended.verified_by) == (right, "parser")
 
 
-def test_a_bug_that_a_judge_finds(mender: sfumato.Mender) -> None:
+def test_semantic_bug(mender: sfumato.Mender) -> None:
     def verify(text: str) -> bool:
         scope: dict[str, Callable[[int, int, int], int]] = {}
         exec(text, scope)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def test_a_bug_that_a_judge_finds(mender: sfumato.Mender) -> None:
     assert "# keep this comment" in mended.text
 
 
-def test_what_is_right_stays(mender: sfumato.Mender) -> None:
+def test_right_code_is_unchanged(mender: sfumato.Mender) -> None:
     mended = mender.mend(CLAMP)
     assert (mended.text, mended.verified_by, mended.num_edits) == (CLAMP, None, 0)
 

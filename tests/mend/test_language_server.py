@@ -90,7 +90,7 @@ def test_a_repair_is_a_quick_fix_of_the_characters_that_change() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_cannot_be_repaired_has_no_fix() -> None:
+def test_unrepairable_error_has_no_fix() -> None:
     async def body(editor: Editor) -> None:
         found = await editor.open("x = = 1\n")
         assert len(found) == 1

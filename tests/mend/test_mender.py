@@ -76,12 +76,12 @@ def mend_project(mender: Mender, project: Path, command: list[str] = COMMAND, **
     return mender.mend_project(project, [read_source(project / "core.py")], command, **settings)
 
 
-def test_models_of_other_texts_are_refused() -> None:
+def test_other_models_are_refused() -> None:
     with pytest.raises(CheckpointError, match="does not read Python lexemes"):
         Mender(Decoder(DecoderConfig(**SIZES)), 256)
 
 
-def test_what_parses_is_left_alone_without_somebody_to_verify(mender: Mender) -> None:
+def test_valid_code_is_unchanged_without_tests(mender: Mender) -> None:
     assert mender.mend(CORE) == Mended(CORE, reason="it parses, and there is nothing else to check it with")
 
 
@@ -99,7 +99,7 @@ def test_only_the_named_function_is_edited(mender: Mender) -> None:
     assert mender.mend(CORE, lambda text: True, function="nothing").reason == "there is no function nothing"
 
 
-def test_what_does_not_parse_is_made_to(mender: Mender) -> None:
+def test_syntax_errors_are_repaired(mender: Mender) -> None:
     broken = "def f(a:\n    return a - 1\n"
     assert mender.mend(broken) == Mended("def f(a):\n    return a - 1\n", "parser", 1)
     assert mender.mend(broken, lambda text: "+" in text).text == "def f(a):\n    return a + 1\n"
@@ -114,12 +114,12 @@ def test_tests_verify(mender: Mender, project: Path) -> None:
     assert (project / "core.py").read_text() == CORE
 
 
-def test_where_the_tests_pass_there_is_nothing_to_mend(mender: Mender, project: Path) -> None:
+def test_passing_tests_mend_nothing(mender: Mender, project: Path) -> None:
     (project / "core.py").write_text(CORE.replace("a - b", "a + b"))
     assert mend_project(mender, project) == []
 
 
-def test_what_no_test_executes_is_not_edited(mender: Mender, project: Path) -> None:
+def test_unexecuted_code_is_not_edited(mender: Mender, project: Path) -> None:
     (project / "test_core.py").write_text("raise SystemExit(1)\n")
     [(_, mended)] = mend_project(mender, project)
     assert mended == Mended(CORE, reason="the failing tests execute no line of it")
@@ -130,7 +130,7 @@ def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:
     assert mended == Mended(CORE, num_runs=1, reason="no edit was verified in 1 run; a larger budget tries more")
 
 
-def test_a_project_that_does_not_parse_is_made_to_parse_first(mender: Mender, project: Path) -> None:
+def test_syntax_errors_are_repaired_before_tests(mender: Mender, project: Path) -> None:
     (project / "core.py").write_text(CORE.replace("def add(a, b):", "def add(a, b:"))
     [(_, mended)] = mend_project(mender, project)
     assert (mended.text, mended.num_edits) == (CORE.replace("a - b", "a + b"), 2)
@@ -147,7 +147,7 @@ def test_a_project_that_does_not_parse_is_made_to_parse_first(mender: Mender, pr
         ("raise SystemExit(127)\n", r"cannot be run \(exit 127\)"),
     ],
 )
-def test_tests_that_say_nothing_are_refused(mender: Mender, project: Path, program: str, message: str) -> None:
+def test_tests_without_result_are_refused(mender: Mender, project: Path, program: str, message: str) -> None:
     (project / "test_core.py").write_text(program)
     with pytest.raises(RequestError, match=message):
         mend_project(mender, project)
@@ -160,7 +160,7 @@ def test_files_elsewhere_are_refused(mender: Mender, project: Path, tmp_path_fac
         mender.mend_project(project, [read_source(other)], COMMAND)
 
 
-def test_evidence_names_what_ran_and_what_raised(project: Path) -> None:
+def test_evidence_has_executed_lines_and_exceptions(project: Path) -> None:
     with Sandbox(project) as sandbox:
         evidence = gather(sandbox, COMMAND, {})
         changed = gather(sandbox, COMMAND, {Path("core.py"): CORE.replace("a - b", "a + b").encode()})
@@ -235,7 +235,7 @@ def test_methods_are_found_by_their_class() -> None:
         ("a.py", b"# coding: nonsense\n", "neither in the encoding it declares nor"),
     ],
 )
-def test_what_is_no_python_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RequestError, match=message):
         read_source(tmp_path / name)
@@ -277,7 +277,7 @@ def test_sources_below_a_folder(tmp_path: Path) -> None:
         ("a = (1\n", ""),
     ],
 )
-def test_what_is_not_mended_has_a_reason(mender: Mender, source: str, message: str) -> None:
+def test_unmended_files_have_a_reason(mender: Mender, source: str, message: str) -> None:
     assert message in why_not(source)
     assert bool(why_not(source)) == bool(message)
     assert mender.mend(source).text == source
@@ -302,7 +302,7 @@ def test_a_model_proposes_edits_of_a_text() -> None:
     }
 
 
-def test_the_tracer_needs_nothing_of_the_project(tmp_path: Path) -> None:
+def test_tracer_needs_no_project_imports(tmp_path: Path) -> None:
     tracer = Path(Mender.__module__.replace(".", "/")).parent
     done = subprocess.run(
         [sys.executable, "-c", "import sitecustomize, sys; print(sys.gettrace())"],

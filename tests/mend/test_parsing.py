@@ -67,7 +67,7 @@ def faults_of(source: str) -> dict[str, int]:
         ("result.append(key(n))", "result = result.append"),
     ],
 )
-def test_an_edit_that_brings_a_fault(old: str, new: str) -> None:
+def test_edit_that_adds_a_fault(old: str, new: str) -> None:
     before, after = read_meaning(BEFORE), read_meaning(BEFORE.replace(old, new, 1))
     assert before is not None
     assert after is not None
@@ -96,7 +96,7 @@ def test_an_edit_that_brings_a_fault(old: str, new: str) -> None:
         ("return sum(result) / len(result)", "return (lambda x: x + x)(total)"),
     ],
 )
-def test_an_edit_that_brings_none(old: str, new: str) -> None:
+def test_edit_without_a_fault(old: str, new: str) -> None:
     before, after = read_meaning(BEFORE), read_meaning(BEFORE.replace(old, new, 1))
     assert before is not None
     assert after is not None
@@ -104,7 +104,7 @@ def test_an_edit_that_brings_none(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("module", [mender, sandbox, search, ast, shlex, textwrap])
-def test_real_programs_have_none(module: ModuleType) -> None:
+def test_real_programs_have_no_faults(module: ModuleType) -> None:
     assert not faults_of(inspect.getsource(module))
 
 
@@ -113,7 +113,7 @@ def test_names_may_come_with_a_star() -> None:
     assert faults_of("import math\nprint(sin(1))") == {"name sin": 1}
 
 
-def test_what_a_name_is_bound_by() -> None:
+def test_bindings_of_names() -> None:
     source = """
     import os.path as p, sys
     for (a, *b), c in []: print(a, b, c)

@@ -72,12 +72,12 @@ def test_a_verified_edit_is_shown_and_not_written(project: Path, done: dict[str,
     assert (project / "core.py").read_text() == WRONG
 
 
-def test_it_says_nothing_where_nothing_failed_or_nobody_asked(done: dict[str, tuple[int, str]]) -> None:
+def test_silent_without_failures_or_option(done: dict[str, tuple[int, str]]) -> None:
     code, said = done["not asked"]
     assert (code, "return a + b" in said) == (1, False)
     code, said = done["passing"]
     assert (code, "= mend =" in said) == (0, False)
 
 
-def test_a_budget_is_kept(done: dict[str, tuple[int, str]]) -> None:
+def test_budget_is_kept(done: dict[str, tuple[int, str]]) -> None:
     assert "no edit was verified in 1 run" in done["budget"][1]

@@ -33,14 +33,14 @@ def run(project: Path, program: str, *, changes: dict[Path, bytes] | None = None
         return box.run([*PYTHON, program], changes)
 
 
-def test_changes_are_seen_there_and_nowhere_else(project: Path) -> None:
+def test_changes_stay_in_the_sandbox(project: Path) -> None:
     program = "print(open('package/core.py').read(), end=''); import os; print(os.path.exists('.git'))"
     done = run(project, program, changes={Path("package/core.py"): b"value = 2\n"})
     assert (done.status, done.output) == (0, "value = 2\nFalse\n")
     assert (project / "package" / "core.py").read_text() == "value = 1\n"
 
 
-def test_what_a_run_leaves_is_undone_before_the_next(project: Path) -> None:
+def test_runs_start_clean(project: Path) -> None:
     with Sandbox(project) as box:
         spoil = "import os; open('new', 'w'); os.mkdir('folder'); os.remove('package/core.py')"
         assert box.run([*PYTHON, spoil]).passed
@@ -50,14 +50,14 @@ def test_what_a_run_leaves_is_undone_before_the_next(project: Path) -> None:
     assert sorted(path.name for path in project.iterdir()) == [".git", "package"]
 
 
-def test_a_run_that_hangs_is_ended_with_all_it_started(project: Path, tmp_path: Path) -> None:
+def test_hanging_run_is_killed_with_its_children(project: Path, tmp_path: Path) -> None:
     program = "import os, time\nprint(os.fork() and 'parent', flush=True)\ntime.sleep(600)"
     done = run(project, program, seconds=2.0)
     assert done.status is None
     assert "parent" in done.output
 
 
-def test_there_is_no_network(project: Path) -> None:
+def test_sandbox_has_no_network(project: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = server.getsockname()
         program = f"import socket; socket.create_connection({address!r}, 5)"
@@ -71,7 +71,7 @@ def test_memory_and_files_are_limited(project: Path) -> None:
     assert not done.passed
 
 
-def test_the_environment_holds_no_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_has_no_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", "secret")
     assert "secret" not in run(project, "import os; print(os.environ)").output
     assert os.environ["API_KEY"] == "secret"

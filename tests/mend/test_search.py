@@ -29,7 +29,7 @@ def search(proposer: Any, wanted: str, source: str = SOURCE, **settings: Any) ->
     return one.run([whole(source)]), tried
 
 
-def test_the_likeliest_edit_comes_first_and_every_other_byte_stays() -> None:
+def test_likeliest_edit_comes_first() -> None:
     proposer = Scripted(("+", True, ("*",), 2.0), ("1", True, ("2",), 1.0), ("-", True, ("+",), -1.0))
     repair, tried = search(proposer, SOURCE.replace("1", "2"))
     assert tried == [SOURCE.replace("+", "*"), SOURCE.replace("1", "2")]
@@ -46,7 +46,7 @@ def test_several_edits_cost_more_than_one() -> None:
     assert search(proposer, both, max_edits=1)[0] is None
 
 
-def test_what_does_not_parse_is_not_run_but_edited_further() -> None:
+def test_unparsable_candidates_are_edited_but_not_run() -> None:
     proposer = Scripted(("a", False, ("abs", "("), 3.0), ("+", False, (")",), 1.0))
     wanted = SOURCE.replace("return a +", "return abs(a) +")
     source = SOURCE.replace("def f(a, b)", "def f(x, b)")
@@ -55,7 +55,7 @@ def test_what_does_not_parse_is_not_run_but_edited_further() -> None:
     assert all(ast.parse(text) for text in tried)
 
 
-def test_texts_that_mean_the_same_are_run_once() -> None:
+def test_equivalent_candidates_run_once() -> None:
     proposer = Scripted(("1", True, ("0x2",), 2.0), ("1", True, ("2",), 1.0))
     assert len(search(proposer, "never", max_edits=1)[1]) == 1
 
@@ -102,12 +102,12 @@ def test_syntax_is_mended_error_by_error() -> None:
     assert mended == (BROKEN.replace("(a:", "(a):").replace("(b:", "(b):"), 2)
 
 
-def test_what_cannot_be_mended_is_none() -> None:
+def test_unmendable_source_gives_none() -> None:
     assert mend_syntax(Scripted(("return", True, ("yield",), 1.0)), BROKEN) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("line", range(1, 41))
-def test_a_window_holds_the_line_it_is_about(line: int) -> None:
+def test_window_contains_its_line(line: int) -> None:
     source = "".join(f"x{number} = {number} + 1\n" for number in range(40))
     lexemes = lex(source)
     region = window(source, lexemes, line, 36)
@@ -115,7 +115,7 @@ def test_a_window_holds_the_line_it_is_about(line: int) -> None:
     assert f"x{line - 1}" in [one.text for one in lexemes[region.start : region.end]]
 
 
-def test_the_first_error_is_that_of_python() -> None:
+def test_first_error_matches_python() -> None:
     assert error_line("a = 1\nb = (\nc = 2\n") == 2
     assert error_line("a = 1\n") is None
     assert error_line("a\0b") == 1

@@ -42,7 +42,7 @@ def asked(served: Served, who: str | None, **body: Any) -> Any:
     return served.http.post("/v1/canvas", json={"prompt": EXPRESSION} | body, headers=headers)
 
 
-def test_who_has_no_key_gets_nothing(guarded: Served):
+def test_requests_without_key_are_refused(guarded: Served):
     for who in (None, "dora", "ann"):
         response = asked(guarded, who)
         assert response.status_code == 401
@@ -54,14 +54,14 @@ def test_who_has_no_key_gets_nothing(guarded: Served):
     assert asked(guarded, "anna").status_code == 200
 
 
-def test_canvases_are_their_owners(guarded: Served):
+def test_canvases_belong_to_their_key(guarded: Served):
     made = asked(guarded, "anna").json()
     for who, status in (("anna", 200), ("ben", 404)):
         response = guarded.http.get(f"/v1/canvas/{made['id']}", headers={"Authorization": f"Bearer {who}"})
         assert response.status_code == status
 
 
-def test_what_is_spent_is_spent_until_it_is_said_to_be_back(guarded: Served):
+def test_spent_quota_returns_at_its_reset(guarded: Served):
     codes = [asked(guarded, "ben").status_code for _ in range(3)]
     assert codes == [200, 200, 429]
     assert 1 <= int(asked(guarded, "ben").headers["retry-after"]) <= 60
@@ -86,7 +86,7 @@ CHAT = {"messages": [{"role": "user", "content": EXPRESSION}]} | SLOW
         ("/v1/canvas", {"text": "1+1=3", "spans": [[4, 5]]} | SLOW["diffusion"]),
     ],
 )
-def test_who_leaves_has_spent_what_was_computed(tmp_path: Path, path: str, body: dict[str, Any]):
+def test_disconnected_clients_pay_for_computed_tokens(tmp_path: Path, path: str, body: dict[str, Any]):
     for served in start(tmp_path, keys=(key("dora", positions_per_day=1000),)):
         content, headers = json.dumps(body).encode(), {"Authorization": "Bearer dora"}
         lines = [f"POST {path} HTTP/1.1", "Host: here", "Authorization: Bearer dora", "Content-Type: application/json"]
@@ -105,7 +105,7 @@ def test_who_leaves_has_spent_what_was_computed(tmp_path: Path, path: str, body:
         assert "positions_per_day" in refused.json()["error"]["message"]
 
 
-def test_a_body_that_is_too_large_is_not_read(guarded: Served):
+def test_oversized_body_is_not_read(guarded: Served):
     assert asked(guarded, "anna", text="x" * 3000).status_code == 413
 
     def parts() -> Iterator[bytes]:
@@ -117,7 +117,7 @@ def test_a_body_that_is_too_large_is_not_read(guarded: Served):
     assert asked(guarded, "anna").status_code == 200
 
 
-def test_a_full_queue_says_when_to_come_back(guarded: Served):
+def test_full_queue_gives_retry_after(guarded: Served):
     slow = {"steps": 1000, "settings": {"adaptive": False}, "background": True}
     canvases = [asked(guarded, "anna", **slow) for _ in range(2)]
     while guarded.host.loaded["tiny"].answering.engine.num_waiting < 1:
@@ -132,7 +132,7 @@ def test_a_full_queue_says_when_to_come_back(guarded: Served):
     guarded.wait_until_idle()
 
 
-def test_keys_are_kept_as_hashes(tmp_path: Path):
+def test_keys_are_stored_as_hashes(tmp_path: Path):
     file = tmp_path / "keys.toml"
     made = add_key(file, "anna", {"requests_per_minute": 3, "positions_per_day": None})
     other = add_key(file, "ben", {})
@@ -163,7 +163,7 @@ def test_keys_are_kept_as_hashes(tmp_path: Path):
         (("--upstream", "tiny=http://host/v1"), "two models"),
     ],
 )
-def test_what_cannot_be_served_is_refused(arguments: tuple[str, ...], said: str):
+def test_invalid_keys_and_limits_are_refused(arguments: tuple[str, ...], said: str):
     done = CliRunner().invoke(app, ["serve", "--port", "0", *arguments])
     assert done.exit_code in (1, 2)
     assert said in done.stderr

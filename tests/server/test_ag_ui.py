@@ -30,7 +30,7 @@ def follow(served: Served, canvas_id: str) -> tuple[list[str], dict[str, Any]]:
     return kinds, content
 
 
-def test_a_run_comes_to_the_text_of_the_canvas(served: Served):
+def test_run_ends_with_canvas_text(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION, background=True).json()
     kinds, content = follow(served, canvas["id"])
     done = served.http.get(f"/v1/canvas/{canvas['id']}").json()
@@ -40,6 +40,6 @@ def test_a_run_comes_to_the_text_of_the_canvas(served: Served):
     assert set(kinds[1:-1]) <= {"ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"}
 
 
-def test_one_that_is_done_is_a_run_of_a_snapshot(served: Served):
+def test_finished_canvas_is_a_run_of_one_snapshot(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
     assert follow(served, canvas["id"])[0] == ["RUN_STARTED", "ACTIVITY_SNAPSHOT", "RUN_FINISHED"]

@@ -36,7 +36,7 @@ def read_events(response: httpx.Response) -> Iterator[dict[str, Any]]:
             yield json.loads(line.removeprefix("data: "))
 
 
-def test_a_canvas_is_what_the_library_answers(served: Served):
+def test_canvas_equals_library_answer(served: Served):
     expected = served.model.generate(EXPRESSION, seed=5)
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION, seed=5).json()
     assert canvas["text"] == expected.text
@@ -49,7 +49,7 @@ def test_a_canvas_is_what_the_library_answers(served: Served):
     assert several[0]["text"] == expected.text
 
 
-def test_what_events_come_to_is_the_text_from_wherever_they_are_read(served: Served):
+def test_events_add_up_to_text_from_any_position(served: Served):
     """Over random requests and edits; readers leave, and go on after the last event that they had."""
     draw = random.Random(3)
     text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
@@ -91,7 +91,7 @@ def events_of(canvas: LiveCanvas, after: int | None = None, most: int = 10**6) -
     return asyncio.run(read())
 
 
-def test_who_comes_back_gets_what_is_new_alone():
+def test_resumed_stream_has_only_new_events():
     canvas = LiveCanvas("c", "", "tiny")
     canvas.begin()
     for i in range(300):
@@ -111,14 +111,14 @@ def test_who_comes_back_gets_what_is_new_alone():
     assert [event["type"] for event in events_of(canvas)] == ["canvas.snapshot"]
 
 
-def test_a_browser_that_comes_back_says_so_in_a_header(served: Served):
+def test_last_event_id_header_resumes(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
     path = f"/v1/canvas/{canvas['id']}/events"
     [event] = read_events(served.http.get(path, headers={"Last-Event-ID": str(canvas["seq"] - 1)}))
     assert event["type"] == "canvas.done"
 
 
-def test_a_stream_begins_with_all_of_it_and_ends_with_all_of_it(served: Served):
+def test_stream_starts_and_ends_with_whole_text(served: Served):
     follower = Follower()
     with served.http.stream("POST", "/v1/canvas", json={"prompt": EXPRESSION, "stream": True}) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
@@ -129,7 +129,7 @@ def test_a_stream_begins_with_all_of_it_and_ends_with_all_of_it(served: Served):
     assert follower.text == served.model.generate(EXPRESSION).text
 
 
-def test_patches_and_snapshots_say_how_sure_each_position_is(served: Served):
+def test_patches_and_snapshots_have_confidences(served: Served):
     body = {"prompt": EXPRESSION, "stream": True, "every_step": True, "canvas_length": 16, "steps": 5, "seed": 2}
     trace = served.model.generate(EXPRESSION, canvas_length=16, steps=5, seed=2, adaptive=False, trace=True).trace
     with served.http.stream("POST", "/v1/canvas", json=body | {"settings": FORCED}) as response:
@@ -157,7 +157,7 @@ def test_patches_and_snapshots_say_how_sure_each_position_is(served: Served):
     assert events[-1]["usage"]["forward_passes"] == passes[-1]
 
 
-def test_who_comes_later_can_colour_the_draft(served: Served):
+def test_late_readers_get_confidences(served: Served):
     canvas = LiveCanvas("c", "", "tiny")
     canvas.begin()
     step = served.model.generate(EXPRESSION, steps=4, adaptive=False, trace=True).trace[2]
@@ -174,7 +174,7 @@ def test_who_comes_later_can_colour_the_draft(served: Served):
     assert "elapsed_ms" not in snapshot
 
 
-def test_commits_tell_what_else_might_stand_there(served: Served):
+def test_commits_have_alternatives(served: Served):
     options: dict[str, Any] = {"canvas_length": 16, "seed": 1}
     expected = served.model.generate(EXPRESSION, top_logprobs=3, **options)
     body = {"prompt": EXPRESSION, "stream": True, "top_logprobs": 3, **options}
@@ -193,7 +193,7 @@ def test_commits_tell_what_else_might_stand_there(served: Served):
     assert "logprobs" not in served.ask("/v1/canvas", prompt=EXPRESSION, **options).json()
 
 
-def test_every_step_of_an_edit_can_be_told_of(served: Served):
+def test_edit_steps_can_be_streamed(served: Served):
     text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
     body = {"text": text, "spans": [[8, 10]], "stream": True, "steps": 6, "settings": FORCED}
     seen = []
@@ -206,7 +206,7 @@ def test_every_step_of_an_edit_can_be_told_of(served: Served):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_changes_make_the_second_draft_of_the_first(seed: int):
+def test_changes_turn_one_draft_into_the_next(seed: int):
     draw = random.Random(seed)
     before = tuple(draw.choice(["", "a", "bc", "d e"]) for _ in range(draw.randrange(12)))
     after = tuple(piece if draw.random() < 0.5 else draw.choice(["", "x", "yz"]) for piece in before)
@@ -219,7 +219,7 @@ def test_changes_make_the_second_draft_of_the_first(seed: int):
     assert text == "head" + "".join(after)
 
 
-def test_edits_name_the_revision_they_are_about(served: Served):
+def test_edits_need_the_current_revision(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
     path, text = f"/v1/canvas/{canvas['id']}", canvas["text"]
     by_hand = served.ask(f"{path}/edits", base_rev=1, replace=[{"start": 0, "end": 6, "text": "Answer"}]).json()
@@ -249,14 +249,14 @@ def test_edits_name_the_revision_they_are_about(served: Served):
     assert served.http.get(f"{path}/revisions").status_code == 404
 
 
-def test_a_text_is_written_anew_in_places(served: Served):
+def test_spans_are_rewritten(served: Served):
     text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
     expected = served.model.edit(text, spans=[(len(text) - 2, len(text))])
     canvas = served.ask("/v1/canvas", text=text, spans=[[len(text) - 2, len(text)]]).json()
     assert canvas["text"] == expected.text
 
 
-def test_drafts_of_an_edit_keep_what_is_outside(served: Served):
+def test_edit_drafts_keep_the_rest(served: Served):
     text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
     follower, drafts = Follower(), list[str]()
     body = {"text": text, "spans": [[8, 10]], "stream": True, "steps": 6, "settings": FORCED}
@@ -297,13 +297,13 @@ def test_pins_stay(served: Served):
         ({"prompt": EXPRESSION, "deadline_ms": 0}, "deadline_ms"),
     ],
 )
-def test_what_is_wrong_with_a_canvas_is_said(served: Served, body: dict[str, Any], named: str):
+def test_canvas_errors_are_named(served: Served, body: dict[str, Any], named: str):
     response = served.ask("/v1/canvas", **body)
     assert response.status_code == 400, response.text
     assert named in response.json()["error"]["message"]
 
 
-def test_of_two_changes_at_once_one_is_refused(served: Served):
+def test_one_of_two_concurrent_edits_is_refused(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
     path = f"/v1/canvas/{canvas['id']}"
     body = {"base_rev": 1, "spans": [[0, 6]], "steps": 60, "settings": FORCED}
@@ -318,7 +318,7 @@ def test_of_two_changes_at_once_one_is_refused(served: Served):
     assert served.http.get(path).json()["rev"] == 2
 
 
-def test_what_is_being_written_is_told_of_even_if_its_reader_leaves(tmp_path: Path):
+def test_edit_continues_after_its_reader_leaves(tmp_path: Path):
     history = History(tmp_path / "canvases.db")
     canvases = Canvases(None, history)  # type: ignore[arg-type]
     history.create("c", owner="", model="tiny", prompt={})
@@ -341,7 +341,7 @@ def test_what_is_being_written_is_told_of_even_if_its_reader_leaves(tmp_path: Pa
     history.close()
 
 
-def test_old_canvases_are_forgotten_while_it_runs(tmp_path: Path):
+def test_old_canvases_expire_while_running(tmp_path: Path):
     for served in start(tmp_path, limits=Limits(keep_s=0.5)):
         canvas = served.ask("/v1/canvas", prompt=EXPRESSION, steps=2).json()
         end = time.monotonic() + 600
@@ -350,7 +350,7 @@ def test_old_canvases_are_forgotten_while_it_runs(tmp_path: Path):
             time.sleep(0.1)
 
 
-def test_deleting_ends_the_work(served: Served):
+def test_delete_cancels(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION, background=True, **SLOW).json()
     assert served.http.delete(f"/v1/canvas/{canvas['id']}").status_code == 200
     served.wait_until_idle()
@@ -377,7 +377,7 @@ def begin(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_comes_back_with_every_revision(tmp_path: Path):
+def test_killed_server_restores_every_revision(tmp_path: Path):
     draw, known = random.Random(0), dict[str, str]()
     arguments = ["tiny", "--threads", "1", "--database", str(tmp_path / "canvases.db")]
     for round_ in range(2):

@@ -24,7 +24,7 @@ def tool(name: str, parameters: dict[str, Any] | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("others", [[], [tool("stop", None)], [tool("stop", None), tool("turn", POINT)]], ids=len)
-def test_the_schema_of_a_tool_refers_to_its_own_places(served: Served, others: list[Any]):
+def test_tool_schemas_resolve_their_own_references(served: Served, others: list[Any]):
     for seed in range(3):
         body: dict[str, Any] = {"tools": [*others, tool("go", POINT)], "tool_choice": "required", "seed": seed}
         [choice] = served.chat(**body, max_tokens=64).json()["choices"]
@@ -38,7 +38,7 @@ def test_the_schema_of_a_tool_refers_to_its_own_places(served: Served, others: l
             assert arguments == {}
 
 
-def test_an_answer_can_be_sent_back_as_clients_keep_it(served: Served):
+def test_answers_can_be_sent_back_as_messages(served: Served):
     kept = {"annotations": [], "audio": None, "function_call": None, "provider_specific_fields": {"refusal": None}}
     call = {"id": "call_1", "type": "function", "function": {"name": "go", "arguments": "{}"}}
     messages = [
@@ -50,7 +50,7 @@ def test_an_answer_can_be_sent_back_as_clients_keep_it(served: Served):
     assert answer.json()["choices"][0]["message"]["content"] == served.model.generate(EXPRESSION).text
 
 
-def test_what_mercury_takes_besides(served: Served):
+def test_mercury_fields(served: Served):
     expected = served.model.generate(EXPRESSION).text
     quick = served.chat(realtime=True, top_k=-1, reasoning_summary=False)
     assert quick.json()["choices"][0]["message"]["content"] == expected
@@ -61,7 +61,7 @@ def test_what_mercury_takes_besides(served: Served):
     assert refused.json()["error"]["param"] == "repetition_penalty"
 
 
-def test_a_gap_as_continue_asks_for_it(served: Served):
+def test_fim_prompt_of_continue(served: Served):
     prefix, suffix = "def area(a, b):\n    return a", " b\n"
     stop = ["<|endoftext|>", "\n\n", "\n \n"]
     body = {
@@ -78,7 +78,7 @@ def test_a_gap_as_continue_asks_for_it(served: Served):
     assert "".join(json.loads(line)["choices"][0]["text"] for line in lines) == expected.text
 
 
-def test_marks_of_a_gap_are_a_suffix(served: Served):
+def test_fim_marks_give_a_suffix(served: Served):
     """As Zed asks for a prediction."""
     prefix, suffix = "def area(a, b):\n    return a", " b\n"
     marks = ["<|endoftext|>", "<|file_separator|>", "<|fim_pad|>", "<fim_middle>", "<PRE>", "[SUFFIX]"]

@@ -26,7 +26,7 @@ def events_of(response: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[:-1]]
 
 
-def test_a_chat_is_what_the_library_answers(served: Served):
+def test_chat_equals_library_answer(served: Served):
     expected = served.model.generate(EXPRESSION, seed=3)
     answer = served.chat(seed=3, model="tiny").json()
     [choice] = answer["choices"]
@@ -38,7 +38,7 @@ def test_a_chat_is_what_the_library_answers(served: Served):
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-def test_what_a_stream_appends_is_the_answer(served: Served):
+def test_stream_deltas_add_up_to_answer(served: Served):
     """Over random requests, drafts and several answers among them."""
     draw = random.Random(7)
     for i in range(15):
@@ -65,7 +65,7 @@ def test_what_a_stream_appends_is_the_answer(served: Served):
         assert reasons == [choice["finish_reason"] for choice in whole["choices"]], body
 
 
-def test_drafts_ride_where_clients_append_nothing(served: Served):
+def test_drafts_do_not_disturb_appending_clients(served: Served):
     stream = events_of(served.chat(stream=True, draft=True, stream_options={"include_usage": True}))
     frames = [event["sfumato"] for event in stream if event.get("sfumato", {}).get("type") == "diffusion_frame"]
     assert frames
@@ -79,7 +79,7 @@ def test_drafts_ride_where_clients_append_nothing(served: Served):
     assert stream[-1]["usage"]["completion_tokens"] > 0
 
 
-def test_with_diffusing_each_delta_is_the_whole_draft(served: Served):
+def test_diffusing_deltas_are_whole_drafts(served: Served):
     stream = events_of(served.chat(stream=True, diffusing=True))
     texts = [event["choices"][0]["delta"]["content"] for event in stream if event["choices"][0]["delta"].get("content")]
     assert texts[-1] == served.chat().json()["choices"][0]["message"]["content"]
@@ -113,7 +113,7 @@ def test_with_diffusing_each_delta_is_the_whole_draft(served: Served):
         ({"max_completion_tokens": 5, "max_tokens": 6}, "max_tokens"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_by_name(served: Served, body: dict[str, Any], param: str | None):
+def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, Any], param: str | None):
     response = served.ask("/v1/chat/completions", **{"messages": [{"role": "user", "content": EXPRESSION}]} | body)
     error = response.json()["error"]
     assert response.status_code == (404 if "model" in body else 400), error
@@ -124,13 +124,13 @@ def test_what_cannot_be_kept_is_refused_by_name(served: Served, body: dict[str, 
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'{"messages": NaN}', b"\xff", b'{"messages": "x"}'])
-def test_a_body_that_is_no_request_is_refused(served: Served, content: bytes):
+def test_invalid_bodies_are_refused(served: Served, content: bytes):
     response = served.http.post("/v1/chat/completions", content=content, headers={"content-type": "application/json"})
     assert response.status_code == 400
     assert response.json()["error"]["type"] == "invalid_request_error"
 
 
-def test_what_an_answer_must_be_it_is(served: Served):
+def test_constrained_answers(served: Served):
     formats: list[dict[str, Any]] = [
         {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA, "strict": True}},
         {"type": "regex", "regex": "[ab]{3}"},
@@ -146,13 +146,13 @@ def test_what_an_answer_must_be_it_is(served: Served):
     assert isinstance(json.loads(texts[3]), dict)
 
 
-def test_reasons_for_an_end(served: Served):
+def test_finish_reasons(served: Served):
     assert served.chat(max_tokens=2).json()["choices"][0]["finish_reason"] == "length"
     late = served.chat(diffusion={"deadline_ms": 1, "steps": 1000, "settings": {"adaptive": False}})
     assert late.json()["choices"][0]["finish_reason"] == "deadline"
 
 
-def test_the_client_of_openai(client: openai.OpenAI, served: Served):
+def test_openai_client(client: openai.OpenAI, served: Served):
     messages: Any = [{"role": "user", "content": EXPRESSION}]
     expected = served.model.generate(EXPRESSION).text
     answer = client.chat.completions.create(model="tiny", messages=messages, logprobs=True, reasoning_effort="medium")
@@ -194,7 +194,7 @@ def test_gaps(served: Served):
         assert "".join(event["choices"][0]["text"] for event in events_of(stream)) == expected.text
 
 
-def test_a_client_that_leaves_frees_its_rows(served: Served):
+def test_disconnect_frees_rows(served: Served):
     body = {"diffusion": {"steps": 1000, "settings": {"adaptive": False}}}
     messages = [{"role": "user", "content": EXPRESSION}]
     with served.http.stream(
@@ -215,7 +215,7 @@ def test_a_client_that_leaves_frees_its_rows(served: Served):
     assert served.host.loaded["tiny"].num_users == 0
 
 
-def test_figures(served: Served):
+def test_metrics(served: Served):
     served.chat()
     text = served.http.get("/metrics").text
     assert 'sfumato_requests_total{method="POST",route="/v1/chat/completions",status="200"}' in text
@@ -225,7 +225,7 @@ def test_figures(served: Served):
 
 
 @pytest.mark.parametrize("canvas_length", [4, 64])
-def test_calls_are_streamed_as_they_are_committed(client: openai.OpenAI, canvas_length: int):
+def test_tool_calls_stream_as_committed(client: openai.OpenAI, canvas_length: int):
     schema = SCHEMA | {"properties": {"a": {"type": "string", "minLength": 12, "maxLength": 20}}}
     tool = {"type": "function", "function": {"name": "add", "parameters": schema, "strict": True}}
     asked: Any = {

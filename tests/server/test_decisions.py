@@ -31,7 +31,7 @@ PATHS = ("/v1/decisions", "/v1/systemone")
 STATE = "I was charged twice and want one of the charges back."
 
 
-def test_both_shapes_answer_alike(served: Served):
+def test_both_request_formats_answer_alike(served: Served):
     answer = served.ask("/v1/systemone", model="tiny", state=STATE, questions=QUESTIONS).json()
     with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none") as client:
         decision = client.decisions.create(model="tiny", input=STATE, questions=SAME)  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ def test_both_shapes_answer_alike(served: Served):
     assert decision.usage.input_tokens == answer["usage"]["input_tokens"] > 50
 
 
-def test_all_questions_stand_on_one_canvas(served: Served):
+def test_all_questions_share_one_canvas(served: Served):
     many = [{"type": "predicate", "instructions": f"{number}?"} for number in range(12)]
     before = _canvases(served)
     answer = served.ask("/v1/decisions", input="x", questions=many)
@@ -70,7 +70,7 @@ def _canvases(served: Served) -> float:
     return next((float(line.split()[-1]) for line in lines if line.startswith("sfumato_canvases_total")), 0.0)
 
 
-def test_the_confidence_is_how_far_one_value_stands_out():
+def test_confidence():
     slot = Slot.choice("choices", "?", [(value, value) for value in "abcd"])
     assert Decided(slot, (0.25,) * 4).confidence == 0
     assert Decided(slot, (0, 0, 1, 0)).confidence == 1
@@ -93,13 +93,13 @@ def test_the_confidence_is_how_far_one_value_stands_out():
         ({"type": "predicate", "instructions": ""}, "questions.0.instructions"),
     ],
 )
-def test_what_is_no_question_is_refused(served: Served, question: dict[str, object], message: str):
+def test_invalid_questions_are_refused(served: Served, question: dict[str, object], message: str):
     answer = served.ask("/v1/decisions", input="x", questions=[question])
     assert answer.status_code == 400
     assert message in answer.json()["error"]["message"]
 
 
-def test_decisions_take_either_shape(served: Served):
+def test_decisions_accept_both_formats(served: Served):
     questions = QUESTIONS | {"is it spam": {"type": "noul"}}
     answers = [served.ask(path, state={"text": STATE}, questions=questions).json() for path in PATHS]
     assert answers[0]["answers"].keys() == questions.keys()

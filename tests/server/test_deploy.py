@@ -11,7 +11,7 @@ from serving import Served
 DASHBOARD = Path(__file__).parents[2] / "deploy" / "grafana" / "sfumato.json"
 
 
-def test_every_figure_of_the_dashboard_is_there(served: Served):
+def test_dashboard_metrics_exist(served: Served):
     assert served.chat().status_code == 200
     panels = json.loads(DASHBOARD.read_text())["panels"]
     asked = {name for panel in panels for target in panel["targets"] for name in _names(target["expr"])}

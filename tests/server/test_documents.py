@@ -41,7 +41,7 @@ def check_events(document: dict[str, Any], response: Any) -> int:
     return len(lines)
 
 
-def test_answers_are_as_they_are_described(served: Served, document: dict[str, Any]):
+def test_responses_match_openapi(served: Served, document: dict[str, Any]):
     turns = [{"role": "user", "content": EXPRESSION}]
     posted: list[tuple[str, dict[str, Any]]] = [
         ("/v1/chat/completions", {"messages": turns}),

@@ -31,7 +31,7 @@ def bound(model: TextModel, tokens: list[int], first: int) -> float:
 
 
 @pytest.mark.parametrize(("name", "estimator"), [("twin", "exact autoregressive NLL"), ("tiny", "NELBO (upper bound)")])
-def test_from_each_of_the_last_tokens_on_they_add_up(both: Served, name: str, estimator: str):
+def test_logprobs_add_up_from_every_token(both: Served, name: str, estimator: str):
     model = sfumato.load({"twin": "tiny-twin"}.get(name, name))
     tokens = list(model.tokenizer.encode_raw(TEXT))
     others = list(model.tokenizer.encode_raw("1+1=2"))
@@ -57,7 +57,7 @@ def test_from_each_of_the_last_tokens_on_they_add_up(both: Served, name: str, es
             assert all(own <= max(top.values()) for own, top in pairs)
 
 
-def test_where_the_context_ends_may_be_said(both: Served):
+def test_context_length_can_be_given(both: Served):
     model = sfumato.load("tiny")
     tokens = list(model.tokenizer.encode_raw(TEXT))
     for first in (5, len(tokens) - 3):
@@ -67,7 +67,7 @@ def test_where_the_context_ends_may_be_said(both: Served):
         assert found == pytest.approx(bound(model, tokens, first), abs=1e-3)
 
 
-def test_without_logprobs_the_prompt_is_given_back(both: Served):
+def test_echo_without_logprobs(both: Served):
     alone = both.ask("/v1/completions", prompt=TEXT, max_tokens=5).json()["choices"][0]["text"]
     [choice] = echoed(both, TEXT, max_tokens=5, logprobs=None, temperature=None, seed=0).json()["choices"]
     assert (choice["text"], choice["logprobs"]) == (TEXT + alone, None)
@@ -84,7 +84,7 @@ def test_without_logprobs_the_prompt_is_given_back(both: Served):
         ({"echo_from": 0}, "echo_from"),
     ],
 )
-def test_what_cannot_be_echoed_is_refused(both: Served, body: dict[str, Any], named: str):
+def test_invalid_echo_is_refused(both: Served, body: dict[str, Any], named: str):
     response = echoed(both, TEXT, **body)
     assert response.status_code == 400
     assert response.json()["error"]["param"] == named

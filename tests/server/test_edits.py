@@ -11,7 +11,7 @@ from serving import Served
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_the_region_is_found_in_either_nesting(served: Served, inside: bool):
+def test_region_in_either_nesting(served: Served, inside: bool):
     code = "def area(a, b):\n    return a + b\n"
     region = f"<|code_to_edit|>\n{code[:20]}<|cursor|>{code[20:].rstrip()}\n<|/code_to_edit|>"
     file = "<|current_file_content|>\ncurrent_file_path: a.py\n{}\n<|/current_file_content|>"
@@ -69,14 +69,14 @@ def apply(served: Served, code: str, snippet: str, **body: Any) -> Any:
         ("// ... existing code ...\nrate = 3\nspeed = 4", "rate = 3\r\n", "rate = 3\r\nspeed = 4\n"),
     ],
 )
-def test_a_snippet_with_anchors_is_merged_without_the_model(served: Served, snippet: str, old: str, new: str):
+def test_snippet_with_anchors_merges_without_model(served: Served, snippet: str, old: str, new: str):
     answer = apply(served, CODE, snippet).json()
     assert answer["choices"][0]["message"]["content"] == CODE.replace(old, new)
     assert answer["usage"]["positions_computed"] == 0
     assert {block["by"] for block in answer["sfumato"]["blocks"]} == {"anchors"}
 
 
-def test_among_several_places_the_model_chooses(served: Served):
+def test_model_chooses_among_several_anchors(served: Served):
     method = "    def multiply(self, a, b):\n        return a * b\n"
     bare = "// ... existing code ...\ndef multiply(self, a, b):\n    return a * b\n// ... existing code ..."
     answer = apply(served, CODE, bare).json()
@@ -103,7 +103,7 @@ def test_among_several_places_the_model_chooses(served: Served):
         ("x" * 200_001, "y", None),
     ],
 )
-def test_what_may_be_anywhere_is_refused(served: Served, code: str, snippet: str, code_of_error: str | None):
+def test_ambiguous_snippet_is_refused(served: Served, code: str, snippet: str, code_of_error: str | None):
     response = apply(served, code, snippet)
     assert response.status_code == 400
     error = response.json()["error"]

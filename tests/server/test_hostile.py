@@ -62,7 +62,7 @@ TURNS = json.dumps([{"role": "user", "content": EXPRESSION}])
         ('{"messages": %s, "response_format": {"type": "choices", "choices": []}}', "choices"),
     ],
 )
-def test_bodies_that_are_refused(served: Served, body: str, named: str):
+def test_refused_bodies(served: Served, body: str, named: str):
     content = body.replace("%s", TURNS).encode()
     response = served.http.post(CHAT, content=content, headers={"content-type": "application/json"})
     assert response.status_code in (400, 404), response.text
@@ -74,13 +74,13 @@ def test_bodies_that_are_refused(served: Served, body: str, named: str):
 
 
 @pytest.mark.parametrize("pair", ["\\ud83d\\ude00", "\\\\ud800"])
-def test_whole_pairs_and_what_only_looks_like_half_of_one_pass(served: Served, pair: str):
+def test_surrogate_pairs_and_lookalikes_pass(served: Served, pair: str):
     content = f'{{"prompt": "{pair}", "max_tokens": 1}}'.encode()
     response = served.http.post("/v1/completions", content=content, headers={"content-type": "application/json"})
     assert response.status_code == 200, response.text
 
 
-def test_values_are_not_counted_in_texts():
+def test_values_within_texts_are_not_counted():
     value = {"a": ['[{",\\' * 20_000, "\\"], "b": ',"' * 60_000}
     assert read_json(json.dumps(value).encode()) == value
 
@@ -95,13 +95,13 @@ def test_values_are_not_counted_in_texts():
         ("/v1/completions", {"prompt": "a", "suffix": "b", "n": -1}, "n is -1"),
     ],
 )
-def test_what_would_take_too_much_is_refused(served: Served, path: str, body: dict[str, Any], named: str):
+def test_too_expensive_requests_are_refused(served: Served, path: str, body: dict[str, Any], named: str):
     response = served.ask(path, **body)
     assert response.status_code == 400
     assert named in response.json()["error"]["message"]
 
 
-def test_of_several_prompts_none_goes_on_when_one_is_refused(tmp_path: Path):
+def test_one_refused_prompt_cancels_the_others(tmp_path: Path):
     from sfumato.engine.engine import EngineConfig
 
     for served in start(tmp_path, config=EngineConfig(max_rows=1, max_queue=4)):
@@ -111,7 +111,7 @@ def test_of_several_prompts_none_goes_on_when_one_is_refused(tmp_path: Path):
         assert served.ask("/v1/completions", prompt=["1+1="], max_tokens=2).status_code == 200
 
 
-def test_a_request_that_cannot_be_begun_fails_alone(served: Served, monkeypatch: pytest.MonkeyPatch):
+def test_request_that_cannot_start_fails_alone(served: Served, monkeypatch: pytest.MonkeyPatch):
     open_canvases = Engine._open_canvases
 
     def failing(self: Engine, sequences: list[Any]) -> None:
@@ -130,9 +130,7 @@ def test_a_request_that_cannot_be_begun_fails_alone(served: Served, monkeypatch:
     assert [response.status_code for response in asyncio.run(ask())] == [200, 500, 200]
 
 
-def test_an_engine_that_a_bug_ends_is_replaced(
-    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
+def test_crashed_engine_is_replaced(served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     def failing(self: Engine) -> None:
         raise ValueError(EXPRESSION)
 
@@ -150,13 +148,13 @@ def test_an_engine_that_a_bug_ends_is_replaced(
     assert served.host.loaded["tiny"] is not before
 
 
-def test_methods_of_their_own_are_counted_as_one(served: Served):
+def test_unknown_methods_count_as_one(served: Served):
     for method in ("PROPFIND", "MKCALENDAR"):
         assert served.http.request(method, "/v1/models").status_code == 405
     assert "PROPFIND" not in served.http.get("/metrics").text
 
 
-def test_nothing_of_a_request_is_logged(served: Served, caplog: pytest.LogCaptureFixture):
+def test_requests_are_not_logged(served: Served, caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.DEBUG, logger="sfumato"):
         served.chat("secret prompt")
         served.http.get("/v1/canvas/secret", headers={"Authorization": "Bearer secret"})
@@ -169,7 +167,7 @@ def test_nothing_of_a_request_is_logged(served: Served, caplog: pytest.LogCaptur
     assert "secret" not in caplog.text
 
 
-def test_no_schema_is_read_among_the_threads_that_answer(served: Served, monkeypatch: pytest.MonkeyPatch):
+def test_schemas_compile_outside_the_server_threads(served: Served, monkeypatch: pytest.MonkeyPatch):
     def failing(*_: object) -> None:
         raise AssertionError("in this process")
 
@@ -195,7 +193,7 @@ def compiler() -> Any:
     made.close()
 
 
-def test_another_process_makes_what_this_one_would(compiler: Compiler):
+def test_compiler_process_makes_equal_automata(compiler: Compiler):
     for maker in (partial(from_regex, "a{3}(b|c)*"), partial(from_choices, ["yes", "no"])):
         here, there = make_automaton([maker], TOKENS, EOS), compiler.make([maker])
         assert here is not None
@@ -205,13 +203,13 @@ def test_another_process_makes_what_this_one_would(compiler: Compiler):
 
 
 @pytest.mark.parametrize("maker", [partial(from_regex, "(a|b)*a(a|b){20}"), partial(from_choices, ["\ud800"])])
-def test_what_cannot_be_made_is_said(compiler: Compiler, maker: Callable[..., Any]):
+def test_compiler_errors_are_passed_on(compiler: Compiler, maker: Callable[..., Any]):
     with pytest.raises(RequestError):
         compiler.make([maker])
     assert compiler.make([partial(from_regex, "a")]) is not None
 
 
-def test_what_looks_at_no_clock_is_ended(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
+def test_hanging_compilation_is_killed(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
     compiler.make([partial(from_regex, "a")])
     monkeypatch.setattr(compiling, "_SECONDS", 0.1)
     with pytest.raises(RequestError, match="memory or time"):
@@ -220,7 +218,7 @@ def test_what_looks_at_no_clock_is_ended(compiler: Compiler, monkeypatch: pytest
     assert compiler.make([partial(from_regex, "b")]) is not None
 
 
-def test_of_many_some_are_told_to_come_back(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
+def test_excess_compilations_get_retry_after(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(compiling, "MAX_WAITING", 0)
     with compiler._turn:
         waiting = threading.Thread(target=compiler.make, args=([partial(from_regex, "a")],))

@@ -26,14 +26,14 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert(1)</script> & "\x00\x1b\uffff" ]]>'
 
 
-def test_a_pattern_depends_on_its_prompt_alone():
+def test_pattern_depends_only_on_prompt():
     drawn = pattern("a cat", 320, 200)
     assert drawn == pattern("a cat", 320, 200)
     assert len({drawn, pattern("a dog", 320, 200), pattern("a cat", 320, 200, 1), pattern("a cat", 321, 200)}) == 4
 
 
 @pytest.mark.parametrize("prompt", ["a cat", HOSTILE, "\n", "ä" * 500])
-def test_a_pattern_is_an_svg_that_says_what_it_is(prompt: str):
+def test_pattern_is_a_labelled_svg(prompt: str):
     root = ElementTree.fromstring(pattern(prompt, 320, 200))
     assert (root.tag, root.get("width"), root.get("height")) == (f"{SVG}svg", "320", "200")
     assert (root.findtext(f"{SVG}title") or "").startswith("Abstract pattern for: ")
@@ -43,7 +43,7 @@ def test_a_pattern_is_an_svg_that_says_what_it_is(prompt: str):
     }  # fmt: skip
 
 
-def test_openais_client_gets_them(served: Served):
+def test_openai_client(served: Served):
     with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none") as client:
         answer: Any = client.images.generate(prompt="a cat", n=2, size="64x32", response_format="b64_json")  # type: ignore[call-overload]
     images = [base64.b64decode(image.b64_json).decode() for image in answer.data]
@@ -66,12 +66,12 @@ def test_openais_client_gets_them(served: Served):
         ({"model": "dall-e-3"}, 404, "model"),
     ],
 )
-def test_what_is_wrong_with_a_picture_is_said(served: Served, more: dict[str, Any], status: int, named: str):
+def test_image_request_errors_are_named(served: Served, more: dict[str, Any], status: int, named: str):
     refused = served.ask("/v1/images/generations", **{"prompt": "a cat"} | more)
     assert (refused.status_code, refused.json()["error"]["param"]) == (status, named)
 
 
-def test_another_server_can_make_them(served: Served, tmp_path: Path):
+def test_images_from_another_server(served: Served, tmp_path: Path):
     for relaying in start(tmp_path, images=f"{served.url}/v1#svg"):
         [image] = relaying.ask("/v1/images/generations", prompt="a cat", size="64x32").json()["data"]
         assert base64.b64decode(image["b64_json"]).decode() == pattern("a cat", 64, 32)
@@ -80,7 +80,7 @@ def test_another_server_can_make_them(served: Served, tmp_path: Path):
         assert events(relaying, canvas["id"], canvas["seq"])[-1]["type"] == "asset.ready"
 
 
-def test_a_pipeline_of_diffusers_is_asked_for_what_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_diffusers_pipeline_gets_the_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """With a double of the package: what the adapter asks of it, and what becomes of its answer."""
     asked: list[Any] = []
 
@@ -120,7 +120,7 @@ def test_a_pipeline_of_diffusers_is_asked_for_what_was(monkeypatch: pytest.Monke
     assert asked[2:] == [("a cat", {"width": 64, "height": 32, "num_images_per_prompt": n}) for n in (2, 1)]
 
 
-def test_what_cannot_make_them_is_refused():
+def test_invalid_image_makers_are_refused():
     for given in ("png", "diffusers:", "ftp://host"):
         with pytest.raises(ConfigError, match="allowed: svg"):
             read_images(given, Relay())
@@ -135,7 +135,7 @@ def events(served: Served, canvas_id: str, after: int | None = None) -> list[dic
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 
-def test_a_picture_is_told_of_where_the_text_is(served: Served):
+def test_image_events_join_the_text_stream(served: Served):
     slow = {"prompt": EXPRESSION, "background": True, "steps": 40, "settings": {"adaptive": False}}
     canvas = served.ask("/v1/canvas", **slow).json()
     made = served.ask(f"/v1/canvas/{canvas['id']}/assets", slot="hero", prompt="a cat", size="64x32")
@@ -154,7 +154,7 @@ def test_a_picture_is_told_of_where_the_text_is(served: Served):
     assert follower.text == whole["text"]
 
 
-def test_it_is_told_of_after_the_text_is_done_and_kept(tmp_path: Path):
+def test_image_events_after_the_text_are_kept(tmp_path: Path):
     for served in start(tmp_path):
         canvas = served.ask("/v1/canvas", prompt=EXPRESSION, steps=2).json()
         path, last = f"/v1/canvas/{canvas['id']}", canvas["seq"]
@@ -177,7 +177,7 @@ def test_it_is_told_of_after_the_text_is_done_and_kept(tmp_path: Path):
     history.close()
 
 
-def test_a_stream_waits_for_a_picture_and_a_slot_for_one_at_a_time(served: Served, monkeypatch: pytest.MonkeyPatch):
+def test_stream_waits_for_images_one_per_slot(served: Served, monkeypatch: pytest.MonkeyPatch):
     allowed, generate = threading.Event(), PatternImages.generate
 
     async def wait(self: PatternImages, body: ImageRequest) -> Any:
@@ -196,7 +196,7 @@ def test_a_stream_waits_for_a_picture_and_a_slot_for_one_at_a_time(served: Serve
         assert b"asset.ready" in response.read()
 
 
-def test_what_came_to_nothing_is_told_of(served: Served, monkeypatch: pytest.MonkeyPatch):
+def test_failed_images_are_reported(served: Served, monkeypatch: pytest.MonkeyPatch):
     def fail(*arguments: Any) -> str:
         raise ValueError("secret")
 
@@ -216,7 +216,7 @@ def test_what_came_to_nothing_is_told_of(served: Served, monkeypatch: pytest.Mon
     assert event["type"] == "asset.ready"
 
 
-def test_what_is_wrong_with_an_asset_is_said(served: Served):
+def test_asset_errors_are_named(served: Served):
     assert served.ask("/v1/canvas/none/assets", slot="a", prompt="a cat").status_code == 404
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION, steps=2).json()
     path = f"/v1/canvas/{canvas['id']}/assets"

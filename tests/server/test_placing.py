@@ -10,7 +10,7 @@ LINES = ["class A:", "def f(x):", "def g():", "    def f(x):", "    x = 1", "   
 MARKS = ["# ... existing code ...", "    // ... rest of code ...", "<!-- … unchanged … -->"]
 
 
-def test_places_are_in_what_is_left_and_hold_the_block():
+def test_candidates_are_in_the_remaining_text_and_contain_the_block():
     draw = random.Random(5)
     num_sure = 0
     for _ in range(2000):

@@ -65,14 +65,14 @@ def _replicas() -> list[int]:
     return [int(number) for number in found.split()]
 
 
-def test_a_canvas_is_found_whichever_replica_is_asked(url: str):
+def test_canvas_is_found_from_any_replica(url: str):
     canvas = httpx.post(f"{url}/v1/canvas", json={"prompt": EXPRESSION}, timeout=600).json()
     for session in "abcdefgh":
         found = httpx.get(f"{url}/v1/canvas/{canvas['id']}", headers={"x-session-id": session}, timeout=600)
         assert found.json()["text"] == canvas["text"]
 
 
-def test_answers_of_a_replica_that_is_killed_come_from_another(url: str):
+def test_answers_survive_a_killed_replica(url: str):
     async def ask_all() -> list[str]:
         async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=600) as client:
 
@@ -90,7 +90,7 @@ def test_answers_of_a_replica_that_is_killed_come_from_another(url: str):
     assert set(asyncio.run(ask_all())) == {"stop"}
 
 
-def test_a_stream_whose_replica_is_lost_says_so(url: str):
+def test_stream_of_a_lost_replica_ends_with_error(url: str):
     body = {"messages": [{"role": "user", "content": EXPRESSION}], "stream": True, "draft": True}
     slow = {"diffusion": {"steps": 1000, "settings": {"adaptive": False}, "canvas_length": 64}}
     with httpx.stream("POST", f"{url}/v1/chat/completions", json=body | slow, timeout=600) as response:

@@ -35,7 +35,7 @@ def client(served: Served) -> Iterator[openai.OpenAI]:
         yield client
 
 
-def test_a_response_is_the_answer_of_a_chat(client: openai.OpenAI, served: Served):
+def test_response_equals_chat_answer(client: openai.OpenAI, served: Served):
     response = client.responses.create(model="tiny", input=EXPRESSION, extra_body={"seed": 3})
     chat = served.chat(seed=3).json()
     assert response.output_text == chat["choices"][0]["message"]["content"]
@@ -45,7 +45,7 @@ def test_a_response_is_the_answer_of_a_chat(client: openai.OpenAI, served: Serve
     assert response.usage.total_tokens == chat["usage"]["total_tokens"]
 
 
-def test_events_add_up_to_the_response(client: openai.OpenAI):
+def test_events_add_up_to_response(client: openai.OpenAI):
     kinds, text, drafts, numbers = [], "", 0, []
     more = {"seed": 3, "draft": True}
     for event in client.responses.create(model="tiny", input=EXPRESSION, stream=True, extra_body=more):
@@ -71,13 +71,13 @@ def test_events_add_up_to_the_response(client: openai.OpenAI):
     ]
 
 
-def test_the_client_gathers_a_stream_itself(client: openai.OpenAI):
+def test_openai_client_accumulates_stream(client: openai.OpenAI):
     with client.responses.stream(model="tiny", input=EXPRESSION) as stream:
         text = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
         assert stream.get_final_response().output_text == text != ""
 
 
-def test_json_by_a_model_of_pydantic(client: openai.OpenAI):
+def test_json_by_pydantic_model(client: openai.OpenAI):
     ask = "json: Rex is a dog. Rex is 8 years old. Rex is brown."
     response = client.responses.parse(model="tiny", input=ask, text_format=Pet)
     assert response.output_parsed is not None
@@ -86,7 +86,7 @@ def test_json_by_a_model_of_pydantic(client: openai.OpenAI):
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "add"}])
-def test_a_function_is_called(client: openai.OpenAI, stream: bool, choice: object):
+def test_function_call(client: openai.OpenAI, stream: bool, choice: object):
     given = {"model": "tiny", "input": EXPRESSION, "tools": [TOOL], "tool_choice": choice}
     if stream:
         with client.responses.stream(**given) as events:  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def test_a_function_is_called(client: openai.OpenAI, stream: bool, choice: objec
     assert 0 <= json.loads(call.arguments)["a"] <= 9
 
 
-def test_a_conversation_goes_on(client: openai.OpenAI):
+def test_conversation_continues(client: openai.OpenAI):
     turns = [
         {"role": "user", "content": "What is 1+1?"},
         {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"},
@@ -111,7 +111,7 @@ def test_a_conversation_goes_on(client: openai.OpenAI):
     assert again.status == "completed"
 
 
-def test_log_probabilities_and_an_early_end(client: openai.OpenAI):
+def test_logprobs_and_early_end(client: openai.OpenAI):
     response = client.responses.create(
         model="tiny", input=EXPRESSION, max_output_tokens=6, include=["message.output_text.logprobs"], top_logprobs=2
     )
@@ -135,7 +135,7 @@ def test_log_probabilities_and_an_early_end(client: openai.OpenAI):
         ({"tools": [{"type": "web_search"}]}, "tools"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_by_name(served: Served, more: dict[str, object], param: str):
+def test_unsupported_fields_are_refused_by_name(served: Served, more: dict[str, object], param: str):
     answer = served.ask("/v1/responses", **{"input": EXPRESSION} | more)
     assert answer.status_code == 400, answer.text
     assert param in answer.json()["error"]["message"]

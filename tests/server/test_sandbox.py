@@ -14,7 +14,7 @@ def put(served: Served, page: bytes, kind: str = "text/html") -> httpx.Response:
     return served.http.post("/sandbox", content=page, headers={"Content-Type": kind})
 
 
-def test_a_page_comes_back_with_a_policy_that_shuts_it_in(served: Served):
+def test_pages_have_an_isolating_policy(served: Served):
     page = "<!doctype html><p>ä</p><script>document.title = 1</script>".encode()
     made = put(served, page, "text/html; charset=utf-8")
     assert made.status_code == 201
@@ -38,7 +38,7 @@ def test_a_page_comes_back_with_a_policy_that_shuts_it_in(served: Served):
     assert put(served, page).json()["url"] != made.json()["url"]
 
 
-def test_what_is_no_page_is_refused(served: Served):
+def test_invalid_pages_are_refused(served: Served):
     # A page of another origin may send these without asking.
     for kind in ("text/plain", "application/x-www-form-urlencoded", "application/json", ""):
         refused = put(served, b"<p>", kind)
@@ -49,7 +49,7 @@ def test_what_is_no_page_is_refused(served: Served):
     assert served.http.get("/sandbox/none").status_code == 404
 
 
-def test_pages_that_nobody_asks_for_make_room():
+def test_oldest_pages_are_evicted():
     pages = Pages(max_pages=3, max_bytes=10)
     names = [pages.add(b"a"), pages.add(b"b"), pages.add(b"c")]
     assert pages.find(names[0]) == b"a"

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import openai
 import pytest
-from benchmarks.speech import COMMANDS, as_meant, say
+from benchmarks.speech import COMMANDS, same_words, say
 
 from serving import Served, start
 from sfumato.errors import ConfigError, RequestError
@@ -49,13 +49,13 @@ def post(served: Served, recording: bytes | None = b"RIFF", **fields: str) -> ht
     return served.http.post("/v1/audio/transcriptions", files=files or {"x": ("", b"")}, data=fields)
 
 
-def test_a_server_without_ears_says_so(served: Served):
+def test_server_without_speech_refuses(served: Served):
     refused = post(served)
     assert (refused.status_code, refused.json()["error"]["code"]) == (501, "speech_not_available")
     assert "sfumato[speech]" in refused.json()["error"]["message"]
 
 
-def test_openais_client_is_answered(hearing: Served):
+def test_openai_client(hearing: Served):
     with openai.OpenAI(base_url=f"{hearing.url}/v1", api_key="none") as client:
         answer = client.audio.transcriptions.create(
             file=("a.webm", b"recorded"), model="whisper-1", language="en", prompt="Add milk.", temperature=0.5
@@ -64,7 +64,7 @@ def test_openais_client_is_answered(hearing: Served):
     assert EARS.heard[-1] == (b"recorded", Asked(language="en", prompt="Add milk.", temperature=0.5))
 
 
-def test_shapes_of_an_answer(hearing: Served):
+def test_response_formats(hearing: Served):
     usage = {"usage": {"type": "duration", "seconds": 1.25}}
     assert post(hearing).json() == {"text": "add milk"} | usage
     assert post(hearing, response_format="verbose_json").json() == HEARD | usage
@@ -81,12 +81,12 @@ def test_shapes_of_an_answer(hearing: Served):
         ({"stream": "true"}, 400, "stream"),
     ],
 )
-def test_what_is_wrong_with_a_form_is_said(hearing: Served, fields: dict[str, str], status: int, param: str):
+def test_form_errors_are_named(hearing: Served, fields: dict[str, str], status: int, param: str):
     refused = post(hearing, **fields)
     assert (refused.status_code, refused.json()["error"]["param"]) == (status, param)
 
 
-def test_what_is_no_form_is_refused(hearing: Served):
+def test_invalid_forms_are_refused(hearing: Served):
     assert hearing.ask("/v1/audio/transcriptions", file="x").status_code == 415
     path = "/v1/audio/transcriptions"
     broken = hearing.http.post(path, content=b"--x", headers={"Content-Type": "multipart/form-data; boundary=x"})
@@ -95,7 +95,7 @@ def test_what_is_no_form_is_refused(hearing: Served):
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "file")
 
 
-def test_what_is_no_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_invalid_models_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"sfumato\[speech\]"):
         Speech(tmp_path)
@@ -117,7 +117,7 @@ def recording(seconds: float, rate: int = 8000) -> bytes:
     return buffer.getvalue()
 
 
-def test_recordings_are_read_and_nothing_else_is(tmp_path: Path):
+def test_only_audio_is_decoded(tmp_path: Path):
     pytest.importorskip("av", reason="speech is an extra")
     audio = read_audio(recording(0.5))
     assert audio.dtype == np.float32
@@ -133,18 +133,18 @@ def test_recordings_are_read_and_nothing_else_is(tmp_path: Path):
         read_audio(recording(MAX_SECONDS + 1, rate=1000))
 
 
-def test_what_is_said_is_heard():
+def test_spoken_commands_are_transcribed():
     pytest.importorskip("faster_whisper", reason="speech is an extra")
     directory = find_packaged_whisper()
     if directory is None or shutil.which("espeak-ng") is None:
         pytest.skip("needs the packages of whisper-base, and espeak-ng")
     ears = Speech(directory)
-    assert as_meant("Delete the second.", "delete the second")
-    assert not as_meant("Delete a second.", "delete the second")
+    assert same_words("Delete the second.", "delete the second")
+    assert not same_words("Delete a second.", "delete the second")
     for command in ("delete the second", "scroll down"):
         assert command in COMMANDS
         heard = asyncio.run(ears.hear(say(command, "en-us"), Asked()))
-        assert as_meant(heard["text"], command)
+        assert same_words(heard["text"], command)
         assert (heard["language"], len(heard["segments"])) == ("en", 1)
     assert asyncio.run(ears.hear(recording(1.0), Asked()))["text"] == ""
     with pytest.raises(RequestError, match="language"):

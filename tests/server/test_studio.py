@@ -30,7 +30,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     yield from start(tmp_path_factory.mktemp("server"), keys=(key,), studio=Studio(directory))
 
 
-def test_pages_are_the_index_under_a_strict_policy(shown: Served):
+def test_pages_serve_the_index_with_strict_policy(shown: Served):
     for path in ("/", *(f"/{page}" for page in PAGES), "/canvas/canvas_1", "/?x=1"):
         page = shown.http.get(path)
         assert (page.status_code, page.text) == (200, INDEX)
@@ -49,7 +49,7 @@ def test_pages_are_the_index_under_a_strict_policy(shown: Served):
     assert etag
 
 
-def test_assets_are_kept_for_ever_and_come_packed(shown: Served):
+def test_assets_are_immutable_and_compressed(shown: Served):
     with shown.http.stream("GET", "/assets/app-1a2b.js", headers={"Accept-Encoding": "gzip"}) as response:
         packed = b"".join(response.iter_raw())
     assert gzip.decompress(packed).decode() == SCRIPT
@@ -61,14 +61,14 @@ def test_assets_are_kept_for_ever_and_come_packed(shown: Served):
     assert plain.text == SCRIPT
 
 
-def test_what_is_missing_is_not_the_index(shown: Served):
+def test_missing_assets_are_not_the_index(shown: Served):
     for path in ("/assets/app-old.js", "/assets/", "/assets/..%2findex.html", "/assets/%2e%2e/%2e%2e/x", "/missing.js"):
         answer = shown.http.get(path, headers={"Authorization": f"Bearer {KEY}"})
         assert answer.status_code == 404, path
         assert answer.json()["error"]["message"]
 
 
-def test_pages_need_no_key_and_nothing_else_goes_without(shown: Served):
+def test_only_pages_need_no_key(shown: Served):
     assert shown.http.get("/v1/models").status_code == 401
     assert shown.http.get("/v1/models", headers={"Authorization": f"Bearer {KEY}"}).status_code == 200
     assert shown.http.post("/sandbox", content=b"x", headers={"Content-Type": "text/html"}).status_code == 401
@@ -86,19 +86,19 @@ def test_pages_need_no_key_and_nothing_else_goes_without(shown: Served):
     assert shown.http.get(made.json()["url"]).text == "x"
 
 
-def test_a_studio_that_is_not_built_says_how(tmp_path: Path):
+def test_unbuilt_studio_names_the_build_command(tmp_path: Path):
     for served in start(tmp_path, studio=Studio(tmp_path / "static")):
         answer = served.http.get("/")
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "studio_not_built")
         assert "make web" in answer.json()["error"]["message"]
 
 
-def test_a_server_need_not_show_one(served: Served):
+def test_server_without_studio(served: Served):
     assert served.http.get("/").status_code == 404
     assert served.http.get("/canvas").status_code == 404
 
 
-def test_models_of_the_tab_are_those_that_have_a_graph(shown: Served):
+def test_tab_models_are_those_with_a_graph(shown: Served):
     listed = {each["name"]: each["bytes"] for each in shown.http.get("/tab/models/index.json").json()}
     assert listed.keys() == {"tiny", "ui"}
     manifest = shown.http.get("/tab/models/tiny/export.json").json()
@@ -116,7 +116,7 @@ def test_models_of_the_tab_are_those_that_have_a_graph(shown: Served):
         assert named in answer.json()["error"]["message"]
 
 
-def test_the_tab_is_isolated_so_that_it_may_use_threads(shown: Served):
+def test_tab_is_cross_origin_isolated(shown: Served):
     page = shown.http.get("/tab").headers
     assert page["cross-origin-opener-policy"] == "same-origin"
     assert page["cross-origin-embedder-policy"] == "require-corp"

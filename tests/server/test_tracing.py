@@ -27,7 +27,7 @@ def spans() -> Iterator[InMemorySpanExporter]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_span_says_what_an_answer_cost_and_no_text(served: Served, spans: InMemorySpanExporter, stream: bool):
+def test_spans_have_costs_but_no_text(served: Served, spans: InMemorySpanExporter, stream: bool):
     spans.clear()
     assert served.chat(stream=stream, seed=5).status_code == 200
     [span] = [span for span in spans.get_finished_spans() if span.name == "generate_content tiny"]

@@ -36,14 +36,14 @@ def relaying(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     yield from start(tmp_path_factory.mktemp("relay"), upstreams=(far, lost))
 
 
-def test_it_is_among_the_models(relaying: Served):
+def test_upstream_is_listed(relaying: Served):
     cards = {card["id"]: card for card in relaying.http.get("/v1/models").json()["data"]}
     assert list(cards) == ["tiny", "far", "lost"]
     assert cards["far"]["capabilities"] == ["chat", "completion", "upstream"]
     assert relaying.http.get("/v1/models/far").json() == cards["far"]
 
 
-def test_answers_are_those_of_the_other_server(served: Served, relaying: Served):
+def test_answers_are_passed_through(served: Served, relaying: Served):
     expected = served.model.generate(EXPRESSION, seed=3).text
     answer = relaying.chat(model="far", seed=3, max_tokens=64).json()
     assert answer["choices"][0]["message"]["content"] == expected
@@ -70,20 +70,20 @@ def test_answers_are_those_of_the_other_server(served: Served, relaying: Served)
     ],
     ids=lambda more: next(iter(more)),
 )
-def test_options_of_diffusion_are_refused_by_name(relaying: Served, more: dict[str, Any]):
+def test_diffusion_options_are_refused_by_name(relaying: Served, more: dict[str, Any]):
     refused = relaying.chat(model="far", **more)
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, next(iter(more)))
     assert "far" in refused.json()["error"]["message"]
 
 
-def test_its_own_refusals_come_through(relaying: Served):
+def test_refusals_are_passed_through(relaying: Served):
     refused = relaying.chat(model="far", temperature=-1.0)
     error = refused.json()["error"]
     assert (refused.status_code, error["code"]) == (400, "upstream_refused")
     assert "temperature" in error["message"]
 
 
-def test_only_completions_are_passed_on(relaying: Served):
+def test_only_completions_are_forwarded(relaying: Served):
     for path, body in (
         ("/v1/canvas", {"prompt": EXPRESSION}),
         ("/v1/responses", {"input": EXPRESSION}),
@@ -93,7 +93,7 @@ def test_only_completions_are_passed_on(relaying: Served):
         assert (refused.status_code, refused.json()["error"]["code"]) == (400, "model_is_upstream")
 
 
-def test_a_server_that_is_not_there_is_named(relaying: Served):
+def test_unreachable_server_is_named(relaying: Served):
     for stream in (False, True):
         refused = relaying.chat(model="lost", stream=stream)
         error = refused.json()["error"]
@@ -101,7 +101,7 @@ def test_a_server_that_is_not_there_is_named(relaying: Served):
         assert "lost" in error["message"]
 
 
-def test_who_leaves_ends_the_work(served: Served, relaying: Served):
+def test_disconnect_cancels_upstream(served: Served, relaying: Served):
     slow = {"messages": TURNS, "model": "far", "stream": True, "n": 4, "max_tokens": 400}
     with relaying.http.stream("POST", "/v1/chat/completions", json=slow) as response:
         next(response.iter_lines())
@@ -156,21 +156,21 @@ def timing_out(request: httpx.Request) -> httpx.Response:
         (timing_out, 504, "upstream_timeout"),
     ],
 )
-def test_what_went_wrong_is_named(handler: Handler, status: int, code: str):
+def test_upstream_failures_are_named(handler: Handler, status: int, code: str):
     with pytest.raises(ApiError) as caught:
         ask(handler)
     assert (caught.value.status, caught.value.code) == (status, code)
     assert "'far'" in str(caught.value)
 
 
-def test_who_has_to_wait_is_told_how_long():
+def test_retry_after_is_passed_through():
     with pytest.raises(ApiError) as caught:
         ask(failing(429, headers={"Retry-After": "7"}, json={"error": {"message": "slow down"}}), stream=True)
     assert (caught.value.status, caught.value.headers) == (429, {"Retry-After": "7"})
     assert "slow down" in str(caught.value)
 
 
-def test_its_name_and_key_are_those_it_has_there():
+def test_upstream_name_and_key_are_used():
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -184,7 +184,7 @@ def test_its_name_and_key_are_those_it_has_there():
     assert "secret" not in repr(Upstream(name="far", url="http://host/v1", model="there", key="secret"))
 
 
-def test_a_stream_that_breaks_says_so():
+def test_broken_stream_ends_with_error():
     async def parts() -> AsyncIterator[bytes]:
         yield b'data: {"a": 1}\r\n\r\nda'
         yield b'ta: {"b": 2}\n\ndata: {"half'
@@ -195,7 +195,7 @@ def test_a_stream_that_breaks_says_so():
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == "upstream_unreachable"
 
 
-def test_how_one_is_given(monkeypatch: pytest.MonkeyPatch):
+def test_upstream_syntax(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("THEIR_KEY", "k")
     assert read_upstream("gpt=https://host/v1/#org/gpt-5:x,key=THEIR_KEY") == Upstream(
         name="gpt", url="https://host/v1", model="org/gpt-5:x", key="k"

@@ -96,5 +96,5 @@ def denoise(
         if on_step is not None:
             on_step(result, rows)
         active = result.batch
-    places = sorted(range(len(order)), key=order.__getitem__)
-    return Denoised(batch=CanvasBatch.concatenate(finished).select(places), trace=records)
+    order_back = sorted(range(len(order)), key=order.__getitem__)
+    return Denoised(batch=CanvasBatch.concatenate(finished).select(order_back), trace=records)

@@ -38,14 +38,14 @@ class Uncached:
             prefix, canvas = prefix[:-1], [prefix[-1], *canvas[:-1]]
             frozen = [False, *frozen[:-1]]
         tokens = torch.tensor([[*prefix, *canvas]])
-        places = torch.arange(tokens.shape[1])
-        on_canvas = places >= len(prefix)
-        mask = (places[None] // block <= places[:, None] // block) | (on_canvas[None] & on_canvas[:, None]) | full
+        positions = torch.arange(tokens.shape[1])
+        on_canvas = positions >= len(prefix)
+        mask = (positions[None] // block <= positions[:, None] // block) | (on_canvas[None] & on_canvas[:, None]) | full
 
         def near(window: int) -> Tensor:
             """Each position reads a window up to itself; a canvas reads as far back as its first position does."""
-            own = torch.where(on_canvas, len(prefix), places)
-            return mask & (places[None] > own[:, None] - window)
+            first = torch.where(on_canvas, len(prefix), positions)
+            return mask & (positions[None] > first[:, None] - window)
 
         attention = AttentionSpec(
             mask=mask[None, None],
@@ -56,14 +56,14 @@ class Uncached:
             soft = torch.cat((torch.zeros(1, len(prefix), soft_RLD.shape[-1]), soft_RLD), dim=1)
         hidden = model(
             tokens,
-            places[None],
+            positions[None],
             attention,
             canvas_RQ=None if spec.autoregressive else on_canvas[None],
             soft_RQD=soft,
             given_RQ=torch.tensor([[False] * len(prefix) + frozen]),
         )
-        first = len(prefix) - int(full and spec.logit_shift)
-        return model.logits(hidden[0, first + index_N])
+        start = len(prefix) - int(full and spec.logit_shift)
+        return model.logits(hidden[0, start + index_N])
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
         return self.bundle.model.soft_embedding(probs_RLV)
@@ -72,21 +72,21 @@ class Uncached:
         return self.bundle.model.token_embedding(tokens_RL)
 
 
-def forced(bundle: ModelBundle, automaton: Automaton, tokens: Sequence[int], most: int) -> list[int]:
-    """The forced tokens, found byte by byte: as long as only one byte is possible. The last one is left to the model,
+def forced_tokens(bundle: ModelBundle, automaton: Automaton, tokens: Sequence[int], max_tokens: int) -> list[int]:
+    """The forced tokens, found byte by byte as long as only one byte is possible. The last one is left to the model,
     which may write a longer token, unless every text ends after it; so is the last one that fits."""
-    single = {own[0]: token for token, own in enumerate(bundle.tokenizer.token_bytes) if own and len(own) == 1}
+    token_of = {data[0]: token for token, data in enumerate(bundle.tokenizer.token_bytes) if data and len(data) == 1}
     state = automaton.walk(automaton.start, tokens)
-    text, place = b"", state
-    while not automaton.final_S[place]:
-        ways = [(byte, automaton.walk(place, [token])) for byte, token in single.items()]
+    text, current = b"", state
+    while not automaton.final_S[current]:
+        ways = [(byte, automaton.walk(current, [token])) for byte, token in token_of.items()]
         ways = [(byte, after) for byte, after in ways if after < automaton.num_states]
         if len(ways) != 1:
             break
-        text, place = text + bytes([ways[0][0]]), ways[0][1]
+        text, current = text + bytes([ways[0][0]]), ways[0][1]
     found = bundle.tokenizer.encode(text.decode(errors="ignore"))
-    left = most - len(tokens)
-    if len(found) == left or not (automaton.final_S[place] and automaton.is_over(place)):
+    left = max_tokens - len(tokens)
+    if len(found) == left or not (automaton.final_S[current] and automaton.is_over(current)):
         found = found[:-1]
     after = automaton.walk(state, found)
     can_end = after < automaton.num_states and len(found) + automaton.distance_S[after] <= left
@@ -94,18 +94,18 @@ def forced(bundle: ModelBundle, automaton: Automaton, tokens: Sequence[int], mos
 
 
 @torch.inference_mode()
-def fitted(bundle: ModelBundle, text: Sequence[int]) -> int | None:
-    """The shortest bucket that the length head is sure enough of, read at the last token before the canvas."""
-    ahead = list(text[: len(text) - bundle.spec.logit_shift])
-    if not ahead:
+def predicted_length(bundle: ModelBundle, text: Sequence[int]) -> int | None:
+    """The shortest bucket with enough probability from the length head, read at the last token before the canvas."""
+    before = list(text[: len(text) - bundle.spec.logit_shift])
+    if not before:
         return None
-    hidden = bundle.model(torch.tensor([ahead]), torch.arange(len(ahead))[None], AttentionSpec(causal=True))
+    hidden = bundle.model(torch.tensor([before]), torch.arange(len(before))[None], AttentionSpec(causal=True))
     shares = bundle.model.length_logits(hidden[0, -1]).softmax(-1)
     sums = [float(shares[: i + 1].sum()) for i in range(len(shares) - 1)]
     return next((edge for edge, share in zip(bundle.model.length_buckets, sums, strict=True) if share >= 0.9), None)
 
 
-Place = tuple[int, bool]
+Cell = tuple[int, bool]
 """A token, and whether it is frozen."""
 
 
@@ -114,7 +114,7 @@ def denoised(
     bundle: ModelBundle,
     request: Request,
     text: Sequence[int],
-    places: Sequence[Place],
+    cells: Sequence[Cell],
     constraint: Constraint | None,
     *,
     noise_level: float,
@@ -122,10 +122,10 @@ def denoised(
     canvas: int,
 ) -> tuple[list[int], int]:
     """One canvas after a text, and its steps."""
-    frozen = [kept for _, kept in places]
+    frozen = [kept for _, kept in cells]
     batch = CanvasBatch.from_tokens(
         bundle.process,
-        [[token for token, _ in places]],
+        [[token for token, _ in cells]],
         frozen=[frozen],
         noise_level=noise_level,
         seeds=[request.seed],
@@ -145,18 +145,24 @@ def denoised(
     return done.tokens_RL[0].tolist(), int(done.step_R[0])
 
 
-def within(
-    request: Request, tokens: Sequence[int], ahead: int, length: int, given: Sequence[Place], most: int, may_end: bool
+def canvas_constraint(
+    request: Request,
+    tokens: Sequence[int],
+    num_leading: int,
+    length: int,
+    given: Sequence[Cell],
+    bound: int,
+    may_end: bool,
 ) -> Constraint | None:
     """Constraint on a canvas after some answer tokens, such that the rest can still match what is given."""
     automaton = request.automaton
-    if automaton is None or len(tokens) >= most:
+    if automaton is None or len(tokens) >= bound:
         return None
-    inside = min(length, ahead + most - len(tokens))
-    end = len(tokens) + inside - ahead
-    allowed = automaton.distance_S <= most - end
+    inside = min(length, num_leading + bound - len(tokens))
+    end = len(tokens) + inside - num_leading
+    allowed = automaton.distance_S <= bound - end
     if given:
-        classes = [int(automaton.class_V[token]) if kept else -1 for token, kept in given[end:most]]
+        classes = [int(automaton.class_V[token]) if kept else -1 for token, kept in given[end:bound]]
         allowed = backward(automaton, classes, may_end=may_end)[0]
     state, kept = automaton.walk(automaton.start, tokens), [stays for _, stays in given]
     return Constraint(
@@ -164,7 +170,7 @@ def within(
         state=state,
         allowed_S=allowed,
         length=inside,
-        num_leading=ahead,
+        num_leading=num_leading,
         weighs_behind=bool(kept) and any(kept[kept.index(False) :]),
     )
 
@@ -176,18 +182,17 @@ def answer(bundle: ModelBundle, request: Request) -> Answered:
     again = [(first, last) for first, last in spans if first < last < len(tokens)]
     for first, last in reversed(again[len(again) - min(request.revisit, len(again)) :]):
         free = [
-            first <= place < last and not (start is not None and start.frozen[place]) for place in range(len(tokens))
+            first <= index < last and not (start is not None and start.frozen[index]) for index in range(len(tokens))
         ]
-        given = [(token, not own) for token, own in zip(tokens, free, strict=True)]
+        given = [(token, not is_free) for token, is_free in zip(tokens, free, strict=True)]
         ends = [(bundle.tokenizer.eos_ids[0], True)] if ended else []
-        places = [*given, *ends][first : last + request.canvas_length]
-        most = len(tokens)
+        cells = [*given, *ends][first : last + request.canvas_length]
         found, taken = denoised(
             bundle,
             request,
             [*request.prompt, *tokens[:first]],
-            places,
-            within(request, tokens[:first], 0, len(places), given, most, False),
+            cells,
+            canvas_constraint(request, tokens[:first], 0, len(cells), given, len(tokens), False),
             noise_level=request.revisit_level,
             may_end=False,
             canvas=canvas,
@@ -208,36 +213,36 @@ def written(bundle: ModelBundle, request: Request) -> tuple[list[int], list[tupl
     block = bundle.spec.canvas_length if bundle.spec.prefix_attention == "block" else 1
     given = [] if start is None else list(zip(start.tokens, start.frozen, strict=True))
     may_end = start is None or start.blanks
-    behind: list[int] = list(request.prompt)
+    context: list[int] = list(request.prompt)
     tokens: list[int] = []
     spans: list[tuple[int, int]] = []
     steps = 0
     automaton = request.automaton
     if automaton is not None and start is None:
-        tokens = forced(bundle, automaton, [], request.max_tokens)
-        behind += tokens
+        tokens = forced_tokens(bundle, automaton, [], request.max_tokens)
+        context += tokens
     while True:
         # What fits one canvas stays on it.
         holds_all = not tokens and len(given) <= request.canvas_length
         while not holds_all and len(tokens) < len(given) and given[len(tokens)][1]:
-            behind.append(given[len(tokens)][0])
-            tokens.append(behind[-1])
+            context.append(given[len(tokens)][0])
+            tokens.append(context[-1])
         if len(tokens) >= request.max_tokens:
             return tokens, spans, steps, False
-        whole = len(behind) // block * block
-        text, head = behind[:whole], behind[whole:]
+        whole = len(context) // block * block
+        text, head = context[:whole], context[whole:]
         wanted = request.canvas_length
         if request.auto_length and not spans:
-            wanted = fitted(bundle, text) or wanted
+            wanted = predicted_length(bundle, text) or wanted
         length = min(wanted, request.max_tokens - len(tokens)) if block == 1 else block
-        places = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
-        places += [(0, False)] * (length - len(places))
+        cells = [(token, True) for token in head] + given[len(tokens) : len(tokens) + length - len(head)]
+        cells += [(0, False)] * (length - len(cells))
         found, taken = denoised(
             bundle,
             request,
             text,
-            places,
-            within(
+            cells,
+            canvas_constraint(
                 request,
                 tokens,
                 len(head),
@@ -252,16 +257,16 @@ def written(bundle: ModelBundle, request: Request) -> tuple[list[int], list[tupl
         )
         steps += taken
         new = found[len(head) :]
-        behind += new
+        context += new
         new = new[: request.max_tokens - len(tokens)]
-        ends = [place for place, token in enumerate(new) if token in bundle.tokenizer.eos_ids]
+        ends = [index for index, token in enumerate(new) if token in bundle.tokenizer.eos_ids]
         if ends and start is None:
             spans.append((len(tokens), len(tokens) + ends[0]))
             return [*tokens, *new[: ends[0]]], spans, steps, True
         spans.append((len(tokens), len(tokens) + len(new)))
         tokens += new
         if automaton is not None and start is None:
-            more = forced(bundle, automaton, tokens, request.max_tokens)
-            tokens, behind = [*tokens, *more], [*behind, *more]
+            more = forced_tokens(bundle, automaton, tokens, request.max_tokens)
+            tokens, context = [*tokens, *more], [*context, *more]
             if automaton.is_over(automaton.walk(automaton.start, tokens)):
                 return tokens, spans, steps, len(tokens) < request.max_tokens

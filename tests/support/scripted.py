@@ -11,7 +11,7 @@ from sfumato.text.patches import Patch
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptedReading:
     """The script's predictions for one text."""
 
     proposals: list[Proposal]
@@ -22,22 +22,22 @@ class Said:
 
 
 class Scripted:
-    """Proposes from a script of (lexeme to remove or insert before, whether to remove it, new lexemes, score)."""
+    """Proposes from a script of (anchor lexeme, whether to remove it, new lexemes, score)."""
 
     def __init__(self, *script: tuple[str, bool, tuple[str, ...], float]) -> None:
         self.script = script
 
-    def read(self, lexemes: Sequence[str]) -> Said:
-        said = Said([], {})
-        for anchor, goes, comes, score in sorted(self.script, key=lambda line: -line[3]):
+    def read(self, lexemes: Sequence[str]) -> ScriptedReading:
+        reading = ScriptedReading([], {})
+        for anchor, removes, new, score in sorted(self.script, key=lambda line: -line[3]):
             if anchor not in lexemes:
                 continue
             at = lexemes.index(anchor)
-            edit: Patch | Gap = Patch(at, at + 1, comes) if goes else Gap(at, len(comes))
-            said.proposals.append(Proposal(score, edit))
+            edit: Patch | Gap = Patch(at, at + 1, new) if removes else Gap(at, len(new))
+            reading.proposals.append(Proposal(score, edit))
             if isinstance(edit, Gap):
-                said.fillings[edit] = comes
-        return said
+                reading.fillings[edit] = new
+        return reading
 
 
 def scripted_mender(*script: tuple[str, bool, tuple[str, ...], float]) -> Mender:

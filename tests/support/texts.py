@@ -61,19 +61,19 @@ class Texts:
         Returns:
             Hidden states [Q, D], by text.
         """
-        segments = [self.segment(text, len(own), None if text in canvases else block) for text, own in tokens.items()]
+        segments = [self.segment(text, len(new), None if text in canvases else block) for text, new in tokens.items()]
         num_positions = sum(map(len, tokens.values())) + padding
-        tokens_1N = torch.tensor([[*(token for own in tokens.values() for token in own), *[0] * padding]])
+        tokens_1N = torch.tensor([[*(token for new in tokens.values() for token in new), *[0] * padding]])
         attention = PackedAttention(self.pool, segments, num_positions, windows=self.model.windows)
         canvas_1N = torch.zeros_like(tokens_1N, dtype=torch.bool)
         soft_1ND = torch.zeros(1, num_positions, self.model.embedding_VD.shape[1])
-        place, places = 0, {}
-        for text, own in tokens.items():
-            places[text] = slice(place, place + len(own))
-            canvas_1N[0, places[text]] = text in canvases
+        start, parts = 0, {}
+        for text, new in tokens.items():
+            parts[text] = slice(start, start + len(new))
+            canvas_1N[0, parts[text]] = text in canvases
             if soft is not None and text in soft:
-                soft_1ND[0, places[text]] = soft[text]
-            place += len(own)
+                soft_1ND[0, parts[text]] = soft[text]
+            start += len(new)
         hidden_1ND = self.model(
             tokens_1N,
             attention.positions_1N,
@@ -81,11 +81,11 @@ class Texts:
             canvas_RQ=canvas_1N if canvases else None,
             soft_RQD=None if soft is None else soft_1ND,
         )
-        return {text: hidden_1ND[0, part] for text, part in places.items()}
+        return {text: hidden_1ND[0, part] for text, part in parts.items()}
 
     def write(self, tokens: dict[int, Sequence[int]], *, block: int = 1) -> dict[int, Tensor]:
         """Prefill or commit."""
-        hidden = self.forward({text: own for text, own in tokens.items() if own}, block=block)
+        hidden = self.forward({text: new for text, new in tokens.items() if new}, block=block)
         for text in hidden:
             self.lengths[text] += len(tokens[text])
         return hidden
@@ -93,4 +93,4 @@ class Texts:
     def logits(self, tokens: dict[int, Sequence[int]], soft: dict[int, Tensor] | None = None) -> dict[int, Tensor]:
         """Logits [Q, V] of canvases after some of the texts."""
         hidden = self.forward(tokens, canvases=list(tokens), soft=soft)
-        return {text: self.model.logits(own) for text, own in hidden.items()}
+        return {text: self.model.logits(hidden_QD) for text, hidden_QD in hidden.items()}

@@ -28,7 +28,7 @@ def chatml(model: TextModel, byte_tokenizer: Tokenizer) -> TextModel:
     return TextModel("chatml", Checkpoint(model.decoder, model.spec, {}), tokenizer)
 
 
-def test_an_opening_ends_where_a_users_text_begins(model: TextModel, chatml: TextModel):
+def test_opening_ends_at_the_users_text(model: TextModel, chatml: TextModel):
     for tokenizer, before in ((model.tokenizer, []), (chatml.tokenizer, [{"role": "system", "content": "<|end|> x"}])):
         opening, end_id = tokenizer.encode_opening(before)
         whole = tokenizer.encode_chat([*before, {"role": "user", "content": "Why?"}])
@@ -38,14 +38,14 @@ def test_an_opening_ends_where_a_users_text_begins(model: TextModel, chatml: Tex
         assert whole[len(opening) + len(said)] == end_id
 
 
-def test_a_template_that_changes_a_turn_has_no_opening(byte_tokenizer: Tokenizer):
+def test_changing_template_has_no_opening(byte_tokenizer: Tokenizer):
     for template, times in (("{{ 'nothing' }}", 0), ("{{ messages[0].content * 2 }}", 2)):
         tokenizer = Tokenizer(byte_tokenizer._tokenizer, {"eos_token": "<|end|>", "chat_template": template})
         with pytest.raises(RequestError, match=f"writes a user's turn {times} times; allowed: once"):
             tokenizer.encode_opening()
 
 
-def test_the_batch_and_the_range_change_nothing(model: TextModel, make_config):
+def test_independent_of_batch_and_range(model: TextModel, make_config):
     together = Conversations(model, make_config(), 16).write(range(12))
     assert together == [
         one
@@ -61,7 +61,7 @@ def _hashable(conversation):
     return type("Seen", (), {"messages": str(conversation.messages)})
 
 
-def test_turn_and_answer_are_what_the_model_says(model: TextModel, chatml: TextModel, make_config):
+def test_turn_and_answer_are_the_models(model: TextModel, chatml: TextModel, make_config):
     """Where the end token ends a turn, `generate` gives the same texts."""
     config = make_config(turn_temperature=0.9, answer_temperature=0.5, top_p=0.9)
     found = Conversations(chatml, config, 8).write(range(24))
@@ -79,7 +79,7 @@ def test_turn_and_answer_are_what_the_model_says(model: TextModel, chatml: TextM
             assert one.turn_tokens == len(turn.tokens)
 
 
-def test_first_tokens_are_drawn_from_the_models_own_distribution(model: TextModel, make_config):
+def test_first_tokens_follow_the_models_distribution(model: TextModel, make_config):
     """The token that ends a turn here is one that no answer may hold."""
     asking = Conversations(model, make_config(), 64)
     turns = asking._turns([3 * i for i in range(1000)], [0] * 1000)
@@ -117,7 +117,7 @@ def test_system_messages_and_topics(chatml: TextModel, make_config):
     assert "topic" not in plain[0].to_dict()
 
 
-def test_each_is_dropped_for_its_own_reason(model: TextModel, make_config):
+def test_reasons_for_dropping(model: TextModel, make_config):
     """Each filter alone, against the texts that all of them let pass."""
     everything = Conversations(model, make_config(), 16).write(range(32))
     assert {one.dropped for one in everything} <= {None, "turn_long", "turn_short", "answer_long", "answer_short"}
@@ -135,13 +135,13 @@ def test_each_is_dropped_for_its_own_reason(model: TextModel, make_config):
         assert all((one.document is None) == (one.dropped is not None) for one in found)
 
 
-def test_a_conversation_in_which_something_failed_is_dropped(model: TextModel, make_config, monkeypatch):
+def test_failed_conversations_are_dropped(model: TextModel, make_config, monkeypatch):
     writing = Conversations(model, make_config(), 4)
     monkeypatch.setattr(writing._asking.runner, "forward", lambda *args: 1 / 0)
     assert [one.dropped for one in writing.write(range(3))] == ["turn_failed"] * 3
 
 
-def test_models_that_cannot(model: TextModel, chatml: TextModel, byte_tokenizer: Tokenizer, make_config):
+def test_unsuitable_models(model: TextModel, chatml: TextModel, byte_tokenizer: Tokenizer, make_config):
     denoiser = TextModel("some", Checkpoint(model.decoder, GenerationSpec(canvas_length=8), {}), byte_tokenizer)
     with pytest.raises(RequestError, match="some denoises canvases of 8; allowed: an autoregressive model"):
         Conversations(denoiser, make_config())
@@ -169,6 +169,6 @@ def test_models_that_cannot(model: TextModel, chatml: TextModel, byte_tokenizer:
         ({"topic_prompt": "On tea."}, r"topic_prompt is 'On tea\.'; allowed: a text that contains \{topic\}"),
     ],
 )
-def test_settings_that_are_none(settings: dict, message: str):
+def test_invalid_settings(settings: dict, message: str):
     with pytest.raises(ConfigError, match=message):
         SynthesisConfig(**settings)

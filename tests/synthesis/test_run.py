@@ -40,7 +40,7 @@ def files_of(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix != ".partial"}
 
 
-def test_what_is_written(model: TextModel, make_config, tmp_path: Path):
+def test_written_files(model: TextModel, make_config, tmp_path: Path):
     config = make_config(top_k=4)
     synthesis = Synthesis(model, config, tmp_path / "data")
     synthesis.start()
@@ -75,7 +75,7 @@ def test_what_is_written(model: TextModel, make_config, tmp_path: Path):
     assert manifest.settings["filters"]["max_answer_tokens"] == 40
 
 
-def test_what_was_stored_teaches_as_if_it_were_read(model: TextModel, make_config, checkpoint: Path, tmp_path: Path):
+def test_stored_predictions_teach_as_the_teacher(model: TextModel, make_config, checkpoint: Path, tmp_path: Path):
     """The checkpoint that wrote the shards is adapted on them, by what it said then and by what it says now."""
     synthesis = Synthesis(model, make_config(top_k=4), tmp_path / "data")
     synthesis.start()
@@ -111,7 +111,7 @@ def test_what_was_stored_teaches_as_if_it_were_read(model: TextModel, make_confi
             Run(from_table(Recipe, {**values, "objective": objective, "data": {"files": files}}), tmp_path / "none")
 
 
-def test_repetitions_are_left_out(model: TextModel, make_config, tmp_path: Path):
+def test_repetitive_conversations_are_dropped(model: TextModel, make_config, tmp_path: Path):
     """At temperature 0 all turns are the same, across shards too."""
     config = make_config(turn_temperature=0.0, shard_size=4)
     written = Conversations(model, config).write(range(12))
@@ -124,7 +124,7 @@ def test_repetitions_are_left_out(model: TextModel, make_config, tmp_path: Path)
     assert (manifest.kept, manifest.dropped["exact_duplicate"]) == (1, num_good - 1)
 
 
-def test_resumed_is_uninterrupted(model: TextModel, make_config, tmp_path: Path):
+def test_resumed_equals_uninterrupted(model: TextModel, make_config, tmp_path: Path):
     """Also what was there before an interrupt is known to the filters, and rows do not matter."""
     # Short turns, so that repetitions occur across shards: one that is forgotten would be kept.
     config = make_config(shard_size=6, top_k=3, filters={"max_turn_tokens": 3, "shingle_words": 1})
@@ -198,7 +198,7 @@ def test_a_kill_at_any_moment_leaves_no_trace(checkpoint: Path, tmp_path: Path):
     assert files_of(killed) == files_of(alone)
 
 
-def test_directories_that_do_not_fit(model: TextModel, make_config, tmp_path: Path):
+def test_mismatched_directories(model: TextModel, make_config, tmp_path: Path):
     directory = tmp_path / "data"
     first = Synthesis(model, make_config(topics=()), directory)
     first.start()

@@ -23,7 +23,7 @@ def documents(count: int) -> list[Document]:
 
 
 @pytest.mark.parametrize("most", [1, 100, 4096])
-def test_each_answer_is_seen_as_if_it_were_alone(model: TextModel, monkeypatch, most: int):
+def test_answers_are_read_independently(model: TextModel, monkeypatch, most: int):
     monkeypatch.setattr(run, "_POSITIONS", most)
     monkeypatch.setattr(run, "_LOGITS", 7)
     asked = documents(9)

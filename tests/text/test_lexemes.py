@@ -44,7 +44,7 @@ def texts(source: str) -> list[str]:
     return [lexeme.text for lexeme in lex(source)]
 
 
-def test_lines_have_heads_and_brackets_none() -> None:
+def test_lines_have_heads_except_in_brackets() -> None:
     assert " ".join(texts(SOURCE)) == (
         '<0> def f ( a , b ) : <1> """Doc.""" <1> if a not in b and ( a is not None or b ) : '
         '<2> return [ x for x in foo ( a , b ) if x == "it\'s" ] <1> return - 1'
@@ -52,7 +52,7 @@ def test_lines_have_heads_and_brackets_none() -> None:
 
 
 @pytest.mark.parametrize("module", [bisect, heapq, textwrap], ids=lambda module: module.__name__)
-def test_tokens_are_those_of_python(module: ModuleType) -> None:
+def test_tokens_match_python(module: ModuleType) -> None:
     """Modules without f-strings, which Python splits up from 3.12 on."""
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     left_out = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -63,7 +63,7 @@ def test_tokens_are_those_of_python(module: ModuleType) -> None:
 
 
 @given(st.text(alphabet="ab \n\t()[]'\"#:=1\\éf.", max_size=60))
-def test_any_text_has_lexemes_that_stand_where_they_say(source: str) -> None:
+def test_lexemes_have_their_positions(source: str) -> None:
     found = lex(source)
     for lexeme in found:
         if not is_level(lexeme.text) and lexeme.text != MISALIGNED and " " not in lexeme.text:
@@ -77,11 +77,11 @@ def _without_comments(source: str) -> str:
     return "".join(match.group() for match in module._TOKEN.finditer(source) if match.lastgroup != "comment")
 
 
-def test_an_open_bracket_ends_where_a_statement_begins() -> None:
+def test_open_bracket_ends_at_a_statement() -> None:
     assert texts("x = (1,\nreturn y\n") == ["<0>", "x", "=", "(", "1", ",", "<0>", "return", "y"]
 
 
-def test_a_dedent_to_no_open_level_is_told_apart() -> None:
+def test_invalid_dedent_is_marked() -> None:
     assert [text for text in texts("if a:\n        b\n    c\n    d\n") if text[0] == "<"] == [
         "<0>",
         "<1>",
@@ -90,7 +90,7 @@ def test_a_dedent_to_no_open_level_is_told_apart() -> None:
     ]
 
 
-def test_levels_are_counted_from_the_least() -> None:
+def test_levels_start_at_the_minimum() -> None:
     assert relative(["<2>", "a", "<3>", "b"]) == ["<0>", "a", "<1>", "b"]
 
 
@@ -115,7 +115,7 @@ def test_kinds(text: str, kind: str) -> None:
     assert kind_of(text) == kind
 
 
-def test_a_lexicon_begins_with_what_is_fixed() -> None:
+def test_lexicon_starts_with_fixed_lexemes() -> None:
     lexicon = Lexicon(["if", "name", "<1>", "name"])
     assert lexicon.lexemes == [*FIXED, "name"]
     assert lexicon.encode(["name", "other"]) == [len(FIXED), len(FIXED) + 1]

@@ -45,7 +45,7 @@ def edit(source: str, *found: tuple[str, tuple[str, ...], tuple[str, ...]]) -> s
         ("] | <1>", ("<1>",), ("<2>",), "    return -1", "        return -1"),
     ],
 )
-def test_only_what_is_named_changes(
+def test_only_patched_text_changes(
     anchor: str, goes: tuple[str, ...], comes: tuple[str, ...], before: str, after: str
 ) -> None:
     start = SOURCE.index(before)
@@ -66,7 +66,7 @@ def test_several_patches() -> None:
 
 
 @given(st.data())
-def test_a_replaced_lexeme_is_all_that_differs(data: st.DataObject) -> None:
+def test_only_the_replaced_lexeme_differs(data: st.DataObject) -> None:
     lexemes = lex(SOURCE)
     names = [index for index, lexeme in enumerate(lexemes) if lexeme.text.isidentifier()]
     index = data.draw(st.sampled_from(names))
@@ -88,7 +88,7 @@ def test_lexemes_of_the_edited_text_are_the_edited_lexemes(data: st.DataObject) 
     assert ast.dump(ast.parse(SOURCE))
 
 
-def test_levels_that_no_line_has_are_four_spaces_deeper() -> None:
+def test_new_levels_are_four_spaces_deeper() -> None:
     source = "if a:\n\tb\n"
     lexemes = lex(source)
     edited = apply(source, lexemes, [Patch(len(lexemes), len(lexemes), ("<1>", "c", "<2>", "d"))])

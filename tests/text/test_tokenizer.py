@@ -69,7 +69,7 @@ def test_round_trip_of_every_character(block: int):
     assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
 
 
-def test_digits_are_tokens_of_their_own():
+def test_digits_are_single_tokens():
     assert len(TOKENIZER.encode("81*2034")) == 7
     tokens = [TOKENIZER.decode([id_]) for id_ in range(TOKENIZER.vocab_size)]
     assert not [token for token in tokens if len(token) > 1 and any(map(str.isdigit, token))]
@@ -197,12 +197,12 @@ def test_messages_that_are_refused(messages: list, message: str):
         ("{% set n = namespace() %}{% set n.__class__ = 1 %}", "refuses"),
     ],
 )
-def test_what_a_template_must_not_do_is_the_requests_error(template: str | None, message: str):
+def test_template_refusal_is_a_request_error(template: str | None, message: str):
     with pytest.raises(RequestError, match=message):
         with_template(template).render(CHAT)
 
 
-def test_broken_template_is_the_checkpoints_error():
+def test_broken_template_is_a_checkpoint_error():
     with pytest.raises(CheckpointError, match="chat template is broken"):
         with_template("{% for %}").render(CHAT)
 
@@ -218,7 +218,7 @@ def test_save_and_load(tmp_path: Path):
     assert loaded.encode("<|end|>") == TOKENIZER.encode("<|end|>") != [END]
 
 
-def test_load_reads_what_other_checkpoints_have(tmp_path: Path):
+def test_load_reads_other_checkpoints(tmp_path: Path):
     TOKENIZER.save(tmp_path)
     (tmp_path / "chat_template.jinja").write_text("{{ messages[0].content }}<|end|>")
     config = {"eos_token": {"content": "<|end|>", "lstrip": False}, "pad_token": None}

@@ -61,7 +61,7 @@ def records(run: Run) -> list[dict[str, float]]:
     return [json.loads(line) for line in run.trainer.log.path.read_text().splitlines()]
 
 
-def test_it_starts_as_the_checkpoint_that_it_adapts(path: Path, tmp_path: Path):
+def test_adaptation_starts_as_its_checkpoint(path: Path, tmp_path: Path):
     """What is new adds nothing at first: read causally, it says what its layers said before."""
     run = Run(read(path, "adapt.layers=0"), tmp_path / "run")
     model, base = run.trainer.model, load_checkpoint(ASSETS / "tiny-twin").model
@@ -96,7 +96,7 @@ def test_canvases_grow_and_the_teacher_fades(path: Path, tmp_path: Path):
     )
 
 
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(path: Path, tmp_path: Path):
+def test_stopped_run_resumes_exactly(path: Path, tmp_path: Path):
     whole = Run(read(path), tmp_path / "whole")
     whole.trainer.run()
     part = Run(read(path), tmp_path / "part", on_record=lambda record: stop() if record["step"] == 2 else None)
@@ -113,7 +113,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(path: Path, tmp_pa
     assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(whole)]
 
 
-def test_a_sitting_may_be_limited(path: Path, tmp_path: Path):
+def test_session_length_can_be_limited(path: Path, tmp_path: Path):
     run = Run(read(path, "train.minutes=1e-9"), tmp_path / "run")
     run.start()
     with pytest.raises(KeyboardInterrupt):
@@ -126,13 +126,13 @@ def test_a_sitting_may_be_limited(path: Path, tmp_path: Path):
     assert [record["step"] for record in records(again)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_device_that_is_not_there(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_device(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ConfigError, match="device is 'cuda' but there is no accelerator"):
         Run(read(path, "train.device=cuda"), tmp_path / "run")
 
 
-def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: Path, tmp_path: Path):
+def test_distillation_takes_shape_and_tokenizer_of_its_start(path: Path, tmp_path: Path):
     first = Run(read(path), tmp_path / "first")
     first.save_checkpoint()
     (tmp_path / "distil.toml").write_text(
@@ -162,18 +162,18 @@ def test_distilling_takes_the_shape_and_the_tokenizer_of_where_it_starts(path: P
         (["packing.ar_share=0", "objective.teacher_weight=1.0"], "objective.teacher is .*ar_share is 0; allowed"),
     ],
 )
-def test_what_cannot_be_adapted(path: Path, tmp_path: Path, overrides: list[str], message: str):
+def test_refused_adaptations(path: Path, tmp_path: Path, overrides: list[str], message: str):
     with pytest.raises(ConfigError, match=message):
         Run(read(path, *overrides), tmp_path / "run")
 
 
-def test_a_recipe_has_to_say_where_its_model_comes_from(path: Path, tmp_path: Path):
+def test_recipe_needs_a_source_of_its_model(path: Path, tmp_path: Path):
     (tmp_path / "none.toml").write_text(ADAPT[ADAPT.index("[generation_spec]") :])
     with pytest.raises(ConfigError, match=r"allowed: \[model\], \[adapt\], or init_from"):
         Run(read(tmp_path / "none.toml"), tmp_path / "run")
 
 
-def test_a_packaged_checkpoint_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_missing_packaged_checkpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     name = "smollm2-135m-instruct"
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
@@ -189,7 +189,7 @@ def test_a_packaged_checkpoint_that_is_not_there(monkeypatch: pytest.MonkeyPatch
         locate(name)
 
 
-def test_of_low_rank_corrections_what_is_trained_is_little(path: Path, tmp_path: Path):
+def test_low_rank_corrections_train_few_parameters(path: Path, tmp_path: Path):
     """The base stays as it is, a run that was stopped goes on, and the checkpoint is an ordinary one."""
     low = ("lora.rank=4", "adapt.length_buckets=[8, 32]", "objective.length_weight=0.1")
     run = Run(read(path, *low), tmp_path / "run")
@@ -258,7 +258,7 @@ def test_a_checkpoint_is_trained_further_by_corrections(path: Path, tmp_path: Pa
     ("setting", "message"),
     [("lora.rank=0", "lora.rank is 0; allowed: 1 or more"), ("lora={rank = 4, alpha = 0}", "lora.alpha is 0")],
 )
-def test_corrections_that_are_refused(path: Path, setting: str, message: str):
+def test_refused_corrections(path: Path, setting: str, message: str):
     with pytest.raises(ConfigError, match=message):
         read(path, setting)
 

@@ -62,7 +62,7 @@ def recipe(corpus: str, **changes: object) -> Recipe:
     return from_table(Recipe, {**table, **changes})
 
 
-def test_a_batch_follows_from_its_number(corpus: str) -> None:
+def test_batch_depends_on_its_number(corpus: str) -> None:
     shape = recipe(corpus).model
     assert shape is not None
     assert shape.lexemes is not None
@@ -74,7 +74,7 @@ def test_a_batch_follows_from_its_number(corpus: str) -> None:
     assert first.tokens_BT.shape != other.tokens_BT.shape or not torch.equal(first.tokens_BT, other.tokens_BT)
 
 
-def test_weights_stand_where_something_is_wrong(corpus: str) -> None:
+def test_loss_weights_are_at_errors(corpus: str) -> None:
     shape = recipe(corpus).model
     assert shape is not None
     assert shape.lexemes is not None
@@ -88,7 +88,7 @@ def test_weights_stand_where_something_is_wrong(corpus: str) -> None:
     assert bool((batch.tokens_BT[~supervised] == Lexicon().encode([PAD])[0]).all())
 
 
-def test_a_bound_model_is_the_same_whatever_else_is_in_its_lexicon(corpus: str) -> None:
+def test_bound_model_ignores_other_lexemes(corpus: str) -> None:
     shape = recipe(corpus).model
     assert shape is not None
     assert shape.lexemes is not None
@@ -154,7 +154,7 @@ def test_training_lowers_the_loss_resumes_and_leaves_a_checkpoint(corpus: str, t
         assert torch.equal(tensor, run.trainer.model.state_dict()[name]), name
 
 
-def test_code_and_lexemes_come_together(corpus: str, tmp_path: Path) -> None:
+def test_code_recipe_needs_lexemes(corpus: str, tmp_path: Path) -> None:
     plain = {key: value for key, value in SHAPE.items() if key != "lexemes"}
     with pytest.raises(ConfigError, match=r"one of \[code\] and \[model.lexemes\]"):
         Run(recipe(corpus, model=plain), tmp_path)

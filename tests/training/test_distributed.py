@@ -293,7 +293,7 @@ def test_muon_moves_sharded_matrices_as_whole_ones(launcher: Launcher, recipe: P
     assert all(theirs["loss"] == pytest.approx(mine["loss"], rel=1e-3) for mine, theirs in pairs)
 
 
-def test_the_recipe_has_steps_in_which_one_process_alone_reads_a_first_pass(recipe: Path, tmp_path: Path):
+def test_some_steps_have_a_first_pass_in_one_process(recipe: Path, tmp_path: Path):
     """In them the other has to go along, or both would wait for ever."""
     trainer = Run(load_recipe(Recipe, recipe), tmp_path / "run").trainer
     firsts = [tuple(batch.first_pass(trainer.model) for batch in trainer._batches(step)[0]) for step in range(8)]
@@ -314,9 +314,7 @@ def whole(launcher: Launcher, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("victim", [0, 1])
-def test_one_is_killed_and_the_run_goes_on_as_if_nothing_had_been(
-    launcher: Launcher, recipe: Path, tmp_path: Path, whole: Path, victim: int
-):
+def test_killed_process_resumes_exactly(launcher: Launcher, recipe: Path, tmp_path: Path, whole: Path, victim: int):
     directory = tmp_path / "killed"
     children = launcher.start(recipe, directory, LONGER, "train.save_every_s=0.05")
     wait_for_step(directory, 5)
@@ -335,7 +333,7 @@ def test_one_is_killed_and_the_run_goes_on_as_if_nothing_had_been(
     assert [place.name for place in directory.glob("state*")] == ["state-12"]
 
 
-def test_an_interrupt_of_one_stops_both_after_the_same_step(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_interrupt_of_one_process_stops_both(launcher: Launcher, recipe: Path, tmp_path: Path):
     overrides = ("train.steps=60",)
     children = launcher.start(recipe, tmp_path / "run", *overrides)
     wait_for_step(tmp_path / "run", 5)
@@ -347,7 +345,9 @@ def test_an_interrupt_of_one_stops_both_after_the_same_step(launcher: Launcher, 
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (2, 3)])
-def test_another_number_of_processes_goes_on(launcher: Launcher, recipe: Path, tmp_path: Path, before: int, after: int):
+def test_resume_with_another_number_of_processes(
+    launcher: Launcher, recipe: Path, tmp_path: Path, before: int, after: int
+):
     """Shards are cut anew; the steps that follow are those of a run in one process. Of three processes, some hold
     nothing of a small tensor."""
     accumulation = f"train.accumulation={before * after}"
@@ -374,7 +374,7 @@ def test_another_number_of_processes_goes_on(launcher: Launcher, recipe: Path, t
     assert len(list(directory.glob("state*"))) == 1
 
 
-def test_a_step_that_is_not_finite_in_one_process_is_refused_by_both(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_non_finite_step_is_refused_by_all_processes(launcher: Launcher, recipe: Path, tmp_path: Path):
     launcher.run(recipe, tmp_path / "run", spoil=[[0, 3], [1, 5]])
     records = records_of(tmp_path / "run")
     assert [record["step"] for record in records if record["refused"]] == [4, 6]
@@ -384,7 +384,7 @@ def test_a_step_that_is_not_finite_in_one_process_is_refused_by_both(launcher: L
     )
 
 
-def test_a_disk_that_is_full_for_one_leaves_the_old_state(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_full_disk_of_one_process_keeps_the_old_state(launcher: Launcher, recipe: Path, tmp_path: Path):
     launcher.start(recipe, tmp_path / "run", "train.save_every_s=0", full=[1, 4])
     # Both fail, unless the first to do so has the other ended.
     assert set(launcher.wait()) <= {1, -signal.SIGKILL}
@@ -394,7 +394,7 @@ def test_a_disk_that_is_full_for_one_leaves_the_old_state(launcher: Launcher, re
     assert_same_run(tmp_path / "one", tmp_path / "run", steps=8)
 
 
-def test_half_precision_layers_keep_whole_weights(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_half_precision_layers_keep_float32_weights(launcher: Launcher, recipe: Path, tmp_path: Path):
     """Losses are near those of float32, and what is stored is float32."""
     alone(recipe, tmp_path / "one")
     launcher.run(recipe, tmp_path / "two", "train.precision=bfloat16")
@@ -406,7 +406,7 @@ def test_half_precision_layers_keep_whole_weights(launcher: Launcher, recipe: Pa
     assert {tensor.dtype for tensor in stored.values()} == {torch.float32}
 
 
-def test_states_that_cannot_be_gone_on_from(recipe: Path, launcher: Launcher, tmp_path: Path):
+def test_states_that_cannot_be_resumed(recipe: Path, launcher: Launcher, tmp_path: Path):
     """Of another model or other optimizers, and half written."""
     launcher.run(recipe, tmp_path / "run", "train.steps=2")
     for override, match in (
@@ -436,7 +436,7 @@ def test_states_that_cannot_be_gone_on_from(recipe: Path, launcher: Launcher, tm
         ({"accumulation": 2, "compile": True}, "compile is true; allowed under torchrun: false"),
     ],
 )
-def test_what_several_processes_refuse(
+def test_refusals_of_several_processes(
     make_trainer: Callable[..., Trainer], tmp_path: Path, config: dict[str, Any], message: str
 ):
     mesh: Any = object()
@@ -444,7 +444,7 @@ def test_what_several_processes_refuse(
         make_trainer(tmp_path, world=World(0, 2, mesh), **config)
 
 
-def test_an_environment_that_says_half(monkeypatch: pytest.MonkeyPatch):
+def test_incomplete_environment(monkeypatch: pytest.MonkeyPatch):
     for name in ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WORLD_SIZE", "2")
@@ -464,7 +464,7 @@ def test_a_process_alone():
     assert [list(dataclasses.replace(world, rank=rank, size=2).share(4)) for rank in (0, 1)] == [[0, 2], [1, 3]]
 
 
-def test_of_the_command_one_process_speaks(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_only_one_process_prints(launcher: Launcher, recipe: Path, tmp_path: Path):
     """That torchrun starts it is in the guide to many GPUs, whose commands are run."""
     arguments = ["train", str(recipe), "--dir", str(tmp_path / "run"), "--set", "train.steps=2"]
     launcher.run(recipe, tmp_path / "said.", command=arguments)

@@ -31,7 +31,7 @@ def drawn(num_canvases: int, seed: int) -> HeadDataset:
     return HeadDataset(features, settled.flatten(), torch.zeros(1, 2), torch.ones(1, dtype=torch.int64))
 
 
-def test_features_count_free_positions_alone():
+def test_features_count_only_free_positions():
     confidence = torch.tensor([[0.5, 0.95, 1.0, 0.001], [0.5, 0.95, 1.0, 0.999]])
     free = torch.tensor([[True, True, True, False]]).expand(2, -1)
     first, second = stop_features(confidence, free, torch.tensor([7, 7]))
@@ -44,7 +44,7 @@ def test_features_count_free_positions_alone():
     assert first[11] == 3.0
 
 
-def test_a_stop_is_learned_and_its_threshold_keeps_what_is_wanted():
+def test_stop_head_threshold_keeps_the_wanted_share():
     learned, held_out = drawn(300, 0), drawn(200, 1)
     head = fit_stop(learned, RECIPE)
     scores = stop_scores(head, held_out, RECIPE, stop_threshold(head, learned, RECIPE))
@@ -64,7 +64,7 @@ def test_first_stops_by_hand():
     assert first_stops(prob, found, 4, 0.85) == (1.0, 3.0)
 
 
-def test_a_head_is_read_as_it_was_written(tmp_path: Path):
+def test_head_round_trip(tmp_path: Path):
     assert LearnedStop.read(tmp_path) is None
     head = LearnedStop()
     head.write(tmp_path)
@@ -105,6 +105,6 @@ def test_pieces_are_held_out_whole(tmp_path: Path):
         ({"held_out": 0.0}, "held_out is 0.0"),
     ],
 )
-def test_recipes_that_are_refused(changes: dict[str, object], message: str):
+def test_refused_recipes(changes: dict[str, object], message: str):
     with pytest.raises(ConfigError, match=message):
         HeadsRecipe(**{"model": "tiny", "tasks": {"json": 1.0}} | changes)  # type: ignore[arg-type]

@@ -83,7 +83,7 @@ def noised_shares(batch: PackedBatch, tokens_BT: Tensor) -> list[float]:
 
 @pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES)
 @pytest.mark.parametrize("span_share", [0.0, 1.0])
-def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
+def test_noise_is_only_on_canvases(process: Process, span_share: float):
     batch = rows()
     tokens_BT, t_BT = corrupt(batch, process, ObjectiveConfig(span_share=span_share), 0.0, seeded())
     assert torch.equal(t_BT > 0, batch.canvases_BT > 0)
@@ -93,7 +93,7 @@ def test_noise_falls_on_canvases_alone(process: Process, span_share: float):
 
 
 @pytest.mark.parametrize("unrolled", [False, True])
-def test_what_is_given_around_a_gap_stays(unrolled: bool):
+def test_given_tokens_around_a_gap_are_kept(unrolled: bool):
     """Neither noise nor a draft of the model's own falls on it; on the gap they do."""
     batch = rows(length=60, num=30, canvas_lengths=(60, 90), gap_share=1.0)
     given_BT = batch.given_BT > 0
@@ -113,7 +113,7 @@ def test_what_is_given_around_a_gap_stays(unrolled: bool):
         assert torch.equal(ready.unroll.canvas_BT[given_BT], batch.tokens_BT[given_BT])
 
 
-def test_every_canvas_has_a_level_of_its_own():
+def test_canvases_have_their_own_levels():
     """Levels are stratified over the batch, so that the shares of masks of n canvases are spread over n strata."""
     batch = rows(length=200, num=4, canvas_copies=2)
     shares = noised_shares(batch, corrupt(batch, PROCESSES["mask"], ObjectiveConfig(), 0.0, seeded())[0])
@@ -159,7 +159,7 @@ def test_half_of_the_canvases_may_have_span_noise():
 
 
 @pytest.mark.parametrize(("share_done", "expected"), [(0.0, 1.0), (0.25, 0.5), (0.5, 0.0), (1.0, 0.0)])
-def test_mask_noise_gives_way_to_the_process_by_canvas(share_done: float, expected: float):
+def test_mask_noise_is_mixed_per_canvas(share_done: float, expected: float):
     """Hybrid noise at t = 1/2 keeps 35% of tokens here and makes 30% of them uniform; mask noise keeps half."""
     batch = rows(length=60, num=100)
     config = ObjectiveConfig(t_min=0.5, t_max=0.500001, mask_until=0.5)
@@ -180,7 +180,7 @@ def test_mask_noise_needs_a_mask():
         corrupt(rows(), PROCESSES["uniform"], ObjectiveConfig(mask_until=0.5), 0.0, seeded())
 
 
-def test_a_generator_decides_everything():
+def test_generator_determines_the_noise():
     batch = rows()
     config = ObjectiveConfig(span_share=0.5, mask_until=1.0)
     first, second, third = (corrupt(batch, PROCESSES["hybrid"], config, 0.5, seeded(s))[0] for s in (1, 1, 2))
@@ -188,7 +188,7 @@ def test_a_generator_decides_everything():
     assert not torch.equal(first, third)
 
 
-def test_what_is_supervised():
+def test_supervised_positions():
     batch = rows()
     found = prepared(batch, PROCESSES["uniform"])
     assert torch.equal(found.canvas_BT, batch.canvases_BT > 0)
@@ -209,7 +209,7 @@ def test_what_is_supervised():
         (0.3, {"self_conditioning_share": 1.0, "self_conditioning_from": 0.3}, True),
     ],
 )
-def test_when_canvases_read_a_first_prediction(share_done: float, config: dict[str, float], expected: bool):
+def test_share_of_first_predictions(share_done: float, config: dict[str, float], expected: bool):
     assert prepared(rows(), PROCESSES["uniform"], share_done=share_done, **config).self_conditioned == expected
     without = rows(canvas_lengths=(), ar_share=1.0)
     assert not prepared(without, PROCESSES["uniform"], share_done=share_done, **config).self_conditioned
@@ -244,7 +244,7 @@ def test_sums_of_rows_without_canvases(make_decoder: Callable[..., Decoder]):
     torch.testing.assert_close(clean_sum, by_hand(model, batch)[1])
 
 
-def test_a_first_prediction_is_read_on_canvases_and_gives_no_gradient(make_decoder: Callable[..., Decoder]):
+def test_first_prediction_has_no_gradient(make_decoder: Callable[..., Decoder]):
     model = make_decoder(canvas_embedding=True, self_conditioning=True)
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=1.0)
     with torch.no_grad():
@@ -267,7 +267,7 @@ def test_a_first_prediction_is_read_on_canvases_and_gives_no_gradient(make_decod
 UNROLLED: dict[str, Any] = {"self_conditioning_share": 1.0, "unroll_from": 0.4, "unroll_share": 0.5}
 
 
-def test_a_first_pass_writes_from_its_share_of_the_run_on():
+def test_first_pass_drafts_start_at_their_share_of_the_run():
     """Nothing before it is drawn differently."""
     batch, process = rows(num=40), PROCESSES["uniform"]
     before = prepared(batch, process, share_done=0.39, **UNROLLED)
@@ -291,7 +291,7 @@ def test_a_first_pass_writes_from_its_share_of_the_run_on():
 
 @pytest.mark.parametrize("logit_shift", [False, True])
 @pytest.mark.parametrize("self_conditioning", [False, True])
-def test_what_a_first_pass_writes_is_read_by_the_second(
+def test_second_pass_reads_the_first_passs_draft(
     make_decoder: Callable[..., Decoder], self_conditioning: bool, logit_shift: bool
 ):
     """Each taken position holds the token at which the running sum of its probabilities passes its uniform."""
@@ -315,7 +315,7 @@ def test_what_a_first_pass_writes_is_read_by_the_second(
 
 
 @pytest.mark.parametrize("logit_shift", [False, True])
-def test_what_is_given_is_marked_where_it_is_read(make_decoder: Callable[..., Decoder], logit_shift: bool):
+def test_given_positions_are_marked(make_decoder: Callable[..., Decoder], logit_shift: bool):
     """A shifted canvas reads each token one place on; the token before the canvas is not marked. Where a given token is
     decided, the model reads that token's embedding in place of its own prediction."""
     model = make_decoder(canvas_embedding=True, self_conditioning=True, given_embedding=True)
@@ -357,7 +357,7 @@ def test_a_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., D
 
 
 @pytest.mark.parametrize("name", PROCESSES)
-def test_a_bound_is_that_of_what_stands_on_the_canvases(make_decoder: Callable[..., Decoder], name: str):
+def test_bound_covers_the_canvases(make_decoder: Callable[..., Decoder], name: str):
     """With masks it is cross-entropy over t, by hand; with random tokens what `diffusion.loss` says of a denoiser."""
     model, process = make_decoder(canvas_embedding=True), PROCESSES[name]
     packed = rows(length=9, num=3, ar_share=0.0)
@@ -390,7 +390,7 @@ def test_a_bound_is_that_of_what_stands_on_the_canvases(make_decoder: Callable[.
         ({"t_min": 0.0}, 't_min is 0.0 and canvas_loss is "bound"; allowed: more than 0'),
     ],
 )
-def test_what_is_no_bound_is_refused(setting: dict[str, Any], message: str):
+def test_invalid_bounds_are_refused(setting: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         ObjectiveConfig(canvas_loss="bound", **setting)
 
@@ -418,7 +418,7 @@ def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable
         ({"ar_weight": float("nan")}, "ar_weight is nan; allowed: 0 or more"),
     ],
 )
-def test_what_is_refused(config: dict[str, float], message: str):
+def test_refusals(config: dict[str, float], message: str):
     with pytest.raises(ConfigError, match=message):
         ObjectiveConfig(**config)
 
@@ -473,7 +473,7 @@ class Taught:
 
 @pytest.mark.parametrize("logit_shift", [False, True])
 @pytest.mark.parametrize("gap_share", [0.0, 0.8])
-def test_what_was_stored_is_what_a_teacher_reads(
+def test_stored_predictions_equal_the_teachers(
     make_decoder: Callable[..., Decoder], logit_shift: bool, gap_share: float
 ):
     """Of the documents that bring it; a gap's blanks, which end nothing, are not taught by either."""
@@ -506,7 +506,7 @@ def test_what_was_stored_is_what_a_teacher_reads(
         assert found.requires_grad
 
 
-def test_a_batch_that_nobody_said_anything_of(make_decoder: Callable[..., Decoder]):
+def test_batch_without_teacher_predictions(make_decoder: Callable[..., Decoder]):
     _, batch = lesson_batch(teacher_weight=1.0, teacher="stored")
     assert batch.target is None
     assert batch.counts()["teacher"] == 0
@@ -531,7 +531,7 @@ def test_a_teacher_of_the_same_canvas_reads_less_noise(make_decoder: Callable[..
     assert abs(nothing.item()) < 1e-3
 
 
-def test_certainty_is_asked_for_where_a_prediction_is_right():
+def test_certainty_loss_is_on_right_predictions():
     logits_NV = torch.tensor([[2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 9.0]])
     targets_N = torch.tensor([0, 1, 2])
     expected = sum(float(torch.distributions.Categorical(logits=2.0 * logits_NV[i]).entropy()) for i in (0, 2))

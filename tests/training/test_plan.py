@@ -85,9 +85,7 @@ GROUPED = {torch.ops.aten._grouped_mm: grouped_operations}
 
 @pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_operations_are_those_that_torch_counts(
-    make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool
-):
+def test_operations_match_torch(make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool):
     """Attention is computed as plain products here, which the counter sees."""
     trainer, batch = step(make_trainer, tmp_path, model, recompute=recompute)
     cost = cost_of(trainer, batch)
@@ -119,9 +117,7 @@ def saved_bytes(trainer: Trainer, batch: TrainingBatch) -> int:
 
 @pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_kept_bytes_are_those_that_autograd_saves(
-    make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool
-):
+def test_kept_bytes_match_autograd(make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool):
     trainer, batch = step(make_trainer, tmp_path, model, recompute=recompute)
     assert saved_bytes(trainer, batch) == pytest.approx(cost_of(trainer, batch).kept_bytes, rel=0.15)
 
@@ -159,7 +155,7 @@ def test_a_plan_by_hand():
     assert found.step_s == max(found.compute_s, found.exchange_s) + found.optimizer_s
 
 
-def test_a_first_pass_of_one_is_one_of_all():
+def test_first_pass_of_one_gpu_is_one_of_all():
     """Half of the batches have one; of eight at a time, hardly ever none has."""
     config = DecoderConfig(**SIZES | {"self_conditioning": True})
     objective = ObjectiveConfig(self_conditioning_from=0.2)
@@ -171,7 +167,7 @@ def test_a_first_pass_of_one_is_one_of_all():
 
 
 @pytest.mark.parametrize("gpu", GPUS)
-def test_more_gpus_need_less_memory_each_and_recomputing_less_still(gpu: str):
+def test_memory_falls_with_gpus_and_recomputation(gpu: str):
     model = from_table(DecoderConfig, SHAPES["8b"])
     packing = PackingConfig(rows=1, row_length=4096, canvas_lengths=(256,))
     found = []
@@ -203,7 +199,7 @@ def test_eight_billion_parameters_do_not_fit_one_gpu_of_80_gb():
         ({"supervised_share": 0.0}, "supervised_share is 0.0; allowed: above 0, up to 1"),
     ],
 )
-def test_what_is_refused(change: dict[str, Any], message: str):
+def test_refusals(change: dict[str, Any], message: str):
     settings = {"gpu": "h100", "num_gpus": 1} | change
     with pytest.raises(ConfigError, match=message):
         plan(DecoderConfig(**SIZES), PackingConfig(), ObjectiveConfig(), TrainConfig(steps=1), **settings)

@@ -60,7 +60,7 @@ def read(path: Path, *overrides: str) -> Recipe:
 
 # But for the suite of a report.
 @pytest.mark.parametrize("name", sorted({path.name for path in KEPT.glob("*.toml")} - {"report.toml", "frontier.toml"}))
-def test_recipes_that_are_kept_can_be_read(name: str):
+def test_repository_recipes_are_valid(name: str):
     for ending, kind in (("-heads.toml", HeadsRecipe), ("-rl.toml", RLRecipe)):
         if name.endswith(ending):
             load_recipe(kind, KEPT / name)
@@ -84,7 +84,7 @@ def test_recipes_that_are_kept_can_be_read(name: str):
         ("train.steps=many", "train.steps is 'many'; allowed: a int"),
     ],
 )
-def test_what_is_refused_when_it_is_read(path: Path, override: str, message: str):
+def test_invalid_recipes(path: Path, override: str, message: str):
     with pytest.raises(ConfigError, match=message):
         read(path, override)
 
@@ -101,13 +101,13 @@ def test_what_is_refused_when_it_is_read(path: Path, override: str, message: str
         ("model.self_conditioning=true", "generation_spec.self_conditioning is False and model.self_conditioning"),
     ],
 )
-def test_what_is_refused_when_a_run_is_made(path: Path, tmp_path: Path, override: str, message: str):
+def test_invalid_runs(path: Path, tmp_path: Path, override: str, message: str):
     with pytest.raises(ConfigError, match=message):
         Run(read(path, override), tmp_path / "run")
 
 
 @pytest.mark.parametrize(("name", "line"), [("some.txt", b"na\xefve"), ("some.jsonl", b'{"text": "na\xefve"}')])
-def test_a_training_file_that_is_not_utf8(path: Path, tmp_path: Path, name: str, line: bytes):
+def test_training_file_must_be_utf8(path: Path, tmp_path: Path, name: str, line: bytes):
     """Whichever comes to it first, the training of a tokenizer included."""
     (tmp_path / name).write_bytes(line)
     found = read(path, f"data.files={{'{tmp_path / name}' = 1.0}}")
@@ -115,7 +115,7 @@ def test_a_training_file_that_is_not_utf8(path: Path, tmp_path: Path, name: str,
         Run(found, tmp_path / "run")
 
 
-def test_a_new_tokenizer_learns_words_and_not_how_a_file_is_written(path: Path, tmp_path: Path):
+def test_new_tokenizer_learns_from_text_not_markup(path: Path, tmp_path: Path):
     record = {"messages": [{"role": "user", "content": "zebra"}, {"role": "assistant", "content": "quagga\n"}]}
     (tmp_path / "some.jsonl").write_text(f"{json.dumps(record)}\n" * 3)
     overrides = (f"data.files={{'{tmp_path / 'some.jsonl'}' = 1.0}}", "data.tasks={}", "model.vocab_size=300")
@@ -124,14 +124,14 @@ def test_a_new_tokenizer_learns_words_and_not_how_a_file_is_written(path: Path, 
     assert len(tokenizer.encode('{"role": "user"')) > 10
 
 
-def test_a_tokenizer_learns_from_training_items_alone():
+def test_tokenizer_learns_only_from_training_items():
     data = DataConfig(tasks={"arithmetic": 1.0, "countdown": 1.0}, tokenizer_items=300)
     texts = list(recipes._texts(data))
     assert len(texts) == 2 * 2 * 300
     assert {split_of(prompt) for prompt in texts[::2]} == {"train"}
 
 
-def test_a_run_ends_in_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
+def test_run_writes_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
     run = Run(read(path, "generation={steps = 7}", "train.average=0.5"), tmp_path / "run")
     run.trainer.run()
     run.save_checkpoint()
@@ -145,7 +145,7 @@ def test_a_run_ends_in_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
     assert tokenizer.encode("answer: 7") == run.tokenizer.encode("answer: 7")
 
 
-def test_a_run_lists_kinds_of_prompts_where_tasks_are_all_that_was_learned(path: Path, tmp_path: Path):
+def test_kinds_are_listed_only_for_tasks(path: Path, tmp_path: Path):
     def kinds(*overrides: str) -> list[str]:
         run = Run(read(path, *overrides), tmp_path / "run")
         run.save_checkpoint()
@@ -175,7 +175,7 @@ def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatc
         Run(read(path, "model.vocab_size=262"), tmp_path / "run")
 
 
-def test_a_tokenizer_that_is_not_there(path: Path, tmp_path: Path):
+def test_missing_tokenizer(path: Path, tmp_path: Path):
     with pytest.raises(CheckpointError, match="no tokenizer at"):
         Run(read(path, f"data.tokenizer={tmp_path}"), tmp_path / "run")
 
@@ -196,7 +196,7 @@ def test_starting_from_a_checkpoint(path: Path, tmp_path: Path):
         Run(read(path, f"init_from={tmp_path / 'nowhere'}"), tmp_path / "four")
 
 
-def test_a_checkpoint_is_trained_further_as_it_reads(path: Path, tmp_path: Path):
+def test_checkpoint_is_trained_with_its_own_spec(path: Path, tmp_path: Path):
     """A recipe that does not say how a model generates takes it, and how it samples, from where it starts."""
     masks = "generation_spec={noise = 'mask', mask_id = 4, canvas_length = 8, prefix_attention = 'full'}"
     first = Run(read(path, masks, "generation={steps = 7}", "packing.ar_share=0"), tmp_path / "one")
@@ -216,12 +216,12 @@ def test_a_checkpoint_is_trained_further_as_it_reads(path: Path, tmp_path: Path)
     assert other.spec == DEFAULT
 
 
-def test_corrections_of_nothing_are_refused(path: Path, tmp_path: Path):
+def test_corrections_without_checkpoint_are_refused(path: Path, tmp_path: Path):
     with pytest.raises(ConfigError, match=r"\[lora\] corrects an existing model.*allowed: \[adapt\], or init_from"):
         Run(read(path, "lora.rank=2"), tmp_path / "run")
 
 
-def test_a_seed_decides_the_run(path: Path, tmp_path: Path):
+def test_seed_determines_the_run(path: Path, tmp_path: Path):
     def losses(name: str, seed: int) -> list[Any]:
         run = Run(read(path, f"train.seed={seed}"), tmp_path / name)
         run.trainer.run()

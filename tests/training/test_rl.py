@@ -26,7 +26,7 @@ def test_advantages_have_a_mean_of_zero():
     assert advantages([0.1] * 3) == [0.0] * 3
 
 
-def test_parts_are_held_against_the_same_parts_of_others():
+def test_parts_are_compared_with_the_same_parts():
     found = credit([1.0, 0.0], [[(3, 1.0), (9, 1.0)], [(4, 1.0)]])
     # The first parts are equally good, and nobody else has a second; what is behind them goes by the whole.
     assert found == [[(3, 0.0), (9, 0.0), (math.inf, 0.5)], [(4, 0.0), (math.inf, -0.5)]]
@@ -40,7 +40,7 @@ def test_advantages_over_the_deviation_do_not_depend_on_the_scale():
     assert advantages([0.7] * 3, divide_by_std=True) == [0.0] * 3
 
 
-def test_the_gradient_of_what_was_just_drawn_is_the_advantage():
+def test_on_policy_gradient_is_the_advantage():
     log_prob_N = torch.tensor([-1.0, -2.0], requires_grad=True)
     terms = policy_loss(
         log_prob_N, log_prob_N.detach(), None, torch.tensor([0.5, -0.25]), ratio_clip=0.2, kl_weight=1.0
@@ -51,7 +51,7 @@ def test_the_gradient_of_what_was_just_drawn_is_the_advantage():
     assert (terms.kl.item(), terms.clipped.item()) == (0.0, 0)
 
 
-def test_a_ratio_gains_no_more_than_the_clip_allows():
+def test_ratio_is_clipped():
     # Ratios 1.5, 1.5, 0.5, 0.5: clipped where the advantage has it go further, not where it draws it back.
     log_prob_N = torch.tensor([1.5, 1.5, 0.5, 0.5]).log().requires_grad_()
     advantage_N = torch.tensor([1.0, -1.0, 1.0, -1.0])
@@ -63,7 +63,7 @@ def test_a_ratio_gains_no_more_than_the_clip_allows():
     assert log_prob_N.grad.tolist() == pytest.approx([0.0, 1.5, -0.5, 0.0])
 
 
-def test_the_divergence_is_that_of_the_distributions():
+def test_divergence_matches_the_distributions():
     # In expectation over draws of the weights now, over all tokens of a vocabulary.
     now_V, start_V = (torch.tensor(values).log_softmax(0) for values in ([0.3, -1.0, 2.0], [1.0, 0.0, 0.5]))
     estimates = [
@@ -91,7 +91,7 @@ def test_the_divergence_is_that_of_the_distributions():
         {"positions": 0},
     ],
 )
-def test_a_setting_outside_of_what_is_allowed_is_refused(setting: dict[str, Any]):
+def test_settings_out_of_range_are_refused(setting: dict[str, Any]):
     with pytest.raises(ConfigError, match=f"{next(iter(setting))} is .*allowed"):
         RLConfig(**setting)
 
@@ -160,7 +160,7 @@ def test_rewards_rise(make_model: Callable[..., TextModel], tmp_path: Path):
     assert last > first + 0.2
 
 
-def test_without_advantages_nothing_moves(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_zero_advantages_change_nothing(make_model: Callable[..., TextModel], tmp_path: Path):
     trainer = build(flat_model(make_model), tmp_path, steps=2)
     collect = trainer._collect
     trainer._collect = lambda step: [[Rollout(canvases=r.canvases, reward=1.0) for r in g] for g in collect(step)]
@@ -170,7 +170,7 @@ def test_without_advantages_nothing_moves(make_model: Callable[..., TextModel], 
     assert all(torch.equal(before[name], tensor) for name, tensor in trainer.model.state_dict().items())
 
 
-def test_the_starting_weights_hold_those_in_training_back(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_divergence_penalty_keeps_weights_near_the_start(make_model: Callable[..., TextModel], tmp_path: Path):
     divergences = []
     for weight in (0.01, 10.0):
         trainer = build(flat_model(make_model), tmp_path / str(weight), rl={"kl_weight": weight}, steps=6, lr=3e-3)
@@ -179,7 +179,7 @@ def test_the_starting_weights_hold_those_in_training_back(make_model: Callable[.
     assert divergences[1] < 0.5 * divergences[0]
 
 
-def test_steps_cost(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_step_penalty(make_model: Callable[..., TextModel], tmp_path: Path):
     trainer = build(flat_model(make_model), tmp_path, rl={"step_cost": 0.1}, steps=1)
     trainer.run()
     (record,) = log_of(trainer)
@@ -190,7 +190,7 @@ def test_steps_cost(make_model: Callable[..., TextModel], tmp_path: Path):
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError(), RuntimeError("other")])
-def test_out_of_memory_says_what_to_turn(make_model: Callable[..., TextModel], tmp_path: Path, error: Exception):
+def test_out_of_memory_names_the_settings(make_model: Callable[..., TextModel], tmp_path: Path, error: Exception):
     trainer = build(flat_model(make_model), tmp_path, steps=2)
 
     def failing(step: int) -> Any:
@@ -202,7 +202,7 @@ def test_out_of_memory_says_what_to_turn(make_model: Callable[..., TextModel], t
         trainer.run()
 
 
-def test_parts_that_are_right_are_worth_something(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_right_parts_are_rewarded(make_model: Callable[..., TextModel], tmp_path: Path):
     """So that there is something to learn where all answers are wrong."""
     trainer = build(flat_model(make_model), tmp_path, rl={"part_reward": 0.5}, steps=1)
     collect = trainer._collect
@@ -223,7 +223,7 @@ def test_parts_that_are_right_are_worth_something(make_model: Callable[..., Text
     assert record["decisions"] > 0
 
 
-def test_a_resumed_run_is_an_uninterrupted_one(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_resumed_run_equals_uninterrupted_run(make_model: Callable[..., TextModel], tmp_path: Path):
     whole = build(flat_model(make_model), tmp_path / "one")
     whole.run()
     stopped = build(flat_model(make_model), tmp_path / "other")
@@ -253,7 +253,7 @@ def test_the_start_is_evaluated(make_model: Callable[..., TextModel], tmp_path: 
 
 
 @pytest.mark.parametrize("setting", [{"accumulation": 2}, {"compile": True}])
-def test_settings_of_the_loop_without_a_meaning_are_refused(
+def test_meaningless_loop_settings_are_refused(
     make_model: Callable[..., TextModel], tmp_path: Path, setting: dict[str, Any]
 ):
     with pytest.raises(ConfigError, match=f"{next(iter(setting))} is .*allowed"):

@@ -31,7 +31,7 @@ def difference(model: TextModel, weights: Decoder, results: list[Result], positi
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_log_probabilities_are_those_of_the_rollout(make_model: Callable[..., TextModel], name: str):
+def test_replay_log_probabilities_match_the_rollout(make_model: Callable[..., TextModel], name: str):
     model = make_model(SPECS[name])
     results = answers_of(model)
     assert all(len(result.canvases) >= 2 for result in results)
@@ -42,7 +42,7 @@ def test_log_probabilities_are_those_of_the_rollout(make_model: Callable[..., Te
 
 
 @pytest.mark.parametrize("change", ["soft", "temperature", "tokens", "text", "weights"])
-def test_a_replay_notices_what_it_was_given_wrong(make_model: Callable[..., TextModel], change: str):
+def test_replay_checks_its_input(make_model: Callable[..., TextModel], change: str):
     model = make_model(SPECS["self-conditioned, shifted"])
     pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
     weights = model.decoder
@@ -61,7 +61,7 @@ def test_a_replay_notices_what_it_was_given_wrong(make_model: Callable[..., Text
     assert (found_N - replay.log_prob_N).abs().max().item() > 1e-2
 
 
-def test_a_text_that_is_shared_has_the_gradients_of_one_that_is_not(make_model: Callable[..., TextModel]):
+def test_shared_prefix_has_the_same_gradients(make_model: Callable[..., TextModel]):
     model = make_model(SPECS["self-conditioned, shifted"])
     pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
     gradients = []
@@ -75,7 +75,7 @@ def test_a_text_that_is_shared_has_the_gradients_of_one_that_is_not(make_model: 
         torch.testing.assert_close(gradients[1][name], gradient, rtol=1e-3, atol=1e-3)
 
 
-def test_nothing_is_recorded_that_was_not_asked_for(make_model: Callable[..., TextModel]):
+def test_only_requested_rollouts_are_recorded(make_model: Callable[..., TextModel]):
     model = make_model(SPECS["uniform"])
     assert model.generate("abc", max_tokens=12, **SETTINGS).canvases == ()
 
@@ -106,7 +106,7 @@ def test_the_last_step_draws_nothing(make_model: Callable[..., TextModel], name:
 
 
 @pytest.mark.parametrize("name", ["uniform", "mask", "self-conditioned"])
-def test_of_a_committed_sample_every_token_is_a_draw(make_model: Callable[..., TextModel], name: str):
+def test_every_committed_token_is_a_draw(make_model: Callable[..., TextModel], name: str):
     for result in answers_of(make_model(SPECS[name]), max_tokens=12, commit_sample=True):
         (canvas,) = result.canvases
         last = canvas.steps[-1]
@@ -120,7 +120,7 @@ def test_of_a_committed_sample_every_token_is_a_draw(make_model: Callable[..., T
         assert sum(len(replay.sampled_N) for replay in replays) == count
 
 
-def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextModel]):
+def test_share_of_trained_steps(make_model: Callable[..., TextModel]):
     pairs = [
         (Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(make_model(SPECS["mask"]), n=8)
     ]
@@ -142,7 +142,7 @@ def test_a_share_of_the_steps_is_learned_from(make_model: Callable[..., TextMode
         ("sampler is 'ancestral'", {"name": "ancestral"}),
     ],
 )
-def test_what_is_no_draw_of_the_model_is_refused(field: str, sampler: dict[str, Any]):
+def test_constrained_draws_are_refused(field: str, sampler: dict[str, Any]):
     with pytest.raises(ConfigError, match=f"{field}.*allowed"):
         check_replayable(SPECS["uniform"], sampler_config(**sampler))
 
@@ -150,7 +150,7 @@ def test_what_is_no_draw_of_the_model_is_refused(field: str, sampler: dict[str, 
 @pytest.mark.parametrize(
     "spec", [GenerationSpec(canvas_length=1, logit_shift=True), GenerationSpec(canvas_length=12, commit="in_place")]
 )
-def test_models_that_cannot_be_computed_again_are_refused(spec: GenerationSpec):
+def test_models_without_replay_are_refused(spec: GenerationSpec):
     with pytest.raises(ConfigError, match="allowed"):
         check_replayable(spec, sampler_config())
 

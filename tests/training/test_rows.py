@@ -96,7 +96,7 @@ def test_each_document_has_the_logits_it_has_alone(variant: Decoder, batch: Pack
 
 
 @pytest.mark.parametrize("logit_shift", [False, True])
-def test_a_changed_token_reaches_who_may_read_it_and_nobody_else(
+def test_changed_token_affects_only_its_readers(
     make_decoder: Callable[..., Decoder], batch: PackedBatch, logit_shift: bool
 ):
     """Two layers carry a change on to readers of readers; all of them stay inside the definition below."""
@@ -141,7 +141,7 @@ SPECS = {
 @pytest.mark.parametrize("self_conditioning", [False, True], ids=["", "self-conditioned"])
 @pytest.mark.parametrize("gap_share", [0.0, 1.0], ids=["", "gaps"])
 @pytest.mark.parametrize("name", SPECS)
-def test_the_loss_is_that_of_canvases_as_generation_reads_them(
+def test_loss_matches_generation(
     make_decoder: Callable[..., Decoder], name: str, gap_share: float, self_conditioning: bool
 ):
     """Each canvas behind its text by the denoiser of the plain loop, which the engine is held to."""

@@ -21,7 +21,7 @@ Make = Callable[..., Trainer]
 
 
 @pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
-def test_everything_comes_back(make_trainer: Make, tmp_path: Path, muon_lr: float):
+def test_state_round_trip(make_trainer: Make, tmp_path: Path, muon_lr: float):
     trainer = make_trainer(tmp_path, muon_lr=muon_lr, seed=1)
     for _ in range(3):
         trainer._step()
@@ -53,9 +53,7 @@ def test_everything_comes_back(make_trainer: Make, tmp_path: Path, muon_lr: floa
     ],
     ids=["plain", "muon", "self-conditioning", "twin"],
 )
-def test_a_resumed_run_has_the_losses_of_an_uninterrupted_one(
-    make_trainer: Make, tmp_path: Path, settings: dict[str, Any]
-):
+def test_resumed_run_has_the_same_losses(make_trainer: Make, tmp_path: Path, settings: dict[str, Any]):
     plain = make_trainer(tmp_path / "one", **settings)
     plain.run()
     stopped = make_trainer(tmp_path / "other", **settings)
@@ -81,7 +79,7 @@ def test_a_resumed_run_has_the_losses_of_an_uninterrupted_one(
     assert all(torch.equal(plain.average[name], again.average[name]) for name in plain.average)
 
 
-def test_a_state_that_is_not_there(make_trainer: Make, tmp_path: Path):
+def test_missing_state(make_trainer: Make, tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"cannot resume from .*state\.safetensors"):
         make_trainer(tmp_path).resume()
 
@@ -112,7 +110,7 @@ def test_a_state_of_other_optimizers(make_trainer: Make, tmp_path: Path):
         make_trainer(tmp_path, muon_lr=1e-2).resume()
 
 
-def test_a_checkpoint_is_no_state(make_trainer: Make, tmp_path: Path):
+def test_checkpoint_is_not_a_state(make_trainer: Make, tmp_path: Path):
     from safetensors.torch import save_file
 
     save_file({"x": torch.zeros(1)}, tmp_path / "state.safetensors")

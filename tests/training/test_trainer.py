@@ -103,7 +103,7 @@ def joined(batches: list[TrainingBatch]) -> TrainingBatch:
     return TrainingBatch(**columns, attention=attention, shift=batches[0].shift, self_conditioned=False)
 
 
-def test_two_half_batches_are_one_batch_of_both(make_trainer: Make, tmp_path: Path):
+def test_two_half_batches_equal_one_batch(make_trainer: Make, tmp_path: Path):
     """Also when the halves supervise different numbers of positions: the division is by the count of both."""
     settings: dict[str, Any] = {"packing": {"ar_share": 0.5}, "objective": {"self_conditioning_share": 0.0}}
     halves = make_trainer(tmp_path / "halves", accumulation=2, **settings)
@@ -144,7 +144,7 @@ def spoil(trainer: Trainer, steps: set[int], value: float = math.nan) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
-def test_a_step_that_is_not_finite_changes_nothing(make_trainer: Make, tmp_path: Path, value: float, muon_lr: float):
+def test_non_finite_step_changes_nothing(make_trainer: Make, tmp_path: Path, value: float, muon_lr: float):
     trainer = make_trainer(tmp_path, muon_lr=muon_lr)
     spoil(trainer, {1}, value)
     trainer._step()
@@ -168,7 +168,7 @@ def test_a_step_that_is_not_finite_changes_nothing(make_trainer: Make, tmp_path:
     assert (trainer.progress.step, trainer.progress.num_refused) == (3, 1)
 
 
-def test_steps_that_stay_not_finite_end_the_run(make_trainer: Make, tmp_path: Path):
+def test_repeated_non_finite_steps_end_the_run(make_trainer: Make, tmp_path: Path):
     trainer = make_trainer(tmp_path, steps=100)
     good = 3
     spoil(trainer, set(range(good, 100)))
@@ -268,7 +268,7 @@ def test_the_average_is_evaluated_and_training_goes_on(make_trainer: Make, tmp_p
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_an_evaluation_that_stops_leaves_the_trained_weights_and_the_record(
+def test_stopped_evaluation_keeps_trained_weights_and_record(
     make_trainer: Make, tmp_path: Path, error: type[BaseException]
 ):
     def evaluate(model: Decoder, step: int) -> dict[str, float]:
@@ -331,14 +331,14 @@ def test_a_run_in_another_thread(make_trainer: Make, tmp_path: Path):
     assert len(records_of(trainer)) == 6
 
 
-def test_a_run_from_the_start_has_a_log_of_its_own(make_trainer: Make, tmp_path: Path):
+def test_new_run_has_a_new_log(make_trainer: Make, tmp_path: Path):
     (tmp_path / "log.jsonl").write_text('{"step": 1, "loss": 9.0}\n{"step": 2, "lo')
     trainer = make_trainer(tmp_path)
     trainer.run()
     assert [record["step"] for record in records_of(trainer)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_log_that_cannot_be_written(make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_unwritable_log(make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     trainer = make_trainer(tmp_path)
     opened = Path.open
 
@@ -356,7 +356,7 @@ def test_a_log_that_cannot_be_written(make_trainer: Make, tmp_path: Path, monkey
     assert again.progress.step == 3
 
 
-def test_batches_made_beside_the_step_before_are_the_same(make_trainer: Make, tmp_path: Path):
+def test_prefetched_batches_are_the_same(make_trainer: Make, tmp_path: Path):
     """As for an accelerator; also where a run goes on, whose first batch nobody has begun."""
     alone, beside = (make_trainer(tmp_path / name, steps=6, accumulation=2) for name in ("alone", "beside"))
     made: list[tuple[int, str]] = []
@@ -367,7 +367,7 @@ def test_batches_made_beside_the_step_before_are_the_same(make_trainer: Make, tm
         return batches(step)
 
     beside._batches = seen  # type: ignore[method-assign]
-    beside._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
+    beside._prefetcher = ThreadPoolExecutor(1, thread_name_prefix="beside")
     alone.run()
     beside.run()
     assert same(weights_of(alone), weights_of(beside))
@@ -375,11 +375,9 @@ def test_batches_made_beside_the_step_before_are_the_same(make_trainer: Make, tm
     assert made == [(0, ""), *((step, "beside") for step in range(1, 6))]
 
 
-def test_a_batch_that_cannot_be_made_ends_the_run_at_its_own_step(
-    make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_failed_batch_ends_the_run_at_its_step(make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     trainer = make_trainer(tmp_path, steps=6)
-    trainer._beside = ThreadPoolExecutor(1)
+    trainer._prefetcher = ThreadPoolExecutor(1)
     batches = trainer._batches
 
     def failing(step: int) -> Any:
@@ -393,7 +391,7 @@ def test_a_batch_that_cannot_be_made_ends_the_run_at_its_own_step(
     assert trainer.progress.step == 3
 
 
-def test_a_run_that_is_over_does_nothing(make_trainer: Make, tmp_path: Path):
+def test_finished_run_does_nothing(make_trainer: Make, tmp_path: Path):
     make_trainer(tmp_path).run()
     again = make_trainer(tmp_path)
     again.resume()
@@ -403,7 +401,7 @@ def test_a_run_that_is_over_does_nothing(make_trainer: Make, tmp_path: Path):
     assert len(records_of(again)) == 6
 
 
-def test_step_and_seed_decide_a_batch(make_trainer: Make, tmp_path: Path):
+def test_step_and_seed_determine_a_batch(make_trainer: Make, tmp_path: Path):
     """Not what was drawn before."""
     found = []
     for seed, steps in ((0, (0, 1, 2)), (0, (2,)), (1, (2,))):
@@ -435,6 +433,6 @@ def test_step_and_seed_decide_a_batch(make_trainer: Make, tmp_path: Path):
         ({"steps": 1, "final_lr": 1.5}, "final_lr is 1.5; allowed: 0 to 1"),
     ],
 )
-def test_what_is_refused(config: dict[str, Any], message: str):
+def test_refusals(config: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**config)

@@ -55,7 +55,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("overrides", CASES.values(), ids=CASES)
-def test_what_is_learned_by_heart_is_said_again(tmp_path: Path, overrides: tuple[str, ...]):
+def test_memorized_text_is_generated(tmp_path: Path, overrides: tuple[str, ...]):
     pairs = {"a": "yes", "b": "no", "c": ""}
     chats = [{"prompt": prompt, "response": response} for prompt, response in pairs.items()]
     (tmp_path / "some.jsonl").write_text("".join(f"{json.dumps(chat)}\n" for chat in chats))

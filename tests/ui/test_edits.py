@@ -66,7 +66,7 @@ def changed(program: str) -> dict[str, str | None]:
         ("refuse: a screen cannot do that", {}),
     ],
 )
-def test_an_operation_changes_what_it_says(program: str, expected: dict[str, str | None]):
+def test_operations(program: str, expected: dict[str, str | None]):
     assert changed(program) == expected
 
 
@@ -89,14 +89,14 @@ def test_an_operation_changes_what_it_says(program: str, expected: dict[str, str
         ("del e,d", "f"),
     ],
 )
-def test_an_order_is_as_it_is_said(program: str, order: str):
+def test_sort_orders(program: str, order: str):
     page = execute(PAGE, program)
     holder = "g" if "g" in program.split() else "c"
     found = next(component for component in page.walk() if component.id == holder)
     assert "".join(child.id for child in found.children) == order
 
 
-def test_a_copy_has_ids_of_its_own():
+def test_copies_have_new_ids():
     page = execute(PAGE, "copy j")
     assert to_text(page).endswith("\n m row\n  n button: Save\n  o progress: Sales")
     assert PAGE.children[-1] is page.children[-2]
@@ -133,19 +133,19 @@ def test_a_copy_has_ids_of_its_own():
         ("refuse: no", "unknown operation 'refuse:'"),
     ],
 )
-def test_a_program_that_does_not_fit_is_refused_with_a_sentence(program: str, message: str):
+def test_invalid_program_is_refused_with_a_sentence(program: str, message: str):
     with pytest.raises(RequestError, match=message):
         execute(PAGE, program)
 
 
-def test_slots_that_are_not_named_are_the_same_objects():
+def test_other_slots_are_the_same_objects():
     page = execute(PAGE, "set d blue\ndel i")
     before = {component.id: component for component in PAGE.walk()}
     same = {component.id for component in page.walk() if component is before[component.id]}
     assert same == set("befhjkl")
 
 
-def test_commands_change_the_slots_they_name_and_no_others():
+def test_commands_change_only_named_slots():
     num_seen = 0
     for seed in range(300):
         item = TASKS["ui_edit"].generate(seed)

@@ -81,7 +81,7 @@ def fits(page_text: str, program: str) -> bool:
     return True
 
 
-def test_screens_match_and_corrupted_ones_match_just_where_they_are_screens(screens: Language):
+def test_pattern_matches_exactly_the_screens(screens: Language):
     random, refused = Random(0), 0
     for seed in range(300):
         text = TASKS["ui_screen"].generate(seed).response
@@ -93,7 +93,7 @@ def test_screens_match_and_corrupted_ones_match_just_where_they_are_screens(scre
     assert refused > 100
 
 
-def test_what_matches_is_a_screen(screens: Language):
+def test_matches_are_screens(screens: Language):
     for text in draw_texts(screens, Random(1), 300):
         assert is_page(text) or is_refusal(text), text
 
@@ -102,7 +102,7 @@ def test_the_expression_of_screens_is_within_the_engine_s_budget(screens: Langua
     assert len(screens.next_SB) < 30_000
 
 
-def test_programs_match_where_they_fit():
+def test_programs_match_when_they_apply():
     random, refused, seen = Random(0), 0, 0
     for seed in range(12):
         item = TASKS["ui_edit"].generate(seed)

@@ -27,7 +27,7 @@ a page dark: Moving house
  zz divider"""
 
 
-def test_a_text_is_that_of_its_tree():
+def test_text_round_trip():
     page = parse(PAGE)
     assert to_text(page) == PAGE
     assert [component.id for component in page.walk()] == ["a", "b", "c", "d", "e", "g", "h", "j", "k", "l", "m", "zz"]
@@ -39,7 +39,7 @@ def test_a_text_is_that_of_its_tree():
 
 
 @pytest.mark.parametrize("name", ["ui_screen", "ui_edit"])
-def test_what_is_drawn_comes_back_and_is_valid_by_the_schema(name: str):
+def test_random_trees_round_trip_and_match_the_schema(name: str):
     validator = jsonschema.Draft202012Validator(schema())
     for seed in range(100):
         item = TASKS[name].generate(seed)
@@ -52,7 +52,7 @@ def test_what_is_drawn_comes_back_and_is_valid_by_the_schema(name: str):
         assert Component.from_dict(json.loads(json.dumps(page.to_dict()))) == page
 
 
-def test_the_schema_and_the_tree_refuse_the_same():
+def test_schema_and_parser_agree():
     validator = jsonschema.Draft202012Validator(schema())
     given = parse(PAGE).to_dict()
     validator.validate(given)
@@ -116,12 +116,12 @@ def test_no_two_properties_of_a_kind_share_a_word():
         ("", "it is not a component"),
     ],
 )
-def test_what_is_no_page_is_refused_by_line(text: str, message: str):
+def test_invalid_pages_are_refused_by_line(text: str, message: str):
     with pytest.raises(RequestError, match=message):
         parse(text)
 
 
-def test_there_is_an_id_for_each_line():
+def test_every_line_has_an_id():
     assert len(list(slot_ids())) == len(set(slot_ids())) == MAX_SLOTS
     assert len(list(parse("page" + "\n divider" * (MAX_SLOTS - 1)).walk())) == MAX_SLOTS
     with pytest.raises(RequestError, match="703 lines"):

@@ -39,7 +39,7 @@ def _httpx() -> Any:
     return httpx
 
 
-class Wire:
+class _Wire:
     """A pool of connections to a server.
 
     Args:
@@ -54,23 +54,6 @@ class Wire:
         httpx = _httpx()
         self.url, self._timeout_s = url, timeout_s
         self._http: Any = getattr(httpx, self._client)(base_url=url, headers=headers, timeout=timeout_s)
-
-    def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
-        """The body of a response as it arrives.
-
-        Raises:
-            ServerError: if the server refuses.
-            UnreachableError: if there is no response, or it breaks off.
-        """
-        raise NotImplementedError
-
-    async def pause(self, seconds: float) -> None:
-        """Wait."""
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Close all connections."""
-        raise NotImplementedError
 
     @contextmanager
     def _as_unreachable(self) -> Iterator[None]:
@@ -91,12 +74,18 @@ class Wire:
         )
 
 
-class BlockingWire(Wire):
+class BlockingWire(_Wire):
     """A blocking pool."""
 
     _client = "Client"
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
+        """The body of a response as it arrives.
+
+        Raises:
+            ServerError: if the server refuses.
+            UnreachableError: if there is no response, or it breaks off.
+        """
         response: httpx.Response
         with self._as_unreachable(), self._sent(ask) as response:
             if not response.is_success:
@@ -111,7 +100,7 @@ class BlockingWire(Wire):
         self._http.close()
 
 
-class AsyncWire(Wire):
+class AsyncWire(_Wire):
     """An async pool."""
 
     _client = "AsyncClient"
@@ -135,7 +124,7 @@ class AsyncWire(Wire):
 class Connection:
     """A server and its retry policy; arguments as for `Client`."""
 
-    _wire_type: ClassVar[type[Wire]]
+    _wire_type: ClassVar[type[BlockingWire | AsyncWire]]
 
     def __init__(
         self,

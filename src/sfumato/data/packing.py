@@ -214,29 +214,29 @@ class PackedBatch:
             tokens_BT = torch.where(canvas_BT, shift_right(tokens_BT, self.before_BT), tokens_BT)
             positions_BT, starts_BT = positions_BT - canvas_BT.long(), starts_BT - canvas_BT.long()
         if self.layout.full:
-            places_BT, ends_BT = positions_BT, torch.full_like(positions_BT, _NOWHERE)
+            indices_BT, ends_BT = positions_BT, torch.full_like(positions_BT, _NOWHERE)
         else:
             block = self.layout.block
-            places_BT = torch.where(canvas_BT, _NOWHERE, positions_BT)
+            indices_BT = torch.where(canvas_BT, _NOWHERE, positions_BT)
             ends_BT = torch.where(canvas_BT, starts_BT, (positions_BT // block + 1) * block)
-        reads = Reads(*(one.int() for one in (self.documents_BT, self.canvases_BT, places_BT, ends_BT)))
+        reads = Reads(*(one.int() for one in (self.documents_BT, self.canvases_BT, indices_BT, ends_BT)))
         return tokens_BT, positions_BT, reads
 
 
 class Reads(NamedTuple):
     """Which position of a row attends to which, in a few int32 numbers per position [B, T].
 
-    A position attends to those of its document whose place is before its end, and a canvas to all of itself. Padding
+    A position attends to those of its document with an index below its end, and a canvas to all of itself. Padding
     attends to padding.
     """
 
     documents_BT: Tensor
     canvases_BT: Tensor
     """As in `PackedBatch`."""
-    places_BT: Tensor
-    """A position's place in its document, for others to attend to; _NOWHERE if only its own canvas does."""
+    indices_BT: Tensor
+    """Index in the document; _NOWHERE if only the position's canvas attends to it."""
     ends_BT: Tensor
-    """End of the places it attends to."""
+    """End of the indices it attends to."""
 
     def at(self, index_BS: Tensor) -> Reads:
         """These numbers at some positions, by index."""
@@ -247,10 +247,10 @@ class Reads(NamedTuple):
 
         Built where it is used: for 32 rows of 2,048 it has 134 MB, and takes a CPU core half a second.
         """
-        documents, canvases, places, ends = (one.to(device) for one in self)
+        documents, canvases, indices, ends = (one.to(device) for one in self)
         number_BT = torch.where(canvases == 0, -1, canvases)
         mask_BTT = documents[:, :, None] == documents[:, None, :]
-        mask_BTT &= places[:, None, :] < ends[:, :, None]
+        mask_BTT &= indices[:, None, :] < ends[:, :, None]
         mask_BTT |= number_BT[:, None, :] == canvases[:, :, None]
         return mask_BTT[:, None]
 
@@ -307,10 +307,10 @@ class _Row:
             constant = (len(self.teachers), piece.canvas * self.num_canvases, piece.canvas * first)
             head, tail = piece.given
             given = [1] * head + [0] * (count - head - tail) + [1] * tail
-            places = range(first, first + count)
+            indices = range(first, first + count)
             repeated = ([one] * count for one in constant)
             answers = piece.answers or [-1] * count
-            values = (piece.tokens, piece.targets, places, *repeated, before, given, lengths, answers)
+            values = (piece.tokens, piece.targets, indices, *repeated, before, given, lengths, answers)
             for column, part in zip(self.columns, values, strict=True):
                 column.extend(part)
         self.teachers.append(teacher)

@@ -61,8 +61,8 @@ def canvas_nelbo(
         batch = pack(source, packing, seed=seed, step=step, end_id=end_id, spec=spec)
         canvas_BT = batch.canvases_BT > 0
         open_BT = canvas_BT & (batch.given_BT == 0)
-        num_rows, most = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
-        levels = sample_t(num_rows * most, generator, T_MIN).view(num_rows, most)
+        num_rows, num_canvases = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
+        levels = sample_t(num_rows * num_canvases, generator, T_MIN).view(num_rows, num_canvases)
         t_BT = torch.cat((torch.ones(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
         noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
         tokens_BT = torch.where(open_BT, noisy_BT, batch.tokens_BT)

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -135,17 +135,6 @@ class _Api(Connection):
     follow_now = blocking_iterator(Connection.follow)
 
 
-@dataclass
-class _Heard:
-    """The content of a stream so far."""
-
-    text: str = ""
-    finish_reason: str = ""
-    usage: dict[str, float] = field(default_factory=dict)
-    first_s: float | None = None
-    is_whole: bool = False
-
-
 class RemoteSystem:
     """A model behind an OpenAI-compatible API, asked one item at a time with streaming.
 
@@ -172,9 +161,8 @@ class RemoteSystem:
             body["max_tokens"] = max_tokens
         ask = Ask.post("/v1/chat/completions", body | self._config.options)
         for attempt in range(1, self._config.max_retries + 2):
-            started = time.perf_counter()
             try:
-                heard = self._listen(ask, started)
+                return self._answer_of(ask, attempt)
             except (ServerError, UnreachableError) as error:
                 status = error.status if isinstance(error, ServerError) else 0
                 is_final = 400 <= status < 500 and status not in (408, 409, 425, 429)
@@ -182,30 +170,26 @@ class RemoteSystem:
                     raise FailedError(str(error), attempt, refused=is_final) from error
                 asked_s = error.retry_after_s if isinstance(error, ServerError) else None
                 self._pause(min(60.0, 0.5 * 2 ** (attempt - 1) if asked_s is None else asked_s))
-                continue
-            return Answer(
-                text=heard.text,
-                finish_reason=heard.finish_reason,
-                usage=heard.usage,
-                first_s=heard.first_s,
-                total_s=time.perf_counter() - started,
-                attempts=attempt,
-            )
         raise AssertionError("the last attempt ends in an answer or an error")
 
-    def _listen(self, ask: Ask, started: float) -> _Heard:
-        heard = _Heard()
+    def _answer_of(self, ask: Ask, attempt: int) -> Answer:
+        started, first_s = time.perf_counter(), None
+        text = finish_reason = ""
+        usage: dict[str, float] = {}
         for chunk in self._chunks(ask):
             for choice in chunk.get("choices") or ():
                 if piece := (choice.get("delta") or {}).get("content"):
-                    heard.text += piece
-                    heard.first_s = heard.first_s or time.perf_counter() - started
-                heard.finish_reason = choice.get("finish_reason") or heard.finish_reason
-            usage = chunk.get("usage") or {}
-            heard.usage |= {name: float(value) for name, value in usage.items() if isinstance(value, (int, float))}
-        if not heard.finish_reason:
+                    text += piece
+                    first_s = first_s or time.perf_counter() - started
+                finish_reason = choice.get("finish_reason") or finish_reason
+            numbers = (chunk.get("usage") or {}).items()
+            usage |= {name: float(value) for name, value in numbers if isinstance(value, (int, float))}
+        if not finish_reason:
             raise UnreachableError("the stream ended before the answer did")
-        return heard
+        total_s = time.perf_counter() - started
+        return Answer(
+            text=text, finish_reason=finish_reason, usage=usage, first_s=first_s, total_s=total_s, attempts=attempt
+        )
 
     def _chunks(self, ask: Ask) -> Iterator[dict[str, Any]]:
         for data in self._api.follow_now(ask):
@@ -218,8 +202,8 @@ class RemoteSystem:
             if not isinstance(chunk, dict):
                 raise UnreachableError(f"the API sent {data[:60]!r}, which is not a chunk of an answer")
             if "error" in chunk:
-                said = chunk["error"]
-                raise ServerError(str(said.get("message") if isinstance(said, dict) else said), status=500)
+                error = chunk["error"]
+                raise ServerError(str(error.get("message") if isinstance(error, dict) else error), status=500)
             yield chunk
 
     def facts(self) -> dict[str, object]:

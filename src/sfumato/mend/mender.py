@@ -183,12 +183,12 @@ def window(source: str, lexemes: Sequence[Lexeme], line: int, length: int) -> Re
     ends = [*heads[1:], len(lexemes)]
     while True:
         room = length - (ends[last] - heads[first])
-        behind = ends[last + 1] - ends[last] if last + 1 < len(heads) else length
+        after = ends[last + 1] - ends[last] if last + 1 < len(heads) else length
         before = heads[first] - heads[first - 1] if first else length
         # Two lines before for each line after: the missing part is usually earlier.
-        if before <= room and (number - first < 2 * (last - number) + 2 or behind > room):
+        if before <= room and (number - first < 2 * (last - number) + 2 or after > room):
             first -= 1
-        elif behind <= room:
+        elif after <= room:
             last += 1
         else:
             return Region(heads[first], min(ends[last], heads[first] + length))

@@ -35,7 +35,7 @@ class Block:
     lines: tuple[str, ...]
     before: int | None
     """Indentation of the mark before it; None at the start of the snippet."""
-    behind: int | None
+    after: int | None
     """Indentation of the mark after it; None at the end."""
     gap: int | None = None
     """Blank lines between it and the block before; None if a mark is between them."""
@@ -63,10 +63,10 @@ def blocks_of(snippet: str, lines: Sequence[str]) -> list[Block]:
         if line is not None and not _MARKER.fullmatch(line):
             held.append(line)
             continue
-        behind = None if line is None else _indent(line)
+        after = None if line is None else _indent(line)
         if filled := _filled(held):
-            blocks.append(Block(tuple(held[filled[0] : filled[-1] + 1]), before, behind))
-        held, before = [], behind
+            blocks.append(Block(tuple(held[filled[0] : filled[-1] + 1]), before, after))
+        held, before = [], after
     if not 0 < len(blocks) <= MAX_BLOCKS:
         raise RequestError(f"update_snippet has {len(blocks)} blocks of code; allowed: 1 to {MAX_BLOCKS}")
     filled = _filled(lines)
@@ -96,7 +96,7 @@ def _parts(block: Block) -> list[Block]:
     for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True):
         before, gap = (level, start - last) if start else (block.before, None)
         last = start + _filled(lines[start:end])[-1] + 1
-        parts.append(Block(lines[start:last], before, block.behind if end == len(lines) else level, gap))
+        parts.append(Block(lines[start:last], before, block.after if end == len(lines) else level, gap))
     return parts
 
 
@@ -161,7 +161,7 @@ def _from_head(lines: Sequence[str], block: Block, head: int) -> list[Location]:
     new = indented(block.lines, block.lines[0], lines[head])
     level, unit = _indent(new[0]), _unit_end(lines, head)
     whole = len(new) > 1 and _unit_end(new, 0) == len(new)
-    if whole and (block.behind is None or block.behind <= _indent(block.lines[0])):
+    if whole and (block.after is None or block.after <= _indent(block.lines[0])):
         # The line after the mark follows directly, so nothing was left out.
         return [Location(head, unit, new)]
     last = unit if _indent(new[-1]) > level else len(lines)
@@ -219,30 +219,30 @@ def _between_paragraphs(lines: Sequence[str], block: Block, after: int) -> list[
     head, defined = block.lines[0], _definition(block.lines[0])
     if block.gap is not None or not lines:
         return [Location(after, after, (*[""] * (block.gap or 0), *block.lines))]
-    if block.before is None and block.behind is not None and not after:
+    if block.before is None and block.after is not None and not after:
         return [Location(0, 0, block.lines)]
-    if block.before is None and block.behind is None and defined is None:
+    if block.before is None and block.after is None and defined is None:
         return []
     new, level = block.lines, _indent(head)
-    beside = [line for line in lines[after:] if defined and (_definition(line) or ("",))[0] == defined[0]]
-    if beside and level not in (levels := {_indent(line) for line in beside}) and len(levels) == 1:
+    similar = [line for line in lines[after:] if defined and (_definition(line) or ("",))[0] == defined[0]]
+    if similar and level not in (levels := {_indent(line) for line in similar}) and len(levels) == 1:
         # A method written without its class.
-        new, level = indented(new, head, beside[0]), levels.pop()
-    is_last = block.before is not None and block.behind is None
+        new, level = indented(new, head, similar[0]), levels.pop()
+    is_last = block.before is not None and block.after is None
     # Before each paragraph, and after the last line of each scope, at the same indentation.
-    ahead: list[Location] = []
-    behind: list[Location] = []
+    before_paragraphs: list[Location] = []
+    after_scopes: list[Location] = []
     gap, last = 1, None
     for i in [*(i for i in range(after, len(lines)) if lines[i].strip()), len(lines)]:
         deep = i < len(lines) and _indent(lines[i]) >= level
         if deep and _indent(lines[i]) == level and last is not None and last + 1 < i:
             gap = i - last - 1
-            ahead += [] if is_last else [Location(i, i, (*new, *[""] * gap))]
+            before_paragraphs += [] if is_last else [Location(i, i, (*new, *[""] * gap))]
         if not deep and last is not None:
-            behind.append(Location(last + 1, last + 1, (*[""] * gap, *new)))
-        if (behind and after) or len(ahead) > MAX_LOCATIONS:
+            after_scopes.append(Location(last + 1, last + 1, (*[""] * gap, *new)))
+        if (after_scopes and after) or len(before_paragraphs) > MAX_LOCATIONS:
             break
         last = i if deep else None
-    if after and not behind:
-        behind = [Location(after, after, new)]
-    return behind[-1:] if is_last else [*ahead, *behind]
+    if after and not after_scopes:
+        after_scopes = [Location(after, after, new)]
+    return after_scopes[-1:] if is_last else [*before_paragraphs, *after_scopes]

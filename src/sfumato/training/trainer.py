@@ -350,8 +350,8 @@ class Trainer(Loop):
             # Compile the layers, not the whole model: a model bound to a lexicon would be a new one for each batch.
             model.model.compile(dynamic=model.config.lexemes is not None)
         # An accelerator does not wait for its next batches, which are made in the meantime.
-        self._beside = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
-        self._ahead: tuple[int, Future[Batches]] | None = None
+        self._prefetcher = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
+        self._prefetched: tuple[int, Future[Batches]] | None = None
 
     def _step(self) -> Record:
         started = time.monotonic()
@@ -401,10 +401,10 @@ class Trainer(Loop):
 
     def _taken(self, step: int) -> Batches:
         """This process's share of a step; also starts making the next one."""
-        begun, self._ahead = self._ahead, None
+        begun, self._prefetched = self._prefetched, None
         made = begun[1].result() if begun is not None and begun[0] == step else self._batches(step)
-        if self._beside is not None and step + 1 < self.config.steps:
-            self._ahead = (step + 1, self._beside.submit(self._batches, step + 1))
+        if self._prefetcher is not None and step + 1 < self.config.steps:
+            self._prefetched = (step + 1, self._prefetcher.submit(self._batches, step + 1))
         return made
 
     def _batches(self, step: int) -> Batches:
