@@ -107,6 +107,11 @@ class RowSettings:
         """Whether any row skips positions; decided on the host."""
         return any(config.reuse != "none" for config in self.configs)
 
+    @cached_property
+    def adapts(self) -> bool:
+        """Whether any row may stop before its last step; decided on the host."""
+        return any(config.adaptive for config in self.configs)
+
     def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
         """Temperature of step n of N, linear in n, as in DiffusionGemma."""
         left_R = (steps_R - step_R) / steps_R
@@ -259,18 +264,18 @@ class CanvasBatch:
         """Number of rows."""
         return self.tokens_RL.shape[0]
 
-    @property
+    @cached_property
     def valid_RL(self) -> Tensor:
         """bool; positions that are not padding."""
         position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
         return position_L < self.length_R.unsqueeze(-1)
 
-    @property
+    @cached_property
     def free_RL(self) -> Tensor:
         """bool; positions that are neither frozen nor padding."""
         return self.valid_RL & ~self.frozen_RL
 
-    @property
+    @cached_property
     def steps_R(self) -> Tensor:
         """int64; maximum steps of each row. A canvas of one position takes one step, because its noise carries no
         information."""
