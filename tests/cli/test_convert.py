@@ -11,10 +11,10 @@ import torch
 
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.checkpoints.registry import ASSETS
-from sfumato.checkpoints.safetensors import WEIGHTS
-from sfumato.models.attention import AttentionSpec
+from sfumato.checkpoints.tensors import WEIGHTS
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.sampling.stopping import LearnedStop
+from sfumato.models.model import AttentionSpec
+from sfumato.sampling.logits import LearnedStop
 from sfumato.spec import GenerationSpec
 from sfumato.text.training import train_tokenizer
 

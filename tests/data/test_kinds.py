@@ -14,7 +14,11 @@ from sfumato.errors import ConfigError, RequestError
 NUM_ITEMS = {"sudoku9": 20}
 # Tasks whose prompts look like another's: the held-out parts of a task, and other subjects.
 HELD_OUT = ("wordings", "domains", "combinations")
-SAME_KIND = {"pets": "json"} | {f"{task}_{part}": task for task in ("ui_screen", "ui_edit") for part in HELD_OUT}
+SAME_KIND = (
+    {"pets": "json"}
+    | {f"{task}_{part}": task for task in ("ui_screen", "ui_edit") for part in HELD_OUT}
+    | {"ui_edit_several": "ui_edit"}
+)
 PAIR = [
     PromptKind(name="sum", description="Adds.", example="1+2", pattern=r"\d+\+\d+"),
     PromptKind(name="fix", description="Mends.", example="fix:\nit's\\n", pattern=r"fix:\n.+", instruction="fix:"),

@@ -56,6 +56,7 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"temperature": -1.0}, "temperature_start is -1.0; allowed: 0 to 1000"),
         ({"temperature": float("nan")}, "temperature_start is nan; allowed: 0 to 1000"),
         ({"name": "entropy"}, "unknown setting 'name'"),
+        ({"sampler": {"name": "entropy"}}, r"sampler is \{'name': 'entropy'\}; allowed: a name, or an object"),
     ],
 )
 def test_settings_that_are_refused(make_model: Make, settings: dict[str, Any], message: str):

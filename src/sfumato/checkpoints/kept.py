@@ -1,5 +1,5 @@
-"""What is costly to find out, kept between starts in the user's cache, by content: models whose weights were smoothed
-and rounded, and small facts. An entry that cannot be read, or is not what it should be, counts as none.
+"""A cache of expensive results in the user's cache directory, keyed by content: models whose weights were smoothed and
+rounded, and small facts. Entries that cannot be read or do not match are ignored.
 """
 
 from __future__ import annotations
@@ -17,32 +17,31 @@ import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from sfumato.checkpoints.inventory import KEPT
-from sfumato.checkpoints.packaged import cache_directory
-from sfumato.checkpoints.safetensors import opened_tensors
+from sfumato.checkpoints.registry import KEPT, cache_directory
+from sfumato.checkpoints.tensors import opened_tensors
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
-from sfumato.kernels import packing
+from sfumato.kernels import base
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.quantization import apply, products, tables, weights
+from sfumato.models.quantization import apply, products, weights
 from sfumato.models.quantization.apply import install, multiply_integers, quantizable, share_integers
 from sfumato.models.quantization.products import IntegerProduct, QuantizedLinear
 from sfumato.models.quantization.weights import Quantization, QuantizedWeight
 from sfumato.storage import sha256_of, write_atomically
 
 _LOG = logging.getLogger(__name__)
-# Of all entries together; a model takes half of it at most.
+# Maximum size of all entries together; a model may take half of it.
 _LIMIT_BYTES = 2 * 2**30
-_CODE = (packing, apply, products, tables, weights)
+_CODE = (base, apply, products, weights)
 
 
 def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
-    """The path of an entry, whether it exists or not; all entries may be deleted at any time.
+    """The path of an entry, which may not exist; all entries may be deleted at any time.
 
     Args:
-        about: what it depends on.
-        files: what else it depends on, by content.
+        about: everything else that the entry depends on.
+        files: files whose content it depends on.
 
     Raises:
         CheckpointError: if one of the files cannot be read.
@@ -52,7 +51,7 @@ def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
 
 
 def read_kept(path: Path) -> dict[str, Any] | None:
-    """The facts of an entry; None if it holds none."""
+    """The facts in an entry; None without a valid one."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -61,8 +60,8 @@ def read_kept(path: Path) -> dict[str, Any] | None:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write an entry, and delete those that were not used for longest while all are too large; failing is no error."""
-    # Of its own, as another process may write the same.
+    """Write an entry, and delete the least recently used ones while all are too large. Failures are ignored."""
+    # A name of its own, because another process may write the same entry.
     own = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(CheckpointError, OSError):
         write_atomically(own, content)
@@ -75,30 +74,32 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_model(
-    place: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization | None, device: str
+    source: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization, device: str
 ) -> Path | None:
-    """The path of a model's entry, whether it exists or not; None if the model is not kept: if it does not multiply
-    integers on a CPU, has experts, or is large.
+    """The path of a model's entry, which may not exist; None for models that are not cached: those that do not multiply
+    integers on a CPU, have experts, or are large.
 
     Args:
-        place: where it comes from.
+        source: the checkpoint.
         model: without weights.
         dtype, quantization, device: how it is loaded.
     """
-    if quantization is None or quantization.arithmetic != "int8" or device != "cpu":
+    if quantization.arithmetic != "int8" or device != "cpu":
         return None
-    if not tables.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
+    if not products.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
         return None
     if any(isinstance(module, Experts) for module in model.modules()):
         return None
     files = (
-        [place.path] if isinstance(place, GGUFFile) else sorted([*place.glob("*.json"), *place.glob("*.safetensors")])
+        [source.path]
+        if isinstance(source, GGUFFile)
+        else sorted([*source.glob("*.json"), *source.glob("*.safetensors")])
     )
     return kept_path(f"{dtype} {quantization}", [*files, *(Path(str(module.__file__)) for module in _CODE)])
 
 
 def save_kept(path: Path, model: Model) -> None:
-    """Keep a model that multiplies integers."""
+    """Cache a model that multiplies integers."""
     linears = {name: module for name, module in model.named_modules() if isinstance(module, QuantizedLinear)}
     paths: dict[nn.Module, str] = {linear: name for name, linear in linears.items()}
     products = {linear.product: None for linear in linears.values() if isinstance(linear.product, IntegerProduct)}
@@ -118,10 +119,10 @@ def save_kept(path: Path, model: Model) -> None:
 
 
 def restore(path: Path, model: Model, dtype: torch.dtype, quantization: Quantization) -> bool:
-    """Give a model without weights those of an entry.
+    """Fill a model without weights from an entry.
 
     Returns:
-        Whether there is such an entry, and it is one of this model; if not, the model is as it was.
+        Whether there is a valid entry for this model; if not, the model is unchanged.
     """
     try:
         with opened_tensors(path) as file:
@@ -151,7 +152,7 @@ def restore(path: Path, model: Model, dtype: torch.dtype, quantization: Quantiza
 def _expected(
     model: Model, dtype: torch.dtype, quantization: Quantization, shared: list[dict[str, Any]]
 ) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
-    """Types and shapes of the tensors of an entry."""
+    """Expected types and shapes of the tensors of an entry."""
     shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     few = quantizable(model, quantization)
     linears = [name for product in shared for name in product["linears"]]

@@ -17,22 +17,30 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sfumato.checkpoints.delta import DELTA, save_delta, tensors_of
 from sfumato.checkpoints.families import FAMILIES
-from sfumato.checkpoints.families.family import ConfigTable, Family, stored_shape
+from sfumato.checkpoints.families.family import ConfigTable, Family, native_config, stored_shape
 from sfumato.checkpoints.families.llama import hugging_face_config
-from sfumato.checkpoints.families.native import native_config
-from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
-from sfumato.checkpoints.safetensors import WEIGHTS, SafetensorsSource, TensorSource, round_tensor
+from sfumato.checkpoints.registry import open_checkpoint
+from sfumato.checkpoints.tensors import (
+    DELTA,
+    WEIGHTS,
+    GGUFSource,
+    SafetensorsSource,
+    TensorSource,
+    round_tensor,
+    save_delta,
+    tensors_of,
+)
+from sfumato.config import read_json
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.gguf_file import GGUFFile, open_checkpoint
+from sfumato.gguf_file import GGUFFile
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.models.quantization.apply import finish, install, quantizable, waiting
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
-from sfumato.storage import read_json, write_atomically
+from sfumato.storage import write_atomically
 
 # Weight files of any program.
 _OF_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx"}
@@ -199,7 +207,7 @@ def load_checkpoint(
     source = open_checkpoint(source)
     model, spec, kind = build(source)
     quantization = None if quantization is None else quantization.suited_to(spec, device)
-    kept = kept_model(source, model, dtype, quantization, device)
+    kept = None if quantization is None else kept_model(source, model, dtype, quantization, device)
     if kept is None or quantization is None or not restore(kept, model, dtype, quantization):
         fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
         if kept is not None:
@@ -312,7 +320,8 @@ def fill(
             install(model, name, weight)
     # Buffers that are not weights, such as frequencies.
     model.to(device)
-    finish(model, quantization)
+    if quantization is not None:
+        finish(model, quantization)
 
 
 def _misfits(

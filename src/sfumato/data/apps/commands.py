@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from random import Random
 
 from sfumato.data.apps.domains import Domain
-from sfumato.data.apps.intents import Draft, holder_of
+from sfumato.data.apps.intents import Draft, holder_of, refer
 from sfumato.data.apps.screens import draw_domain, draw_screen
-from sfumato.data.apps.speech import templates, texts, word
+from sfumato.data.apps.speech import plain, templates, texts, word
 from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse
 
@@ -21,6 +21,13 @@ _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
     "missing": 1.5, "column": 2,
 }  # fmt: skip
+_TOGETHER = (
+    "delete", "check", "uncheck", "hide", "show", "mark", "disable", "require", "color", "uncolor", "rename", "size",
+    "align", "value", "chart", "cell", "copy", "move",
+)  # fmt: skip
+"""Intents about one component, of which a sentence may combine several."""
+_MAX_TOGETHER = 6
+_MAX_REFERENCES = 8
 _MAX_PAGES = 60
 
 
@@ -84,6 +91,50 @@ def draw_command(
             command = _command(random, page, domain, intent, unseen_wording)
             if command is not None:
                 return command
+
+
+def draw_commands(random: Random) -> Command:
+    """Several commands in one sentence, each about another component: a program of two to six lines."""
+    while True:
+        domain = draw_domain(random, held_out=False)
+        page = draw_page(random, domain, unseen_domain=False)
+        within = {component.id: {each.id for each in component.walk()} for component in page.walk()}
+        num_wanted, found, used = random.randint(2, _MAX_TOGETHER), list[Command](), set[str]()
+        for intent in random.choices(_TOGETHER, k=_MAX_PAGES):
+            command = _command(random, page, domain, intent, unseen_wording=False)
+            if command is None or command.combination:
+                continue
+            touched = within[command.program.split()[1].rstrip(":")]
+            if touched & used:
+                continue
+            used |= touched
+            found.append(command)
+            if len(found) == num_wanted:
+                return Command(
+                    page=page,
+                    sentence=_enumerate([command.sentence.rstrip(".") for command in found], random),
+                    program="\n".join(command.program for command in found),
+                    intent="several",
+                    combination=False,
+                )
+
+
+def draw_references(random: Random) -> tuple[Component, list[tuple[str, str]]]:
+    """A page, and references to its components in random order, each with the component's id."""
+    while True:
+        domain = draw_domain(random, held_out=False)
+        page = draw_page(random, domain, unseen_domain=False)
+        slots = list(page.walk())[1:]
+        random.shuffle(slots)
+        phrases = [(refer(page, component, random), component.id) for component in slots]
+        found = [(plain(phrase), name) for phrase, name in phrases if phrase is not None][:_MAX_REFERENCES]
+        if found:
+            return page, found
+
+
+def _enumerate(sentences: list[str], random: Random) -> str:
+    between, last = random.choice(((", ", " and "), (", ", ", "), ("; ", "; "), (". ", ". "), (", ", ", then ")))
+    return between.join(sentences[:-1]) + last + sentences[-1]
 
 
 def draw_command_about(page: Component, domain: Domain, random: Random, *, unseen_wording: bool = False) -> Command:

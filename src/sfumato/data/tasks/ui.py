@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Literal, TypeVar, get_args
 
-from sfumato.data.apps.commands import Command, draw_command
+from sfumato.data.apps.commands import Command, draw_command, draw_commands, draw_references
 from sfumato.data.apps.screens import Screen as DrawnScreen
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import distort
@@ -105,12 +105,15 @@ class Edit(_Interface):
     def generate(self, seed: int) -> Item:
         """A screen with a command about it."""
         random = Random(seed)
-        command = self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
+        command = self._command(random)
         return Item(
             prompt=to_text(command.page) + MARK + distort(command.sentence, random),
             response=command.program,
             meta={"intent": command.intent},
         )
+
+    def _command(self, random: Random) -> Command:
+        return self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
 
     def check(self, item: Item, response: str) -> bool:
         """True for a program that makes the same tree, ignoring ids; a refusal must give the same reason."""
@@ -124,8 +127,50 @@ class Edit(_Interface):
         return to_text(result, ids=False) == to_text(execute(page, item.response), ids=False)
 
 
+class SeveralEdits(Edit):
+    """Write the program for a sentence with several commands."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = f"{self.kind.name}_several"
+
+    def _command(self, random: Random) -> Command:
+        return draw_commands(random)
+
+
+class Find(Task):
+    """Name the components that some phrases refer to.
+
+    For training: which component is meant is what a model learns last, as it is one token in a hundred of `Edit`, and
+    one in four here.
+    """
+
+    kind = PromptKind(
+        name="ui_find",
+        description="Finds components of a screen by what people call them, and gives their ids.",
+        example="a page\n b header: Moving house\n c list\n  d checkbox: Pack the books\n? pack the books, the list",
+        pattern=r"a page.*\n\? [^\n]+",
+    )
+    name = kind.name
+
+    def generate(self, seed: int) -> Item:
+        """A screen with phrases, and each phrase with an id."""
+        page, references = draw_references(Random(seed))
+        return Item(
+            prompt=f"{to_text(page)}\n? {', '.join(phrase for phrase, _ in references)}",
+            response="\n".join(f"{phrase} {slot}" for phrase, slot in references),
+            meta={},
+        )
+
+    def check(self, item: Item, response: str) -> bool:
+        """True for the same phrases with the same ids."""
+        return response == item.response
+
+
 def ui_tasks() -> Iterator[Task]:
-    """Both tasks and their held-out variants."""
+    """All tasks, with the held-out variants of screens and edits."""
+    yield SeveralEdits()
+    yield Find()
     for unseen in get_args(Unseen):
         yield Screen(unseen)
         yield Edit(unseen)

@@ -15,20 +15,18 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from sfumato.kernels.base import set_backend
-from sfumato.kernels.select import select_backend
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.model import Model
+from sfumato.models.model import AttentionSpec, Model, set_backend
 from sfumato.models.moe import Experts
 from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
     IntegerProduct,
+    IntegerTable,
     QuantizedLinear,
     QuantizedProduct,
     multiplies_float8,
+    multiplies_integers,
 )
-from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import FLOAT8_SIDES, Quantization, QuantizedWeight
 
 _LOG = logging.getLogger(__name__)
@@ -118,7 +116,7 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
         setattr(module, own, weight)
 
 
-def finish(model: Model, quantization: Quantization | None) -> None:
+def finish(model: Model, quantization: Quantization) -> None:
     """Final steps once all weights are in place: shared products with smoothed inputs, tables for logits and mean
     embeddings, and the backend.
 
@@ -127,45 +125,47 @@ def finish(model: Model, quantization: Quantization | None) -> None:
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
-    arithmetic = "float" if quantization is None else quantization.arithmetic
-    if quantization is not None and arithmetic == "int8" and not multiplies_integers(model.device):
+    arithmetic = quantization.arithmetic
+    if arithmetic == "int8" and not multiplies_integers(model.device):
         _LOG.warning("this CPU has no exact products of integers: weights are in 8 bits, and are multiplied as floats")
         arithmetic = "float"
-    if quantization is not None and arithmetic == "int8":
+    if arithmetic == "int8":
         if quantization.grouped:
             _share_groups(model, quantization)
         else:
             _smooth(model, quantization)
         multiply_integers(model)
         return
-    if quantization is not None:
-        for name in waiting(model, quantization):
-            hold(model, name, model.get_parameter(name).detach(), quantization)
+    for name in waiting(model, quantization):
+        hold(model, name, model.get_parameter(name).detach(), quantization)
     if arithmetic == "float8" and multiplies_float8(model.device):
         for paths, _ in _seen_inputs(model, (0,))[0]:
             _share(Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths]))
     if model.device.type == "cuda":
-        set_backend(model, select_backend(model.device, model.embedding_VD.dtype))
+        set_backend(model, model.choose_backend())
 
 
 def _share_groups(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input, and one per expert; groups need no smoothing."""
     for paths, peak_I in _seen_inputs(model, (0,))[0]:
         share_integers(model, paths, torch.ones_like(peak_I, dtype=torch.float32), quantization.digits)
-    for weight in _of_mixtures(model):
-        weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
+    for experts in _mixtures(model):
+        for weight in _weights_of(experts):
+            weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
 
 
-def _of_mixtures(model: Model) -> list[QuantizedWeight]:
-    """Weights of experts; on a GPU they would be multiplied one by one."""
-    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
-    return [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+def _mixtures(model: Model) -> list[Experts]:
+    """All experts on a CPU; on a GPU they would be multiplied one by one."""
+    return [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+
+
+def _weights_of(experts: Experts) -> list[QuantizedWeight]:
+    return [weight for weight in experts.children() if isinstance(weight, QuantizedWeight)]
 
 
 def _smooth(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input and smoothed weights, and one per expert."""
-    # On a GPU they would be multiplied one by one.
-    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    mixtures = _mixtures(model)
     groups, peaks = _seen_inputs(
         model, quantization.sample, mixtures, waiting(model, quantization), typical=quantization.digits == 2
     )
@@ -194,8 +194,7 @@ def multiply_integers(model: Model) -> None:
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
-    share_V = None if model.embedding_table is None else model.embedding_table.share_V
-    set_backend(model, select_backend(model.device, model.embedding_VD.dtype, share_V))
+    set_backend(model, model.choose_backend())
 
 
 def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:
@@ -272,7 +271,7 @@ def _seen_inputs(
                 torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
 
     handles = [linear.register_forward_pre_hook(look) for linear in paths]
-    weights = [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+    weights = [weight for each in mixtures for weight in _weights_of(each)]
     for weight in weights:
         weight.watch = look_at_rows
     num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)
