@@ -126,3 +126,39 @@ def test_handlers_come_before_imports():
     program = f"{before}; import sfumato.__main__; print(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, timeout=600)
     assert done.stdout.split() == ["sfumato", "sfumato.__main__"], done.stderr
+
+
+ENDING = """
+import atexit, sys, threading, time
+import sfumato.cli.app
+from sfumato.__main__ import main
+
+class Torn:
+    def __del__(self, write=sys.__stderr__.write):
+        write("torn down")
+
+def command(**_):
+    sys.torn = Torn()
+    atexit.register(print, "cleaned up")
+    threading.Thread(target=lambda: (time.sleep(0.1), print("thread ended"))).start()
+    print("answer")
+    sys.exit(CODE)
+
+sfumato.cli.app.app = command
+main()
+"""
+
+
+@pytest.mark.parametrize(("code", "returned"), [("0", 0), ("None", 0), ("3", 3)])
+def test_a_command_ends_without_tearing_its_modules_down(code, returned):
+    program = ENDING.replace("CODE", code)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    # All else happens as at any exit: threads are waited for, then handlers run, and what was printed is written.
+    assert (done.returncode, done.stdout, done.stderr) == (returned, "answer\nthread ended\ncleaned up\n", "")
+
+
+def test_a_traceback_ends_a_command_with_one():
+    program = ENDING.replace("sys.exit(CODE)", "raise ValueError('unexpected')")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (1, "answer\nthread ended\ncleaned up\n")
+    assert done.stderr.endswith("ValueError: unexpected\n")

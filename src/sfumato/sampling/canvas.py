@@ -16,6 +16,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -174,18 +175,18 @@ class CanvasBatch:
         """Number of rows."""
         return self.tokens_RL.shape[0]
 
-    @property
+    @cached_property
     def valid_RL(self) -> Tensor:
         """bool; positions that are not padding."""
         position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
         return position_L < self.length_R.unsqueeze(-1)
 
-    @property
+    @cached_property
     def free_RL(self) -> Tensor:
         """bool; positions that are neither frozen nor padding."""
         return self.valid_RL & ~self.frozen_RL
 
-    @property
+    @cached_property
     def steps_R(self) -> Tensor:
         """int64; maximum steps of each row. A canvas of one position takes one step, because its noise carries no
         information."""

@@ -255,6 +255,11 @@ class RowSettings:
         return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
 
     @cached_property
+    def adapts(self) -> bool:
+        """Whether any row may stop before its last step; decided on the host."""
+        return any(config.adaptive for config in self.configs)
+
+    @cached_property
     def reuses(self) -> bool:
         """Whether any row skips positions; decided on the host."""
         return any(config.reuse != "none" for config in self.configs)

@@ -377,6 +377,6 @@ def stop(
     """
     entropy_R = (statistics.entropy_RL * free_RL).sum(-1) / free_RL.sum(-1).clamp_min(1)
     stop_R = (stable_R >= settings.stable_steps_R) & (entropy_R < settings.stop_entropy_R)
-    if head is not None:
+    if head is not None and settings.adapts:
         stop_R = stop_R | (head(statistics, free_RL, stable_R) > settings.stop_probability_R)
     return stop_R & settings.adaptive_R
