@@ -20,6 +20,7 @@ from sfumato.kernels.select import select_backend
 from sfumato.models.attention import AttentionSpec
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
+from sfumato.models.products import shared_inputs
 from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
@@ -98,7 +99,7 @@ def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: i
         if quantization is not None and name in held:
             total += weight.numel() * quantization.bits // 8 + 4 * weight.numel() // weight.shape[-1]
             if quantization.grouped:
-                total += 4 * weight.numel() // quantization.group_of(weight.shape[-1])
+                total += 4 * weight.numel() // quantization.group_of(weight.shape)
         else:
             total += weight.numel() * float_bytes
     if quantization is not None and quantization.arithmetic == "int8":
@@ -133,7 +134,7 @@ def finish(model: Model, quantization: Quantization | None) -> None:
         arithmetic = "float"
     if quantization is not None and arithmetic == "int8":
         if quantization.grouped:
-            _share_groups(model, quantization)
+            share_groups(model, quantization)
         else:
             _smooth(model, quantization)
         multiply_integers(model)
@@ -148,18 +149,37 @@ def finish(model: Model, quantization: Quantization | None) -> None:
         set_backend(model, select_backend(model.device, model.embedding_VD.dtype))
 
 
-def _share_groups(model: Model, quantization: Quantization) -> None:
-    """Create shared integer products of linears with one input, and one per expert; groups need no smoothing."""
-    for paths, peak_I in _seen_inputs(model, (0,))[0]:
-        share_integers(model, paths, torch.ones_like(peak_I, dtype=torch.float32), quantization.digits)
-    for weight in _of_mixtures(model):
-        weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
+def lay_out(model: Model, quantization: Quantization, dtype: torch.dtype) -> None:
+    """Give a model on the meta device the modules of one that multiplies integers on a CPU, without their tensors."""
+    for name in quantizable(model, quantization):
+        install(model, name, QuantizedWeight(model.get_parameter(name).shape, quantization, dtype, "meta"))
+    share_groups(model, quantization)
+    make_tables(model)
 
 
-def _of_mixtures(model: Model) -> list[QuantizedWeight]:
-    """Weights of experts; on a GPU they would be multiplied one by one."""
-    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
-    return [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+def share_groups(model: nn.Module, quantization: Quantization) -> None:
+    """Create shared integer products of linears with one input, and one per expert; groups need no smoothing. The model
+    may be on the meta device, or a part of one that is complete."""
+    for module in list(model.modules()):
+        linears = {name: one for name, one in module.named_children() if isinstance(one, QuantizedLinear)}
+        for names in shared_inputs(module, linears):
+            share_inputs([linears[name] for name in names], quantization)
+        # On a GPU they would be multiplied one by one.
+        for weight in module.children() if isinstance(module, Experts) else ():
+            if isinstance(weight, QuantizedWeight) and weight.levels.device.type != "cuda":
+                multiply_rows(weight)
+
+
+def share_inputs(linears: Sequence[QuantizedLinear], quantization: Quantization) -> None:
+    """Create the product of linears with one input, in groups."""
+    weight = linears[0].weight
+    unsmooth_I = torch.ones(weight.shape[-1], device=weight.levels.device)
+    _share(IntegerProduct(linears, unsmooth_I, quantization.digits))
+
+
+def multiply_rows(weight: QuantizedWeight) -> None:
+    """Create the products of experts, in groups."""
+    weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1], device=weight.levels.device))
 
 
 def _smooth(model: Model, quantization: Quantization) -> None:
@@ -178,22 +198,28 @@ def _smooth(model: Model, quantization: Quantization) -> None:
         smooth_I = _smoothing(peak_I, torch.stack([weight_OI.abs().amax(0) for weight_OI in weights]).amax(0))
         for path, weight_OI in zip(paths, weights, strict=True):
             hold(model, f"{path}.weight", weight_OI * smooth_I, quantization)
-        share_integers(model, paths, 1.0 / smooth_I, quantization.digits)
+        quantized = [cast(QuantizedLinear, model.get_submodule(path)) for path in paths]
+        _share(IntegerProduct(quantized, 1.0 / smooth_I, quantization.digits))
     for experts in mixtures:
         _multiply_experts(experts, peaks)
 
 
-def share_integers(model: Model, paths: Sequence[str], unsmooth_I: Tensor, digits: int) -> None:
-    """Create shared integer products of linears with one input, 8-bit and smoothed."""
-    _share(IntegerProduct([cast(QuantizedLinear, model.get_submodule(path)) for path in paths], unsmooth_I, digits))
-
-
 def multiply_integers(model: Model) -> None:
     """Give a model with integer products its integer tables and backend; `fuse` does the rest."""
+    make_tables(model)
+    compute_integers(model)
+
+
+def make_tables(model: Model) -> None:
+    """Make the integer tables of a model's head and embedding."""
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
+
+
+def compute_integers(model: Model) -> None:
+    """Give a model with integer tables the backend for them."""
     share_V = None if model.embedding_table is None else model.embedding_table.share_V
     set_backend(model, select_backend(model.device, model.embedding_VD.dtype, share_V))
 

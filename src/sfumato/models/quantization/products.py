@@ -63,6 +63,11 @@ class QuantizedProduct(SharedProduct):
             first += size
 
     @property
+    def scales(self) -> Tensor:
+        """Scales of its rows [O, 1]."""
+        return self.scales_O.unsqueeze(-1)
+
+    @property
     @abc.abstractmethod
     def levels(self) -> Tensor:
         """The matrix [O, I]."""
@@ -96,23 +101,23 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
 
     @property
     def rounding(self) -> Rounding:
-        return Rounding(self.unsmooth_I, self.digits, self._matrix.num_groups)
+        return Rounding(self.unsmooth_I, self.digits, self.matrix.num_groups)
 
     @property
     def levels(self) -> Tensor:
-        return self._matrix.levels
+        return self.matrix.levels
 
     @property
     def groups(self) -> Tensor | None:
-        return self._matrix.groups
+        return self.matrix.groups
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """Everything a product reads."""
-        return *self.buffers(), *self._matrix.tensors
+        return *self.buffers(recurse=False), *self.matrix.tensors
 
     def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        self._matrix = integer_matrix(levels_OI, groups)
+        self.matrix = integer_matrix(levels_OI, groups)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         return self._of(self.backend.quantize(x_NI, self.rounding), residual_NO)
@@ -124,7 +129,7 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
         return self._of(self.backend.gate_quantize(both_NO, activation, self.rounding), residual_NO)
 
     def _of(self, x: QuantizedActivation, residual_NO: Tensor | None = None) -> Tensor:
-        return self._matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
+        return self.matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
 
 
 class Float8Product(QuantizedProduct):
@@ -166,26 +171,31 @@ class IntegerExperts(nn.Module):
         self.backend: Backend = TORCH
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
-        self._matrices = integer_matrix(weight.levels, weight.groups)
+        self.matrices = integer_matrix(weight.levels, weight.groups)
         weight.hand_over(self, 0, len(weight))
+
+    @property
+    def scales(self) -> Tensor:
+        """Scales of their rows [X, O, 1]."""
+        return self.scales_XO.unsqueeze(-1)
 
     @property
     def levels(self) -> Tensor:
         """The matrices [X, O, I]."""
-        return self._matrices.levels
+        return self.matrices.levels
 
     @property
     def groups(self) -> Tensor | None:
         """Their groups, if any."""
-        return self._matrices.groups
+        return self.matrices.groups
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""
-        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I, num_groups=self._matrices.num_groups))
+        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I, num_groups=self.matrices.num_groups))
         if row_M is not None:
             # Each position once, whichever experts read it.
             x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))
-        return self._matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
+        return self.matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
 
 
 def multiplies_float8(device: torch.device) -> bool:

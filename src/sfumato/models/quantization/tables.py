@@ -108,12 +108,14 @@ def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool 
     Args:
         levels, groups: see `IntegerMatrix`.
         means: it is there for `mean`.
+
+    On the meta device, it is what files hold: see `checkpoints.prepared`.
     """
-    if levels.device.type == "cpu":
+    if levels.device.type in ("cpu", "meta"):
         # Its compiler takes a quarter of a second to import.
         from sfumato.kernels.cpu import products
 
-        if products.is_available():
+        if levels.is_meta or products.is_available():
             return products.Matrix(levels, groups, sums=means)
     return IntegerMatrix(levels, groups)
 
@@ -145,10 +147,13 @@ class IntegerTable(nn.Module):
         for part_VD, part_V, into_VD in zip(*rows, strict=True):
             into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
         self.register_buffer("scales_V", scales_V, persistent=False)
-        self._most = float(scales_V.max())
-        self.register_buffer("share_V", scales_V / self._most, persistent=False)
-        self._to_logits = integer_matrix(levels_VD) if logits else None
-        self._to_mean = integer_matrix(levels_VD.T, means=True) if means else None
+        self.register_buffer("share_V", scales_V / scales_V.max(), persistent=False)
+        self.to_logits = integer_matrix(levels_VD) if logits else None
+        self.to_mean = integer_matrix(levels_VD.T, means=True) if means else None
+
+    @functools.cached_property
+    def _most(self) -> float:
+        return float(self.scales_V.max())
 
     def mean(self, probs_NV: Tensor) -> Tensor:
         """Mean embeddings [N, D] under weights between 0 and 1; what is below a 32,000th counts as nothing.
@@ -156,9 +161,9 @@ class IntegerTable(nn.Module):
         Args:
             probs_NV: weights, or what `Backend.digits` makes of them and `share_V`.
         """
-        assert self._to_mean is not None, "it was asked for"
+        assert self.to_mean is not None, "it was asked for"
         digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.backend.digits(probs_NV, self.share_V)
-        return self._to_mean.mean(digits_MV, self._most / DIGIT)
+        return self.to_mean.mean(digits_MV, self._most / DIGIT)
 
     def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
         """Products with all rows, float32.
@@ -168,11 +173,11 @@ class IntegerTable(nn.Module):
             weight_VD: the matrix in floats.
             cap: c in c tanh(logit / c); None leaves them.
         """
-        assert self._to_logits is not None, "it was asked for"
+        assert self.to_logits is not None, "it was asked for"
         if not len(x_ND):
             return self.scales_V.new_empty(0, len(self.scales_V))
         x_ND = x_ND.contiguous()
         x = self.backend.quantize(x_ND, Rounding(torch.ones_like(x_ND[0], dtype=torch.float32), digits=2))
-        out_NV = self._to_logits.multiply(x, self.scales_V)
+        out_NV = self.to_logits.multiply(x, self.scales_V)
         self.backend.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
         return out_NV

@@ -32,6 +32,9 @@ Arithmetic = Literal["float", "int8", "float8"]
 FLOAT8_SIDES = 16
 # Inputs of a group, as in llama.cpp's kinds.
 _GROUP = 32
+# The same of experts of 4 bits that are multiplied as integers: 4.5 bits a weight instead of 5, and experts are nearly
+# all of a large mixture.
+_EXPERTS_GROUP = 64
 # Steps that a group's range is tried to be, of 15 that there are: more cut off its ends, and a line is fitted through
 # the levels they come to; fewer are those of files whose groups use a part of theirs. Source: make_qkx2_quants of
 # llama.cpp's ggml-quants.c, which tries some around 15.
@@ -51,8 +54,8 @@ class Quantization:
     bits: Bits = 8
     """8 or 4."""
     group: int = 0
-    """Inputs that share a scale and a minimum; 0 means whole rows, which have a scale alone, and 32 for 4 bits. A row
-    that is not made of whole groups is one."""
+    """Inputs that share a scale and a minimum; 0 means whole rows, which have a scale alone, and for 4 bits 32, or 64 in
+    experts multiplied as integers. A row that is not made of whole groups is one."""
     arithmetic: Arithmetic = "float"
     """What linears multiply: "float", made again of the weights; "int8", to which inputs are rounded as well, by the
     weights' groups; or "float8", the same of floats, for 8 bits and whole rows."""
@@ -84,11 +87,15 @@ class Quantization:
         takes its time."""
         if self.arithmetic != "int8" or not spec.autoregressive:
             return dataclasses.replace(self, digits=1)
-        return dataclasses.replace(self, digits=2, group=self.group or (_GROUP if device == "cpu" else 0))
+        chosen = _GROUP if device == "cpu" and self.bits == 8 else 0
+        return dataclasses.replace(self, digits=2, group=self.group or chosen)
 
-    def group_of(self, num_inputs: int) -> int:
-        """The group that rows of this many inputs have."""
-        wanted = self.group or (_GROUP if self.bits == 4 else num_inputs)
+    def group_of(self, shape: torch.Size) -> int:
+        """The group of a weight [O, I], or of experts [X, O, I]."""
+        num_inputs = shape[-1]
+        wanted = self.group or (num_inputs if self.bits == 8 else _GROUP)
+        if len(shape) == 3 and (self.bits, self.group, self.arithmetic) == (4, 0, "int8"):
+            wanted = _EXPERTS_GROUP
         return wanted if num_inputs % wanted == 0 else num_inputs
 
 
@@ -103,6 +110,8 @@ QUANTIZATIONS = {
 
 
 class _Holder(Protocol):
+    @property
+    def scales(self) -> Tensor: ...
     @property
     def levels(self) -> Tensor: ...
     @property
@@ -133,7 +142,7 @@ class QuantizedWeight(nn.Module):
         *leading, num_inputs = shape
         self.shape, self.bits, self.dtype = shape, quantization.bits, dtype
         self.is_float = quantization.arithmetic == "float8"
-        self.group = quantization.group_of(num_inputs)
+        self.group = quantization.group_of(shape)
         if self.bits == 4 and num_inputs % 2:
             raise CheckpointError(f"a weight of shape {list(shape)} cannot be held in 4 bits: its inputs are odd")
         width = num_inputs if self.bits == 8 else num_inputs // 2
@@ -177,8 +186,9 @@ class QuantizedWeight(nn.Module):
 
     def hand_over(self, product: _Holder, first: int, last: int) -> None:
         """Have a part of what somebody else holds be the integers from now on."""
-        self.levels = self.levels.new_empty(0)
-        self.groups = None if self.groups is None else self.groups.new_empty(0)
+        # Of a model without weights as well, these are no weights.
+        self.levels, self.scales = (one.new_empty(0, device="cpu") for one in (self.levels, self.scales))
+        self.groups = None if self.groups is None else self.groups.new_empty(0, device="cpu")
         self._elsewhere = product, slice(first, last)
 
     def __getitem__(self, index: int) -> Tensor:
@@ -195,6 +205,11 @@ class QuantizedWeight(nn.Module):
         return self.levels if self._elsewhere is None else self._elsewhere[0].levels[self._elsewhere[1]]
 
     @property
+    def scales_held(self) -> Tensor:
+        """The scales of its rows, wherever they are."""
+        return self.scales if self._elsewhere is None else self._elsewhere[0].scales[self._elsewhere[1]]
+
+    @property
     def groups_held(self) -> Tensor | None:
         """The scales and minimums of its groups, wherever they are."""
         if self._elsewhere is None:
@@ -204,7 +219,7 @@ class QuantizedWeight(nn.Module):
 
     def dequantized(self) -> Tensor:
         """The whole float weight."""
-        return dequantize(self.levels_held, self.scales, self.dtype, self.groups_held)
+        return dequantize(self.levels_held, self.scales_held, self.dtype, self.groups_held)
 
 
 def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tensor | None = None) -> Tensor:
