@@ -1,4 +1,4 @@
-"""Models converted to the form in which they are multiplied: the same numbers, mapped, or an error that says why not."""
+"""Models converted to the form in which they are multiplied: the same numbers, mapped, or an error that says why."""
 
 from __future__ import annotations
 
@@ -69,10 +69,12 @@ def run(directory: Path, way: str) -> tuple[Tensor, Tensor]:
     model = load_checkpoint(directory, quantization=QUANTIZATIONS[way]).model
     tokens_1Q = torch.arange(12)[None]
     with torch.no_grad():
-        hidden = torch.cat([
-            model(tokens_1Q, tokens_1Q, AttentionSpec(causal=True)),
-            model(tokens_1Q, tokens_1Q, AttentionSpec(), canvas_RQ=torch.ones_like(tokens_1Q, dtype=torch.bool)),
-        ])
+        hidden = torch.cat(
+            [
+                model(tokens_1Q, tokens_1Q, AttentionSpec(causal=True)),
+                model(tokens_1Q, tokens_1Q, AttentionSpec(), canvas_RQ=torch.ones_like(tokens_1Q, dtype=torch.bool)),
+            ]
+        )
         return hidden, model.logits(hidden)
 
 
@@ -146,7 +148,9 @@ def test_another_version_is_refused(converted: Path, tmp_path: Path, monkeypatch
 def test_a_damaged_record_is_refused(converted: Path, monkeypatch: pytest.MonkeyPatch, record: str):
     monkeypatch.setattr(Preparation, "metadata", {prepared.PREPARED: record})
     path = converted / "model-00001.safetensors"
-    path.write_bytes(b"".join(prepared.encode({"a": torch.ones(2)}, Preparation.of(QUANTIZATIONS["w4a8"], torch.float32))))
+    path.write_bytes(
+        b"".join(prepared.encode({"a": torch.ones(2)}, Preparation.of(QUANTIZATIONS["w4a8"], torch.float32)))
+    )
     with pytest.raises(CheckpointError, match="convert the model again"):
         load_checkpoint(converted, quantization=QUANTIZATIONS["w4a8"])
 
@@ -196,7 +200,7 @@ def test_a_full_disk_leaves_no_weights(converted: Path, tmp_path: Path, monkeypa
 
 def test_a_disk_without_room_is_found_before(tmp_path: Path, converted: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(prepared.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000}))
-    with pytest.raises(CheckpointError, match="0.0 GB of free disk, but the weights take"):
+    with pytest.raises(CheckpointError, match=r"0\.0 GB of free disk, but the weights take"):
         save_prepared(tmp_path / "full", tmp_path / "model", QUANTIZATIONS["w4a8"])
 
 

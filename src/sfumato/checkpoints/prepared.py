@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +34,9 @@ from sfumato.models.quantization.products import IntegerExperts, IntegerProduct,
 from sfumato.models.quantization.tables import IntegerMatrix, multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight
 from sfumato.storage import write_atomically
+
+if TYPE_CHECKING:
+    from sfumato.kernels.cpu.products import Matrix
 
 VERSION = 1
 """Of the format; changes with the names of tensors and the layout of panels."""
@@ -307,7 +310,7 @@ def encode(tensors: Mapping[str, Tensor], preparation: Preparation) -> Iterator[
     header += b" " * (-(len(header) + 8) % _LINE)
     yield len(header).to_bytes(8, "little") + header
     for name in order:
-        yield memoryview(tensors[name].detach().contiguous().view(-1).view(torch.uint8).numpy())
+        yield tensors[name].detach().contiguous().view(-1).view(torch.uint8).numpy().data
 
 
 def put(model: nn.Module, name: str, value: Tensor | None) -> None:
@@ -327,7 +330,7 @@ def packs_panels() -> bool:
     return is_available()
 
 
-def _matrix_type() -> type[nn.Module]:
+def _matrix_type() -> type[Matrix]:
     # Its compiler takes a quarter of a second to import.
     from sfumato.kernels.cpu.products import Matrix
 

@@ -71,8 +71,8 @@ class SafetensorsSource:
             with opened_tensors(path) as file:
                 if PREPARED in (file.metadata() or {}):
                     raise CheckpointError(
-                        f"{directory} holds quantized weights in the form in which they are multiplied; allowed: to run "
-                        "it, or the checkpoint it was converted from"
+                        f"{directory} holds quantized weights in the form in which they are multiplied; allowed: to "
+                        "run it, or the checkpoint it was converted from"
                     )
                 found = stored_shapes(file)
                 plain = found.keys() & set(file.keys())

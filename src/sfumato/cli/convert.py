@@ -39,8 +39,8 @@ def convert(
     quantize: Annotated[
         Literal["w4a8", "w8a8"] | None,
         typer.Option(
-            help="Write weights of any model as a CPU multiplies them in 4 or 8 bits. Loading maps the files, so that a "
-            "start takes seconds, and no more memory than is used."
+            help="Write weights of any model as a CPU multiplies them, in 4 or 8 bits. Loading maps the files, so "
+            "starts take seconds."
         ),
     ] = None,
     dtype: Annotated[
@@ -72,7 +72,9 @@ def convert(
     source_path = open_checkpoint(find_model(source))
     if quantize is not None:
         if (to, base, bits) != ("sfumato", None, None):
-            raise ConfigError("--quantize keeps the layout, and has its own bits; allowed: without --to, --base, --bits")
+            raise ConfigError(
+                "--quantize keeps the layout, and has its own bits; allowed: without --to, --base, --bits"
+            )
         write_quantized(source_path, directory, quantize, dtype=DTYPES[dtype or "float32"])
         typer.echo(str(directory))
         return

@@ -170,9 +170,7 @@ class Matrix(nn.Module):
         num_rows, num_outputs, width = len(digits_MI), self.shape[0], self._num_panels * PANEL
         sums_SMO = torch.empty(torch.get_num_threads(), num_rows, width, dtype=torch.int32)
         out_NO = torch.empty(num_rows // 2, num_outputs)
-        job = self._multiply(
-            digits_MI.contiguous(), sums_SMO, 0, len(self.panels), *[sums_SMO] * 3, 0, *[sums_SMO] * 2
-        )
+        job = self._multiply(digits_MI.contiguous(), sums_SMO, 0, len(self.panels), *[sums_SMO] * 3, 0, *[sums_SMO] * 2)
         _sum(num_rows // 2, out_NO.numel(), num_outputs, width, ctypes.addressof(job), float(factor), sums_SMO, out_NO)
         return out_NO
 

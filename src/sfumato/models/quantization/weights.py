@@ -54,8 +54,8 @@ class Quantization:
     bits: Bits = 8
     """8 or 4."""
     group: int = 0
-    """Inputs that share a scale and a minimum; 0 means whole rows, which have a scale alone, and for 4 bits 32, or 64 in
-    experts multiplied as integers. A row that is not made of whole groups is one."""
+    """Inputs that share a scale and a minimum; 0 means whole rows, which have a scale alone, and for 4 bits 32, or 64
+    in experts multiplied as integers. A row that is not made of whole groups is one."""
     arithmetic: Arithmetic = "float"
     """What linears multiply: "float", made again of the weights; "int8", to which inputs are rounded as well, by the
     weights' groups; or "float8", the same of floats, for 8 bits and whole rows."""
