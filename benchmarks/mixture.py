@@ -16,7 +16,6 @@ import os
 import statistics
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +28,16 @@ from benchmarks.shapes import SIZES
 from sfumato.checkpoints.families import FAMILIES
 from sfumato.checkpoints.families.family import stored_shape
 from sfumato.checkpoints.load import build, save_prepared
-from sfumato.checkpoints.prepared import Layout, Preparation, Shards, prepare
+from sfumato.checkpoints.prepared import Layout, Preparation, Shards
 from sfumato.checkpoints.safetensors import INDEX, weight_files
 from sfumato.costs import measure_machine
 from sfumato.kernels.cpu.floats import Matrix as FloatMatrix
+from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.model import Model
 from sfumato.models.products import FloatProduct
-from sfumato.models.quantization.apply import quantizable
 from sfumato.models.quantization.products import IntegerExperts
-from sfumato.models.quantization.weights import QUANTIZATIONS, QuantizedWeight
+from sfumato.models.quantization.weights import QUANTIZATIONS
 
 KIND, CANVAS, PREFIX = "diffusion_gemma", 64, 64
 WAY = QUANTIZATIONS["w4a8"]
@@ -106,34 +105,42 @@ def write_config(directory: Path, num_layers: int) -> Model:
     return build(directory)[0]
 
 
-def random_weights(model: Model) -> Iterator[tuple[str, Tensor | QuantizedWeight]]:
-    """Every weight at random: quantized ones as levels, with the scales of Gaussian weights of 1 / sqrt(inputs)."""
-    generator = torch.Generator().manual_seed(0)
-    few_bits = quantizable(model, WAY)
-    for name, empty in model.state_dict().items():
-        spread = empty.shape[-1] ** -0.5 if empty.dim() > 1 else 0.0
-        if name not in few_bits:
-            ones = torch.ones(empty.shape)
-            yield name, ones.normal_(0.0, spread, generator=generator) if spread else ones
-            continue
-        weight = QuantizedWeight(empty.shape, WAY, torch.float32)
-        weight.levels.random_(0, 256, generator=generator)
-        weight.scales.fill_(1.0)
-        assert weight.groups is not None
-        weight.groups[..., 0] = 4.5 * spread / 15
-        weight.groups[..., 1] = -4.5 * spread / 2
-        yield name, weight
-
-
 def write(directory: Path, num_layers: int) -> dict[str, Any]:
-    """Random weights, converted."""
+    """Write random weights as they are converted: levels, with the scales of Gaussian weights of 1 / sqrt(inputs)."""
     started = time.perf_counter()
-    model = write_config(directory, num_layers)
-    layout = Layout(model, Preparation.of(WAY, torch.float32))
+    layout = Layout(write_config(directory, num_layers), Preparation.of(WAY, torch.float32))
+    generator = torch.Generator().manual_seed(0)
     with Peaks() as peaks, Shards(directory, layout) as shards:
-        prepare(shards, layout, model, random_weights(model))
+        panels = torch.empty(0)
+        for name, empty in layout.expected.items():
+            if name.endswith("flipped_start"):
+                # What the loops take the sums of flipped rows from.
+                sums = panels.sum((0, 2, 4), dtype=torch.int32).flatten() if panels.numel() else panels.int()
+                tensor = -FLIP * sums[: len(empty)]
+            else:
+                tensor = _random(name, empty, generator)
+            panels = tensor if tensor.dtype is torch.int8 else torch.empty(0)
+            shards.add({name: tensor})
     files_gb = sum(path.stat().st_size for path in directory.iterdir()) / 1e9
     return {"files_gb": round(files_gb, 2), "seconds": round(time.perf_counter() - started, 1), **peaks.gigabytes()}
+
+
+def _random(name: str, empty: Tensor, generator: torch.Generator) -> Tensor:
+    tensor = torch.empty(empty.shape, dtype=empty.dtype)
+    spread = SIZES[KIND]["hidden_size"] ** -0.5
+    if tensor.dtype in (torch.uint8, torch.int8):
+        # Eight levels at a time.
+        tensor.view(-1).view(torch.int64).random_(generator=generator)
+        if tensor.dtype is torch.uint8:
+            pairs = tensor[..., -4 * PANEL :].view(torch.float16)
+            pairs[..., :PANEL], pairs[..., PANEL:] = 4.5 * spread / 15, -4.5 * spread / 2
+        return tensor
+    if name.endswith("scales_V"):
+        return tensor.fill_(4.5 * spread / 127)
+    # Factors of rows and of inputs, and norms, are 1.
+    if tensor.dim() == 1 or "unsmooth" in name or "scales" in name:
+        return tensor.fill_(0.0 if name.endswith("bias_O") else 1.0)
+    return tensor.normal_(0.0, spread, generator=generator)
 
 
 def write_original(directory: Path, num_layers: int) -> dict[str, Any]:

@@ -140,9 +140,10 @@ class IntegerTable(nn.Module):
         self.backend: Backend = TORCH
         weight_VD = weight_VD.detach()
         tiny = torch.finfo(torch.float32).tiny
-        scales_V = (weight_VD.abs().amax(1).float() / DIGIT).clamp_min(tiny)
-        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
         # In parts, so that no second copy in floats is made.
+        peak_V = torch.cat([part_VD.abs().amax(1) for part_VD in torch.split(weight_VD, 4096)])
+        scales_V = (peak_V.float() / DIGIT).clamp_min(tiny)
+        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
         rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
         for part_VD, part_V, into_VD in zip(*rows, strict=True):
             into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
