@@ -56,7 +56,6 @@ def break_even(
 
     Args:
         canvas, single: models of one shape, of which the second is autoregressive.
-        lengths: of the canvas.
         prefix: tokens before it.
         peer: which llama.cpp, and the seconds of one of its tokens; None leaves it out.
         repeats: timed canvases of each length, of 14 steps, and as often as many tokens.
@@ -90,7 +89,6 @@ def llama_cpp(gguf: Path, prefix: int) -> float:
     """Seconds of one token by llama.cpp, as it reports them itself; median of three runs.
 
     Args:
-        gguf: its weights.
         prefix: tokens before it.
     """
     xllamacpp = importlib.import_module("xllamacpp")
@@ -119,8 +117,6 @@ def llama_bench(program: Path, gguf: Path, prefix: int) -> float:
     """Seconds of one token by a llama.cpp that somebody built for this machine, as its own `llama-bench` reports them.
 
     Args:
-        program: llama-bench.
-        gguf: its weights.
         prefix: tokens before it.
 
     Raises:

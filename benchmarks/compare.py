@@ -13,8 +13,8 @@ import torch
 from benchmarks.model import BenchModel, seconds
 from benchmarks.shapes import require_transformers
 from sfumato.checkpoints.families import llama
+from sfumato.config import read_json
 from sfumato.errors import ConfigError, unknown
-from sfumato.storage import read_json
 
 PEERS = ("transformers",)
 
@@ -60,7 +60,6 @@ def compare(directory: Path, peer: str, work: Work) -> Comparison:
     Args:
         directory: a checkpoint.
         peer: one of PEERS.
-        work: what is asked.
 
     Raises:
         CheckpointError: if the checkpoint cannot be loaded.

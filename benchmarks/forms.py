@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import sfumato
-from sfumato.checkpoints.packaged import locate
+from sfumato.checkpoints.registry import locate
 from sfumato.engine.languages import Languages
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.gguf_file import GGUFFile

@@ -33,8 +33,6 @@ class Server:
     """Models behind HTTP. When it is stopped, the books of the first one's engine must be right.
 
     Args:
-        directory: of its canvases.
-        models: that answer.
         studio: whether it shows the studio.
         speech: whether it hears.
         **config: fields of `EngineConfig`.
@@ -144,11 +142,7 @@ class Answer:
 
 
 class Client:
-    """Asks over a connection for each request.
-
-    Args:
-        port: of the server.
-    """
+    """Asks over a connection for each request."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -168,7 +162,6 @@ class Client:
         """Ask, and read all of the answer.
 
         Args:
-            path: of the server.
             body: an object, or bytes as they are.
             method: POST with a body, else GET, if not given.
             stall_s: seconds in which nothing is read.

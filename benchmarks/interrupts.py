@@ -173,7 +173,6 @@ def interrupt(command: str, number: signal.Signals, moment_s: float, fixed: str,
 
     Args:
         command: a key of `COMMANDS`.
-        number: of the signal.
         moment_s: when it is sent, from the start of the process.
         fixed: what `edit` makes of the file.
         started: count from the moment at which the command has its handlers instead.

@@ -54,11 +54,9 @@ def latencies(
     """Measure every combination, forced and adaptive; the two in turns, so that a noisy machine hits both.
 
     Args:
-        bench_model: the model.
         prompts: lengths of the prompt.
         canvases: lengths of the canvas; an autoregressive model has its own.
         steps: allowed steps of a canvas.
-        new_tokens: length of the answer.
         repeats: timed runs, after one that is not.
         **settings: further ones of `TextModel.request`.
 

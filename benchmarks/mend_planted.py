@@ -28,10 +28,9 @@ from pathlib import Path
 
 from sfumato.data.code import Corpus
 from sfumato.data.edits import EditNoiseConfig, corrupt
-from sfumato.mend.mender import load_mender
+from sfumato.mend.mender import load_mender, mend_syntax
 from sfumato.mend.parsing import error_line
 from sfumato.mend.proposals import Gap, Proposer
-from sfumato.mend.syntax import mend_syntax
 from sfumato.text.lexemes import BLANK, CLOSING, END, OPENING, is_level, lex
 from sfumato.text.patches import Patch, apply
 

@@ -20,7 +20,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.hardware import find_device
 from sfumato.machine import cpu_name
-from sfumato.models.fused import fuse
+from sfumato.models.decoder import fuse
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.text.tokenizer import Tokenizer
 
@@ -43,7 +43,6 @@ class BenchModel:
 
     Args:
         name: for reports.
-        checkpoint: weights and spec.
     """
 
     def __init__(self, name: str, checkpoint: Checkpoint) -> None:
@@ -88,10 +87,7 @@ class BenchModel:
 
         Args:
             prompt: token ids.
-            new_tokens: length of the answer.
-            steps: of each canvas.
             forced: all steps are taken; otherwise a canvas may stop before.
-            **more: see `TextModel.request`.
         """
         return self.model.request(prompt, max_tokens=new_tokens, steps=steps, adaptive=not forced, **more)
 

@@ -103,10 +103,8 @@ def collect(
     """The measurements, each printed as a line of JSON as soon as it is there if that is asked for.
 
     Args:
-        kind: of measurement.
         bench_model, held: what is measured.
         found: dataclasses, one for each measurement.
-        as_json: print them.
         total: how many there will be, if that is known.
     """
     from benchmarks.model import describe_machine

@@ -18,7 +18,7 @@ from sfumato.checkpoints.registry import ASSETS, find_model
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.models.quantization.weights import QUANTIZATIONS
 
 _WINDOW = 512
@@ -44,9 +44,7 @@ def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -
     """Measure an autoregressive model.
 
     Args:
-        model: see `sfumato.load`.
         text: a file.
-        ways: names of quantizations.
         num_tokens: of the text that are predicted.
 
     Raises:
@@ -96,8 +94,6 @@ def compare_answers(model: str, ways: Sequence[str], *, max_tokens: int = 48, qu
 
     Args:
         model: see `sfumato.load`; autoregressive, with a chat template.
-        ways: names of quantizations.
-        max_tokens: of an answer.
         questions: how many, of 50.
 
     Raises:

@@ -37,7 +37,6 @@ def step_share(bench_model: BenchModel, length: int, prefix: int, *, repeats: in
     Args:
         bench_model: the model, its weights floats.
         length: positions of the canvas.
-        prefix: tokens of the prompt.
         repeats: timed steps.
     """
     model, soft = bench_model.model.decoder, bench_model.model.spec.self_conditioning

@@ -19,7 +19,7 @@ from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.gemma import Gemma, GemmaConfig
 from sfumato.models.model import Model
-from sfumato.models.quantization.apply import finish, hold, quantizable, quantize_model
+from sfumato.models.quantization.apply import hold, quantizable, quantize_model
 from sfumato.models.quantization.weights import Quantization
 from sfumato.spec import GenerationSpec
 
@@ -129,7 +129,6 @@ def random_checkpoint(
 
     Args:
         shape: one of SHAPES.
-        dtype: of the weights.
         quantization: holds the weights of linears and experts in few bits.
         device: "cpu" or "cuda".
         **changes: to its config.
@@ -152,9 +151,7 @@ def random_checkpoint(
         raise ConfigError(unknown("shape", shape, SHAPES))
     if PrefixLayout(checkpoint.spec).full:
         checkpoint.generation.update(_EVENLY)
-    if quantization is None:
-        finish(checkpoint.model, None)
-    else:
+    if quantization is not None:
         reader = _AUTOREGRESSIVE if checkpoint.spec is _VERIFIED else checkpoint.spec
         quantize_model(checkpoint.model, quantization.suited_to(reader, device))
     return checkpoint

@@ -54,7 +54,6 @@ def join(bench_model: BenchModel, short: Request, long: Request, *, num_long: in
     """Measure short requests that join long ones, and between them the same ones alone.
 
     Args:
-        bench_model: the model.
         short, long: what they ask for; a long one that ends is followed by another.
         num_long: in work at any time.
         num_short: measured.
@@ -96,9 +95,7 @@ def variations(bench_model: BenchModel, request: Request, *, n: int) -> Variatio
     """Measure n answers to one prompt, together and apart.
 
     Args:
-        bench_model: the model.
         request: of one of them.
-        n: answers.
     """
     together = dataclasses.replace(request, n=n)
     engine = Engine(bench_model.model, EngineConfig())

@@ -53,7 +53,6 @@ def answer_seconds(
     Args:
         model: may be on the meta device.
         machine: what is reached, not what is possible.
-        bytes_per_weight: of weights and cache.
         prompt, new_tokens, canvas_length, steps: of the answer; a canvas of 1 is autoregression, of one step.
         soft_embedding: whether a step makes one.
     """
@@ -92,7 +91,6 @@ def predict(
         model: may be on the meta device.
         hardware: one of HARDWARE.
         dtype: one of BYTES that the hardware multiplies.
-        prompt, new_tokens, canvas_length, steps, soft_embedding: see `answer_seconds`.
         efficiency: share of the peaks that is reached.
 
     Raises:

@@ -44,7 +44,6 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
     """Keep an engine busy; then let it finish.
 
     Args:
-        bench_model: the model.
         minutes: how long requests come.
         report_every_s: seconds between reports.
 

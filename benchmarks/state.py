@@ -29,13 +29,7 @@ class State:
 
 
 def canvas_state(bench_model: BenchModel, *, num_canvases: int, canvas: int) -> State:
-    """Begin every canvas, and see the most that is kept.
-
-    Args:
-        bench_model: the model.
-        num_canvases: in work at once.
-        canvas: positions of each.
-    """
+    """Begin every canvas, and see the most that is kept."""
     engine = Engine(bench_model.model, EngineConfig(reuse_prefixes=False, max_rows=num_canvases))
     for seed in range(num_canvases):
         request = bench_model.request([1], new_tokens=canvas, steps=2, canvas_length=canvas, seed=seed)

@@ -335,11 +335,8 @@ def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voi
     """Commands that espeak-ng says into the browser's microphone, while the button is held.
 
     Args:
-        url: of the server.
         launch: a browser whose microphone plays a file.
         commands: how many.
-        seed: of what is said.
-        voice: of espeak-ng.
     """
     found, times = Voice(voice=voice, commands=commands), list[float]()
     for number in range(commands):

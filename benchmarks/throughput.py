@@ -59,7 +59,6 @@ def throughput(
     """Answer requests, as many at a time as are asked for or as they come.
 
     Args:
-        bench_model: the model.
         requests: of one shape, for the report.
         concurrency: a user's next request follows the end of his last.
         rate: arrivals a second instead, whatever is in flight.

@@ -13,8 +13,9 @@ import sfumato
 PACKAGE = Path(sfumato.__file__).parent
 ORDER = (
     {"errors", "interrupts"},
-    {"client", "spec", "storage", "gguf_file", "kernels", "hardware", "machine"},
-    {"config", "text", "layout", "ui"},
+    {"client", "spec", "storage", "config", "gguf_file", "hardware", "machine"},
+    {"text", "layout", "ui"},
+    {"kernels"},
     {"diffusion", "models", "data", "constraints"},
     {"checkpoints", "sampling", "costs"},
     {"engine", "mend"},

@@ -15,7 +15,7 @@ import sfumato
 from sfumato.checkpoints.registry import ASSETS
 from sfumato.config import from_table
 from sfumato.interrupts import Interrupted
-from sfumato.sampling.stopping import STOP_HEAD
+from sfumato.sampling.logits import STOP_HEAD
 from sfumato.training.recipe import Recipe
 from sfumato.training.trainer import Trainer
 

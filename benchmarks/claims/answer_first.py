@@ -36,7 +36,6 @@ class FirstLine(Task):
     """A task whose answer is the first line of its text.
 
     Args:
-        task: the task.
         begins: prompts of it that count begin so.
     """
 

@@ -18,11 +18,9 @@ class Asked:
     """What a model answered to n held-out items of a task, item i with seed i.
 
     Args:
-        model: the model.
         task: the task or its name.
         n: items; a task with one text is asked again, with other seeds.
         asked: these items instead of the task's first n.
-        **options: of `TextModel.generate`.
     """
 
     def __init__(

@@ -55,7 +55,6 @@ def bounds(hardware: str, model: str, dtype: str, taken: dict[int, float]) -> It
     """What reading k tokens at once may gain.
 
     Args:
-        hardware, model, dtype: for the report.
         taken: seconds of a forward by tokens, 1 among them.
     """
     for length, seconds_ in taken.items():

@@ -18,7 +18,7 @@ from typing import Literal, overload
 import torch
 
 from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint, preparation_of, save_prepared
-from sfumato.checkpoints.registry import ASSETS, find_model
+from sfumato.checkpoints.registry import ASSETS, find_model, open_checkpoint
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
@@ -28,14 +28,14 @@ from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, 
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
-from sfumato.gguf_file import GGUFFile, open_checkpoint
+from sfumato.gguf_file import GGUFFile
 from sfumato.hardware import find_device
 from sfumato.mend.mender import Mended, Mender, load_mender
-from sfumato.models.fused import fuse
+from sfumato.models.decoder import fuse
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.logits import LearnedStop
 from sfumato.sampling.samplers.base import Sampler, Turn
-from sfumato.sampling.stopping import LearnedStop
 from sfumato.text.tokenizer import Tokenizer
 
 __all__ = [
@@ -152,8 +152,9 @@ def load(
     text_model = TextModel(
         str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device)
     )
-    # Keep automata that the check has already built.
-    text_model.languages = languages or text_model.languages
+    if languages is not None:
+        # Keep automata that the check has already built.
+        text_model.languages = languages
     return text_model
 
 

@@ -1,4 +1,4 @@
-"""Reads TOML recipes into frozen dataclasses.
+"""Reads JSON objects, and TOML recipes into frozen dataclasses.
 
 Each table becomes one dataclass, which validates its own ranges. This module checks names and types, so a misspelt key
 is an error that suggests the nearest one, not a setting silently left at its default.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import tomllib
 import types
 import typing
@@ -15,9 +16,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import CheckpointError, ConfigError, unknown
 
 Config = TypeVar("Config")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        CheckpointError: if it is missing, or not a JSON object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path} holds a {type(value).__name__}; allowed: an object")
+    return value
 
 
 def load_recipe(

@@ -12,11 +12,12 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import CheckpointError
+
+if TYPE_CHECKING:
+    import numpy
 
 SUFFIX = ".gguf"
 # Metadata types: numbers by `struct` code, then the others.
@@ -127,6 +128,7 @@ class GGUFFile:
         Raises:
             CheckpointError: if a tensor's type is not supported, or the file is truncated.
         """
+        import numpy
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, dequantize
 
         for name, tensor in self._tensors.items():
@@ -139,12 +141,3 @@ class GGUFFile:
             except (NotImplementedError, ValueError) as error:
                 raise CheckpointError(f"cannot read {name} of {self.path}: {error}") from None
             yield name, values.astype(numpy.float32, copy=False).reshape(tensor.shape)
-
-
-def open_checkpoint(path: Path | GGUFFile) -> Path | GGUFFile:
-    """Open a GGUF path, so that everything that needs the file reads it once; return anything else unchanged.
-
-    Raises:
-        CheckpointError: if the GGUF file cannot be read.
-    """
-    return GGUFFile(path) if isinstance(path, Path) and path.suffix == SUFFIX else path

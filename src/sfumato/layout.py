@@ -15,6 +15,7 @@ moves: a position's logits stand one position before it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from sfumato.errors import ConfigError
 from sfumato.spec import GenerationSpec
 
-Positions = np.ndarray[Any, np.dtype[np.int64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class CanvasPositions(NamedTuple):
@@ -35,12 +36,37 @@ class CanvasPositions(NamedTuple):
     """Text position of the segment's start; earlier positions are read from the cache."""
     end: int
     """Text position after the segment's end, whether computed in this step or before."""
-    token_Q: Positions
+    token_Q: Numbers
     """Token that each position reads."""
-    canvas_Q: Positions
+    canvas_Q: Numbers
     """Canvas position whose soft embedding and canvas mark each takes; negative for text."""
-    logits_Q: Positions
+    logits_Q: Numbers
     """Canvas position that each predicts; outside the canvas for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """Adjacent positions of one text that go through the weights together."""
+
+    slot_S: Numbers
+    """int64; the pool's slot of each position of the text, at least up to the end of this segment."""
+    start: int
+    """Text position of the start."""
+    end: int
+    """Text position after the end."""
+    block: int | None = 1
+    """A position attends up to the end of its own block of this size, counted from the start of the text: 1 is causal.
+    None is a canvas, whose positions attend to all of it. Nothing attends past the segment."""
+    run: bool = False
+    """Whether the slots are consecutive."""
+    place_Q: Numbers | None = None
+    """int64, ascending; for a canvas, the positions to recompute, while others keep their last keys and values. None is
+    all."""
+
+    @property
+    def count(self) -> int:
+        """Number of positions that go through the weights."""
+        return self.end - self.start if self.place_Q is None else len(self.place_Q)
 
 
 class PrefixLayout:
@@ -97,10 +123,10 @@ class PrefixLayout:
         return self.spec.canvas_length if self.fixed_canvas else min(wanted, num_left)
 
     def num_step(self, num_text: int, length: int) -> int:
-        """Positions that a step over a whole canvas computes."""
+        """Numbers that a step over a whole canvas computes."""
         return num_text + length if self.full else length
 
-    def canvas_positions(self, num_text: int, length: int, decided: Positions | None = None) -> CanvasPositions:
+    def canvas_positions(self, num_text: int, length: int, decided: Numbers | None = None) -> CanvasPositions:
         """The positions that a step over a canvas computes.
 
         Args:

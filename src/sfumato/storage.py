@@ -1,15 +1,13 @@
-"""Atomic file writes, file hashes, diffs, and JSON files."""
+"""Atomic file writes, file hashes and diffs."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from sfumato.errors import CheckpointError
 from sfumato.interrupts import uninterrupted
@@ -74,20 +72,3 @@ def sha256_of(paths: Iterable[Path]) -> str:
         except OSError as error:
             raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
     return digest.hexdigest()
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Raises:
-        CheckpointError: if it is missing, or not a JSON object.
-    """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise CheckpointError(f"{path} holds a {type(value).__name__}; allowed: an object")
-    return value

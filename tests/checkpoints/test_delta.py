@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from sfumato.checkpoints.delta import BASE, DELTA
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.checkpoints.registry import ASSETS
+from sfumato.checkpoints.tensors import BASE, DELTA
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec

@@ -14,11 +14,10 @@ from torch import Tensor
 from sfumato.checkpoints import kept
 from sfumato.checkpoints import load as checkpoint
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
-from sfumato.models.quantization.products import IntegerProduct
-from sfumato.models.quantization.tables import multiplies_integers
+from sfumato.models.quantization.products import IntegerProduct, multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
 
@@ -87,7 +86,7 @@ def test_two_digits_and_groups_where_one_token_is_written_at_a_time(
             product = model.model.layers[0].mlp.down_proj.product
             assert isinstance(product, IntegerProduct)
             assert product.digits == digits
-            assert (product.groups is not None) == (digits == 2)
+            assert (product.matrix.groups is not None) == (digits == 2)
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "of another model"])

@@ -22,7 +22,7 @@ from sfumato.errors import CheckpointError, SfumatoError
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
 from sfumato.models.moe import MoEConfig
 from sfumato.sampling import StepRecord
-from sfumato.sampling.rng import Stream, uniform
+from sfumato.sampling.samplers.base import Stream, uniform
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 

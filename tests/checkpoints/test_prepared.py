@@ -19,11 +19,11 @@ from sfumato.checkpoints import prepared
 from sfumato.checkpoints.load import load_checkpoint, preparation_of, save_checkpoint, save_prepared
 from sfumato.checkpoints.prepared import Preparation
 from sfumato.errors import CheckpointError
-from sfumato.kernels.cpu import products
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
-from sfumato.models.quantization.tables import multiplies_integers
+from sfumato.models.quantization import products
+from sfumato.models.quantization.products import multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
 
@@ -88,7 +88,8 @@ def test_converted_is_as_loaded(saved: Path, tmp_path: Path, way: str):
 def test_other_cpus_read_the_same_files(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Panels are the same where torch multiplies, and are written there as well."""
     save_prepared(tmp_path / "panels", saved, QUANTIZATIONS["w4a8"])
-    monkeypatch.setattr(products, "is_available", lambda: False)
+    for module in (products, prepared):
+        monkeypatch.setattr(module, "is_available", lambda: False)
     save_prepared(tmp_path / "torch", saved, QUANTIZATIONS["w4a8"])
     for ours, theirs in zip(shards(tmp_path / "torch"), shards(tmp_path / "panels"), strict=True):
         assert ours.read_bytes() == theirs.read_bytes()

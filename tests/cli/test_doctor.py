@@ -8,7 +8,7 @@ import platform
 import torch
 from safetensors.torch import load_file
 
-from sfumato.models.quantization.tables import multiplies_integers
+from sfumato.models.quantization.products import multiplies_integers
 
 
 def test_json(sfumato):
@@ -69,7 +69,7 @@ def test_a_model_that_is_not_there(sfumato):
 
 def test_a_packaged_model_that_is_not_there_can_be_pulled(sfumato, monkeypatch, tmp_path):
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
-    monkeypatch.setattr("sfumato.checkpoints.packaged.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("sfumato.checkpoints.registry.importlib.util.find_spec", lambda name: None)
     lines = " ".join(sfumato("doctor").stdout.split())
     assert "model smollm2-135m-instruct not downloaded: sfumato pull smollm2-135m-instruct" in lines
     (tmp_path / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"x" * 2_000_000)

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.checkpoints import inventory
-from sfumato.checkpoints.packaged import PACKAGED, Packaged
-from sfumato.checkpoints.registry import ASSETS
+from sfumato.checkpoints import registry
+from sfumato.checkpoints.registry import ASSETS, PACKAGED, Packaged
 
 NAME = "smollm2-135m-instruct"
 HUB_ID = "someone/small"
@@ -88,7 +87,7 @@ def test_rm_leaves_what_it_may_not_remove(cache: Path, tmp_path: Path, sfumato: 
     assert "tiny is part of sfumato and cannot be removed; allowed: downloaded models" in done.stderr
     assert (ASSETS / "tiny" / "config.json").exists()
     installed = put(tmp_path / "site-packages")
-    monkeypatch.setattr(inventory, "file_of", lambda name: installed)
+    monkeypatch.setattr(registry, "file_of", lambda name: installed)
     done = sfumato("models", "rm", NAME)
     assert "is a file of the installed package some-package: pip uninstall some-package" in done.stderr
     assert installed.exists()

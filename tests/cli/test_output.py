@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sfumato.checkpoints.packaged import file_of as find_file
+from sfumato.checkpoints.registry import file_of as find_file
 from terminal import Terminal
 
 

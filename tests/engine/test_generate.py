@@ -14,7 +14,7 @@ import plain
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Start
 from sfumato.errors import RequestError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.spec import GenerationSpec
 
 Make = Callable[..., TextModel]

@@ -15,10 +15,8 @@ from sfumato.checkpoints.load import save_checkpoint
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request
-from sfumato.kernels.base import set_backend
 from sfumato.kernels.gpu.backend import TritonBackend
-from sfumato.models import attention
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec, _flex, set_backend
 from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization.products import grouped_product
 from sfumato.models.quantization.weights import QUANTIZATIONS, QuantizedWeight
@@ -144,4 +142,4 @@ def test_experts_in_floats_of_eight_bits_are_one_product():
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
 def test_attention_by_blocks_is_used():
-    assert attention._flex(torch.device("cuda", 0)) is not None
+    assert _flex(torch.device("cuda", 0)) is not None

@@ -13,9 +13,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.kernels.cpu import memory, products
+from sfumato.kernels.cpu import products, running
 from sfumato.kernels.graphs import Record, Replayer
-from sfumato.models.fused import FusedLayers, fuse
+from sfumato.models.decoder import FusedLayers, fuse
 from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization.apply import quantize_model
 from sfumato.models.quantization.weights import QUANTIZATIONS
@@ -93,13 +93,13 @@ def prepare(request: pytest.FixtureRequest) -> Callable[[TextModel], None]:
 
 def answer_in_loops(
     model: TextModel, requests: list[Request], *, replay: bool
-) -> tuple[list[Result], memory.Graphs | None]:
+) -> tuple[list[Result], running.Graphs | None]:
     engine = Engine(model, EngineConfig(max_positions=512, replay=replay))
     done = {
         (index, event.variation): event.result for index, event in engine.run(requests) if isinstance(event, Finished)
     }
     graphs = engine.cache.pool.graphs
-    assert graphs is None or isinstance(graphs, memory.Graphs)
+    assert graphs is None or isinstance(graphs, running.Graphs)
     return [done[key] for key in sorted(done)], graphs
 
 
@@ -145,7 +145,7 @@ def test_one_recording_does_for_all_canvases_and_texts(
     engine = Engine(model, EngineConfig(max_positions=512))
     for request in requests:
         list(engine.run([request]))
-    assert isinstance(engine.cache.pool.graphs, memory.Graphs)
+    assert isinstance(engine.cache.pool.graphs, running.Graphs)
     assert len(engine.cache.pool.graphs._graphs) <= 4
     assert engine.runner.num_forwards > 12
 

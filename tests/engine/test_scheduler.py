@@ -10,7 +10,7 @@ import pytest
 from sfumato.engine.kvcache import KVCache
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import EventQueue, Request
-from sfumato.engine.scheduler import enqueue, schedule
+from sfumato.engine.runner import enqueue, schedule
 from sfumato.engine.sequence import Sequence
 from sfumato.spec import GenerationSpec
 

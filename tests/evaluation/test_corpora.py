@@ -12,8 +12,7 @@ import pytest
 
 from sfumato.errors import ConfigError
 from sfumato.evaluation.corpora import Corpus, run_program
-from sfumato.mend.landlock import write_only_below
-from sfumato.mend.sandbox import Limits
+from sfumato.mend.sandbox import Limits, write_only_below
 
 HOSTILE = (Path(__file__).parent / "hostile.txt").read_text("utf-8").splitlines()
 LIMITS = Limits(seconds=3.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=64)

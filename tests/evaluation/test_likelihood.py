@@ -12,8 +12,8 @@ from sfumato.data.packing import Document, PackingConfig
 from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError
 from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 
 END, MASK, VOCAB = 0, 22, 23
 CANVASES = PackingConfig(rows=32, row_length=40, canvas_lengths=(8,), ar_share=0.0)

@@ -14,7 +14,7 @@ import sfumato
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.samples import evaluate_samples, read_prompts
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 
 PROMPTS = [[{"role": "user", "content": "json: Mia is red."}], [{"role": "user", "content": "copy"}]]
 

@@ -9,7 +9,6 @@ import pytest
 from sfumato.evaluation.statistics import (
     bootstrap_interval,
     mcnemar,
-    quantile,
     share_interval,
     spearman,
     spearman_interval,
@@ -38,12 +37,6 @@ def test_an_interval_is_the_same_for_the_same_values() -> None:
     values = [0.0, 1.0, 1.0, 0.0, 1.0]
     assert bootstrap_interval(values) == bootstrap_interval(values)
     assert bootstrap_interval([1.0] * 9) == (1.0, 1.0)
-
-
-def test_quantiles_lie_between_values() -> None:
-    assert quantile([3.0, 1.0, 2.0], 0.5) == 2.0
-    assert quantile([1.0, 2.0], 0.25) == 1.25
-    assert quantile([7.0], 0.95) == 7.0
 
 
 @pytest.mark.parametrize(

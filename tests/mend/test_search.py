@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from scripted import Scripted
+from sfumato.mend.mender import mend_syntax, window
 from sfumato.mend.parsing import error_line
 from sfumato.mend.search import Region, Search, SearchConfig, Target
-from sfumato.mend.syntax import mend_syntax, window
 from sfumato.text.lexemes import lex
 
 SOURCE = "def f(a, b):\n    # keep\n    return a + b - 1\n"

@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from sfumato.kernels.base import TORCH, Backend, KVPool, Segment, readable
+from sfumato.kernels.base import TORCH, Backend, KVPool, readable
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models import attention
-from sfumato.models.attention import AttentionSpec, BlockSparse, Heads, PackedAttention, select_masked_attention
+from sfumato.layout import Segment
+from sfumato.models.model import AttentionSpec, BlockSparse, Heads, PackedAttention, _flex, select_masked_attention
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -99,7 +99,7 @@ def test_attention_by_blocks_is_tried_before_it_is_used(
     for stand_in, message in ((by_mask, ""), (everything, "wrong results"), (broken, "RuntimeError: no kernel image")):
         monkeypatch.setattr(torch, "compile", lambda _, stand_in=stand_in: stand_in)
         caplog.clear()
-        found = attention._flex.__wrapped__(device)
+        found = _flex.__wrapped__(device)
         assert (found is stand_in) == (not message)
         assert message in caplog.text
         assert bool(caplog.text) == bool(message)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec, PackedAttention
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.model import AttentionSpec, PackedAttention
 from texts import Texts
 
 # R rows, Q positions, D model, V vocabulary

@@ -9,11 +9,10 @@ import torch
 from torch import nn
 
 from sfumato.kernels.base import TORCH
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.decoder import Decoder
-from sfumato.models.fused import FusedLayer, fuse, unfuse
+from sfumato.models.decoder import Decoder, FusedLayer, fuse, unfuse
+from sfumato.models.layers import PackedLinear, pack_linears, project, unpack_linears
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
-from sfumato.models.products import PackedLinear, pack_linears, project, unpack_linears
 
 
 def linear(num_inputs: int, num_outputs: int, *, bias: bool = False) -> nn.Linear:

@@ -13,23 +13,24 @@ import torch
 
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.kernels.base import TORCH, Rounding, set_backend
+from sfumato.kernels.base import TORCH, Rounding
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.layers import project
+from sfumato.models.model import AttentionSpec, set_backend
 from sfumato.models.moe import MoEConfig
-from sfumato.models.products import project
 from sfumato.models.quantization import apply as quantize
-from sfumato.models.quantization import tables as integers
+from sfumato.models.quantization import products as integers
 from sfumato.models.quantization.apply import quantize_model, weight_bytes
 from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
     IntegerProduct,
+    IntegerTable,
     QuantizedLinear,
     grouped_product,
+    multiplies_integers,
 )
-from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
 
@@ -201,7 +202,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str):
 
 
 def test_an_odd_number_of_inputs_does_not_pack():
-    with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be held in 4 bits"):
+    with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be stored in 4 bits"):
         QuantizedWeight(torch.Size([2, 7]), Quantization(bits=4), torch.float32)
 
 
@@ -301,7 +302,7 @@ def test_linears_of_one_input_are_one_product_and_alone_its_parts(digits: int):
     assert torch.equal(project(x, held[1])[0], together[1])
     # Who shares a product holds nothing of its own, and gives what was held.
     assert not any(linear.weight.levels.numel() for linear in held)
-    assert product.levels.shape == (9, 16)
+    assert product.matrix.levels.shape == (9, 16)
     weights = [linear.weight.dequantized() for linear in held]
     assert all(torch.equal(weight, before) for weight, before in zip(weights, alone, strict=True))
 

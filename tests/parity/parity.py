@@ -11,10 +11,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sfumato.checkpoints.load import Checkpoint, export_like, load_checkpoint, save_checkpoint
-from sfumato.checkpoints.safetensors import WEIGHTS
-from sfumato.models.attention import AttentionSpec
+from sfumato.checkpoints.tensors import WEIGHTS
 from sfumato.models.decoder import Decoder
-from sfumato.models.model import Model
+from sfumato.models.model import AttentionSpec, Model
 from sfumato.models.quantization.products import QuantizedLinear
 from sfumato.models.quantization.weights import Quantization, QuantizedWeight
 

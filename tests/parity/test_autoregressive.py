@@ -19,7 +19,7 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.request import Finished, Request
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.text.tokenizer import Tokenizer
 
 # R rows, Q positions, V vocabulary

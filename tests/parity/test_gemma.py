@@ -16,8 +16,8 @@ from parity import check_int8, logits
 from settings import sampler_config
 from sfumato.checkpoints.load import build, load_checkpoint
 from sfumato.errors import CheckpointError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
+from sfumato.models.model import AttentionSpec
 from texts import Texts
 
 # R rows, Q positions, L canvas, V vocabulary

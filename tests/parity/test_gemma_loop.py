@@ -6,6 +6,7 @@ our counter-based uniforms say for the same seed, canvas, step and position; all
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +24,8 @@ from sfumato.diffusion.process import UniformProcess
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.sampling import RowSettings
-from sfumato.sampling.rng import Stream, uniform
+from sfumato.sampling import CanvasBatch
+from sfumato.sampling.samplers.base import Stream, uniform
 from sfumato.text.tokenizer import Tokenizer
 
 # L canvas, V vocabulary, N positions of all rows together
@@ -267,9 +268,9 @@ def test_temperatures_to_the_last_bit(ends: tuple[float, float], steps: int):
     start, end = ends
     process = module.LinearTemperatureScheduleLogitsProcessor(t_min=end, t_max=start, max_denoising_steps=steps)
     config = sampler_config(temperature_start=start, temperature_end=end, steps=steps)
-    settings = RowSettings.from_configs([config])
+    batch = CanvasBatch.from_tokens(UniformProcess(4), [[0, 0]], seeds=[0], config=config)
     for step in range(steps):
         # Their steps count down to 1.
         left = torch.tensor(steps - step, dtype=torch.int32)
-        found = settings.temperature_at(torch.tensor([step]), torch.tensor([steps]))
+        found = dataclasses.replace(batch, step_R=torch.tensor([step])).temperature_R
         assert torch.equal(1.0 / found, process(None, torch.ones(1), cur_step=left))

@@ -27,10 +27,10 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.request import CanvasChanged, Finished, Request, Result
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
-from sfumato.sampling.rng import Stream, uniform
+from sfumato.sampling.samplers.base import Stream, uniform
 from sfumato.spec import GenerationSpec
 
 # T positions of a text, L canvas or block, M masked positions, V vocabulary

@@ -25,7 +25,7 @@ from sfumato.checkpoints.families.family import ConfigTable, stored_shape
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint
 from sfumato.engine.runner import Runner, ScheduledChunk
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig, Router
 from sfumato.spec import GenerationSpec
 from texts import Texts

@@ -67,7 +67,7 @@ def reference(file: Path) -> tuple[Any, Any]:
 
 @pytest.mark.parity("logits", FAMILY)
 def test_logits(model: sfumato.TextModel, reference: tuple[Any, Any]) -> None:
-    from sfumato.models.attention import AttentionSpec
+    from sfumato.models.model import AttentionSpec
 
     decoder = model.decoder
     tokens_1Q = torch.tensor([model.tokenizer.encode_chat([{"role": "user", "content": PROMPTS[0]}])])

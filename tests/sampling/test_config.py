@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -8,8 +9,8 @@ import torch
 from settings import SAMPLERS, sampler_config
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
 from sfumato.errors import RequestError
-from sfumato.sampling.canvas import RowSettings
-from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.config import RowSettings, SamplerConfig
 from sfumato.sampling.samplers.base import Entropy
 from sfumato.sampling.samplers.ranking import Margin
 
@@ -111,7 +112,8 @@ def test_a_table_changes_a_config_and_another_sampler_starts_from_its_own_defaul
 
 
 def test_temperature_falls_linearly_as_in_diffusiongemma() -> None:
-    settings = RowSettings.from_configs([sampler_config(steps=4, temperature_start=0.8, temperature_end=0.4)])
-    steps = [settings.temperature_at(torch.tensor([n]), settings.steps_R).item() for n in range(4)]
+    config = sampler_config(steps=4, temperature_start=0.8, temperature_end=0.4)
+    batch = CanvasBatch.from_tokens(UniformProcess(4), [[0, 0]], seeds=[0], config=config)
+    steps = [dataclasses.replace(batch, step_R=torch.tensor([n])).temperature_R.item() for n in range(4)]
     # t_min + (t_max - t_min) (remaining / N) with 4, 3, 2, 1 steps remaining.
     assert steps == pytest.approx([0.8, 0.7, 0.6, 0.5])

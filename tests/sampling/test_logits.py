@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels import base as operations
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.kernels.gpu.backend import TritonBackend
@@ -218,7 +217,7 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, whole_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     # Tiles of two positions in chunks of four: 12 open positions make three chunks, across rows.
     monkeypatch.setattr(logits, "_TILE_BYTES", 2 * 4 * 256)
-    monkeypatch.setattr(operations, "_HELD_BYTES", 4 * 4 * 256)
+    monkeypatch.setattr(Backend, "held_bytes", 4 * 4 * 256)
     tiled, tiled_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     for one, other in zip((*whole, whole_soft), (*tiled, tiled_soft), strict=True):
         assert torch.equal(one, other)

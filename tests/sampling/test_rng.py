@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.sampling.rng import Stream, _finalise, uniform
+from sfumato.sampling.samplers.base import Stream, _finalise, uniform
 
 # R rows, L canvas
 

@@ -18,9 +18,8 @@ from benchmarks.http_load import Follower
 
 from serving import EXPRESSION, Served, start
 from sfumato.errors import ConfigError
-from sfumato.server.assets import MAX_ASSETS
 from sfumato.server.history import History
-from sfumato.server.images import ImageRequest, PatternImages, pattern, read_images
+from sfumato.server.images import MAX_ASSETS, ImageRequest, PatternImages, pattern, read_images
 from sfumato.server.upstream import Relay
 
 SVG = "{http://www.w3.org/2000/svg}"

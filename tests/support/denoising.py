@@ -59,8 +59,6 @@ def denoise(
     """Step until every row is done; a finished row leaves at once.
 
     Args:
-        batch: the canvases.
-        denoiser, process, self_conditioning, stop_head, backend: see ``step``.
         banned, constraints: see ``step``; rows as in ``batch``.
         on_step: called after each step, with the rows of `batch` that took it.
         trace: rows to record step by step; True for all.

@@ -11,7 +11,7 @@ from torch import Tensor
 from denoising import denoise
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Request
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.sampling import Automaton, CanvasBatch, Constraint
 from sfumato.sampling.constraint import backward
 

@@ -20,10 +20,8 @@ class Terminal:
     """`sfumato` with a terminal as stdout, unless other streams are named, and everything it writes there.
 
     Args:
-        *arguments: of the command.
         streams: which of stdin, stdout and stderr are the terminal; the others are pipes.
         environment: changes to it.
-        module: the program.
     """
 
     def __init__(
@@ -50,7 +48,6 @@ class Terminal:
         """Read until the output matches a pattern; to the end without one.
 
         Args:
-            pattern: what to wait for.
             again: what to type after waiting for a while.
         """
         end = time.monotonic() + TIMEOUT_S

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import Segment
-from sfumato.models.attention import PackedAttention
-from sfumato.models.model import Model
+from sfumato.layout import Segment
+from sfumato.models.model import Model, PackedAttention
 
 # N packed positions, Q positions of a text, D model, V vocabulary
 
@@ -18,7 +17,6 @@ class Texts:
     """Some texts, all empty at first.
 
     Args:
-        model: reads and writes them.
         num_texts: number of texts; every other one has slots in random order.
         num_slots: maximum positions of each.
     """
@@ -59,7 +57,6 @@ class Texts:
             block: see `Segment`; of the texts that are no canvases.
             canvases: texts whose positions are a canvas.
             soft: soft embeddings [Q, D] of canvases.
-            padding: positions after all texts.
 
         Returns:
             Hidden states [Q, D], by text.

@@ -9,7 +9,7 @@ from sfumato.checkpoints.load import Checkpoint
 from sfumato.data.sources import chat_document
 from sfumato.engine.model import TextModel
 from sfumato.errors import CapacityError, ConfigError, RequestError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.spec import GenerationSpec
 from sfumato.synthesis.conversations import Conversations, SynthesisConfig
 from sfumato.text.tokenizer import Tokenizer

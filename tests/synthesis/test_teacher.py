@@ -8,7 +8,7 @@ import torch
 
 from sfumato.data.packing import Document
 from sfumato.engine.model import TextModel
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.synthesis import run
 from sfumato.synthesis.run import teacher_targets
 

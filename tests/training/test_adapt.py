@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from sfumato.checkpoints.load import load_checkpoint
-from sfumato.checkpoints.packaged import PACKAGED, locate
-from sfumato.checkpoints.registry import ASSETS
+from sfumato.checkpoints.registry import ASSETS, PACKAGED, locate
 from sfumato.config import load_recipe
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 from sfumato.training.plan import count_parameters
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run, outline

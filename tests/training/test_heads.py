@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.sampling.stopping import NUM_FEATURES, STOP_HEAD, LearnedStop, stop_features
+from sfumato.sampling.logits import NUM_FEATURES, STOP_HEAD, LearnedStop, stop_features
 from sfumato.training.heads import HeadDataset, HeadsRecipe, first_stops, fit_stop, split, stop_scores, stop_threshold
 
 STEPS = 4

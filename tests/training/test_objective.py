@@ -14,8 +14,8 @@ from sfumato.data.packing import IGNORED, Document, PackedBatch, PackingConfig, 
 from sfumato.diffusion.loss import nelbo, nelbo_of_denoiser
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.spec import GenerationSpec
 from sfumato.synthesis.run import teacher_targets
 from sfumato.training.distillation import StoredTarget, TeacherPass

@@ -15,8 +15,8 @@ from plain import Uncached
 from sfumato.data.packing import Document, PackedBatch, PackingConfig, pack
 from sfumato.diffusion.process import make_process
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.spec import GenerationSpec
 from sfumato.training.objective import ObjectiveConfig, corrupt, losses, prepare
 from texts import Texts

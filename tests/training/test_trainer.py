@@ -21,11 +21,11 @@ from torch import Tensor
 
 from sfumato.diffusion.process import MaskProcess
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.training.objective import TrainingBatch, losses
 from sfumato.training.optimizers import make_optimizers
-from sfumato.training.trainer import MOST_REFUSED_IN_A_ROW, TrainConfig, Trainer
+from sfumato.training.trainer import MAX_REFUSED_IN_A_ROW, TrainConfig, Trainer
 
 Make = Callable[..., Trainer]
 
@@ -172,14 +172,14 @@ def test_steps_that_stay_not_finite_end_the_run(make_trainer: Make, tmp_path: Pa
     trainer = make_trainer(tmp_path, steps=100)
     good = 3
     spoil(trainer, set(range(good, 100)))
-    match = f"not finite for {MOST_REFUSED_IN_A_ROW} steps up to step {good + MOST_REFUSED_IN_A_ROW}"
+    match = f"not finite for {MAX_REFUSED_IN_A_ROW} steps up to step {good + MAX_REFUSED_IN_A_ROW}"
     with pytest.raises(SfumatoError, match=match):
         trainer.run()
     again = make_trainer(tmp_path, steps=100)
     again.resume()
     assert all(bool(tensor.isfinite().all()) for tensor in weights_of(again).values())
-    assert (again.progress.step, again.progress.num_refused) == (good + MOST_REFUSED_IN_A_ROW, MOST_REFUSED_IN_A_ROW)
-    assert [record["refused"] for record in records_of(again)] == [False] * good + [True] * MOST_REFUSED_IN_A_ROW
+    assert (again.progress.step, again.progress.num_refused) == (good + MAX_REFUSED_IN_A_ROW, MAX_REFUSED_IN_A_ROW)
+    assert [record["refused"] for record in records_of(again)] == [False] * good + [True] * MAX_REFUSED_IN_A_ROW
 
 
 def test_refused_steps_with_good_ones_between_do_not_end_the_run(make_trainer: Make, tmp_path: Path):

@@ -15,21 +15,20 @@ from typing import Any
 import torch
 
 from sfumato.checkpoints import prepared
-from sfumato.checkpoints.inventory import KEPT
-from sfumato.checkpoints.packaged import cache_directory
 from sfumato.checkpoints.prepared import Layout, encode
+from sfumato.checkpoints.registry import KEPT, cache_directory
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
-from sfumato.kernels import packing
+from sfumato.kernels import base
 from sfumato.models.model import Model
 from sfumato.models.moe import Experts
-from sfumato.models.quantization import apply, products, tables, weights
+from sfumato.models.quantization import apply, products, weights
 from sfumato.models.quantization.weights import Quantization
 from sfumato.storage import sha256_of, write_atomically
 
 # Of all entries together; a model takes half of it at most.
 _LIMIT_BYTES = 2 * 2**30
-_CODE = (packing, apply, prepared, products, tables, weights)
+_CODE = (base, apply, prepared, products, weights)
 
 
 def kept_path(about: str, files: Sequence[Path] = ()) -> Path:
@@ -82,7 +81,7 @@ def kept_model(
     """
     if quantization is None or quantization.arithmetic != "int8" or device != "cpu":
         return None
-    if not tables.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
+    if not products.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
         return None
     if any(isinstance(module, Experts) for module in model.modules()):
         return None

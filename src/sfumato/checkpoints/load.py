@@ -18,23 +18,34 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from sfumato.checkpoints.delta import BASE, DELTA, save_delta, tensors_of
 from sfumato.checkpoints.families import FAMILIES
-from sfumato.checkpoints.families.family import ConfigTable, Family, stored_shape
+from sfumato.checkpoints.families.family import ConfigTable, Family, native_config, stored_shape
 from sfumato.checkpoints.families.llama import hugging_face_config
-from sfumato.checkpoints.families.native import native_config
-from sfumato.checkpoints.gguf import GGUFSource
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
 from sfumato.checkpoints.prepared import Layout, Preparation, Shards, prepare
-from sfumato.checkpoints.safetensors import INDEX, WEIGHTS, SafetensorsSource, TensorSource, round_tensor, weight_files
+from sfumato.checkpoints.registry import open_checkpoint
+from sfumato.checkpoints.tensors import (
+    BASE,
+    DELTA,
+    INDEX,
+    WEIGHTS,
+    GGUFSource,
+    SafetensorsSource,
+    TensorSource,
+    round_tensor,
+    save_delta,
+    tensors_of,
+    weight_files,
+)
+from sfumato.config import read_json
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.gguf_file import GGUFFile, open_checkpoint
+from sfumato.gguf_file import GGUFFile
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.models.quantization.apply import finish, install, quantizable, waiting
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
-from sfumato.storage import read_json, write_atomically
+from sfumato.storage import write_atomically
 
 # Weight files of any program.
 _OF_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx"}
@@ -209,7 +220,7 @@ def load_checkpoint(
         model = Layout(model, preparation).load(weight_files(source), dtype)
         return Checkpoint(model.eval(), spec, generation)
     quantization = None if quantization is None else quantization.suited_to(spec, device)
-    kept = kept_model(source, model, dtype, quantization, device)
+    kept = None if quantization is None else kept_model(source, model, dtype, quantization, device)
     layout = None if kept is None or quantization is None else Layout(model, Preparation.of(quantization, dtype))
     restored = None if kept is None or layout is None else restore(kept, layout)
     if restored is None:
@@ -346,7 +357,8 @@ def fill(
             install(model, name, weight)
     # Buffers that are not weights, such as frequencies.
     model.to(device)
-    finish(model, quantization)
+    if quantization is not None:
+        finish(model, quantization)
 
 
 def read_weights(

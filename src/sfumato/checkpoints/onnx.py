@@ -25,11 +25,11 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sfumato.checkpoints.load import Checkpoint
-from sfumato.checkpoints.safetensors import WEIGHTS, round_tensor
+from sfumato.checkpoints.tensors import WEIGHTS, round_tensor
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.kernels.base import TORCH, set_backend
-from sfumato.models.attention import Heads
+from sfumato.kernels.base import TORCH
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import Heads, set_backend
 from sfumato.storage import sha256_of, write_atomically
 from sfumato.text.tokenizer import Tokenizer
 
@@ -60,7 +60,7 @@ class _Cached:
         """Keys and values [2, G, Q, E] of each layer."""
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`; one row, no windows."""
+        # See `Attention`; one row.
         assert window is None
         queries_HQE, keys_GQE, values_GQE = (each[0].transpose(0, 1) for each in heads)
         self.written.append(torch.stack((keys_GQE, values_GQE)))

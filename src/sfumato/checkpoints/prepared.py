@@ -14,29 +14,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from sfumato.checkpoints.safetensors import DTYPES, INDEX, PREPARED, opened_tensors
+from sfumato.checkpoints.tensors import DTYPES, INDEX, PREPARED, opened_tensors
 from sfumato.errors import CheckpointError, ConfigError
-from sfumato.models.model import Model
+from sfumato.kernels.cpu.products import Matrix, is_available
+from sfumato.models.model import Model, set_backend
 from sfumato.models.quantization.apply import (
-    compute_integers,
     install,
     lay_out,
     make_tables,
     multiply_rows,
     share_inputs,
 )
-from sfumato.models.quantization.products import IntegerExperts, IntegerProduct, QuantizedLinear
-from sfumato.models.quantization.tables import IntegerMatrix, multiplies_integers
+from sfumato.models.quantization.products import (
+    IntegerExperts,
+    IntegerMatrix,
+    IntegerProduct,
+    QuantizedLinear,
+    multiplies_integers,
+)
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight
 from sfumato.storage import write_atomically
-
-if TYPE_CHECKING:
-    from sfumato.kernels.cpu.products import Matrix
 
 VERSION = 1
 """Of the format; changes with the names of tensors and the layout of panels."""
@@ -157,12 +159,12 @@ class Layout:
         for module in list(model.modules()):
             if isinstance(module, QuantizedWeight):
                 module.dtype = dtype
-            elif not packs_panels():
-                for own, matrix in list(module.named_children()):
-                    if isinstance(matrix, _matrix_type()):
-                        delattr(module, own)
-                        setattr(module, own, IntegerMatrix(matrix.levels, matrix.groups))
-        compute_integers(model)
+            # CPUs that do not multiply panels multiply in torch what is in them.
+            for own, matrix in list(module.named_children()) if not is_available() else ():
+                if isinstance(matrix, Matrix):
+                    delattr(module, own)
+                    setattr(module, own, IntegerMatrix(matrix.levels, matrix.groups))
+        set_backend(model, model.choose_backend())
         return model
 
     def held(self, model: Model) -> dict[str, Tensor]:
@@ -323,27 +325,13 @@ def put(model: nn.Module, name: str, value: Tensor | None) -> None:
         module._buffers[own] = value
 
 
-def packs_panels() -> bool:
-    """Whether this CPU multiplies panels; others multiply in torch what is in them."""
-    from sfumato.kernels.cpu.products import is_available
-
-    return is_available()
-
-
-def _matrix_type() -> type[Matrix]:
-    # Its compiler takes a quarter of a second to import.
-    from sfumato.kernels.cpu.products import Matrix
-
-    return Matrix
-
-
 def _held(module: nn.Module) -> dict[str, Tensor]:
     """The tensors of a module by name, with matrices in panels."""
     held = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     for path, holder in module.named_modules():
         for own, matrix in vars(holder).items():
             if isinstance(matrix, IntegerMatrix):
-                packed = _matrix_type()(matrix.levels, matrix.groups, sums=own == "to_mean")
+                packed = Matrix(matrix.levels, matrix.groups, sums=own == "to_mean")
                 start = f"{path}.{own}".removeprefix(".")
                 held |= {f"{start}.{name}": one for name, one in packed.named_buffers()}
     return held

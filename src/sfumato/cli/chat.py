@@ -302,7 +302,7 @@ def _input_history() -> Iterator[None]:
     except ImportError:
         yield
         return
-    from sfumato.checkpoints.packaged import cache_directory
+    from sfumato.checkpoints.registry import cache_directory
 
     file = cache_directory() / "chat_history"
     with contextlib.suppress(OSError):

@@ -52,10 +52,9 @@ def convert(
     from sfumato.api import DTYPES
     from sfumato.api import quantize as write_quantized
     from sfumato.checkpoints.load import export_checkpoint, export_like, load_checkpoint, save_checkpoint
-    from sfumato.checkpoints.registry import find_model
-    from sfumato.gguf_file import open_checkpoint
+    from sfumato.checkpoints.registry import find_model, open_checkpoint
     from sfumato.models.decoder import Decoder
-    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.sampling.logits import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():

@@ -61,17 +61,14 @@ def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> 
     """Describe a model and its requirements, without reading its weights.
 
     Args:
-        name: shown in the report.
         model: may be on the meta device.
-        spec: how the model generates.
-        family: the checkpoint family.
     """
     import torch
 
     from sfumato.costs import in_integers, measure_machine, model_size, step_cost
     from sfumato.machine import free_memory
     from sfumato.models.quantization.apply import weight_bytes
-    from sfumato.models.quantization.tables import multiplies_integers
+    from sfumato.models.quantization.products import multiplies_integers
     from sfumato.models.quantization.weights import QUANTIZATIONS
 
     size, cost = model_size(model), step_cost(model, CANVAS, PREFIX, soft_embedding=spec.self_conditioning)
@@ -138,7 +135,7 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 def _report() -> dict[str, Any]:
     import torch
 
-    from sfumato.checkpoints.inventory import list_models
+    from sfumato.checkpoints.registry import list_models
     from sfumato.machine import usable_cores
 
     capability = torch.backends.cpu.get_cpu_capability()

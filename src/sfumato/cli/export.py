@@ -30,8 +30,7 @@ def export(
     """Export a model to ONNX, with weights, tokenizer and sampling defaults."""
     from sfumato.checkpoints.load import load_checkpoint
     from sfumato.checkpoints.onnx import MANIFEST, check_exportable, export_onnx
-    from sfumato.checkpoints.registry import find_model
-    from sfumato.gguf_file import open_checkpoint
+    from sfumato.checkpoints.registry import find_model, open_checkpoint
     from sfumato.text.tokenizer import Tokenizer
 
     if (directory / "config.json").exists():

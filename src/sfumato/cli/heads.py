@@ -28,9 +28,8 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.evaluation.gathering import gather, prompts
-    from sfumato.models.decoder import Decoder
-    from sfumato.models.fused import unfuse
-    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.models.decoder import Decoder, unfuse
+    from sfumato.sampling.logits import LearnedStop
     from sfumato.training.heads import (
         HeadsRecipe,
         fit_length,

@@ -122,7 +122,6 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
     """Show a stream of events and return the results, one per variation.
 
     Args:
-        events: from `TextModel.stream`.
         console: a terminal; the view is removed when this returns or raises.
         signals: after the first one nothing more is drawn.
     """

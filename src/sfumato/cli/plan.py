@@ -25,10 +25,8 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
 
     Args:
         subject: a recipe, one of `training.plan.SHAPES`, or a directory with a decoder's config.json.
-        overrides: of the recipe.
         gpu: the kind shown in the table; JSON has all.
         mfu: share of peak arithmetic reached; None takes the plan's default.
-        as_json: print one JSON object.
 
     Raises:
         ConfigError: if the subject is none of these, or the GPU is unknown.

@@ -21,7 +21,6 @@ def answer_on_ray(jobs: list[Job], model: str, settings: Json, num_workers: int)
     """Answer jobs on the Ray cluster that the environment names, or on this machine.
 
     Args:
-        jobs: any number.
         model: as for `sfumato.load`, available on every machine of the cluster.
         settings: further arguments of `load`; by default a worker has one thread; if they name an accelerator, a worker
             gets one.

@@ -19,7 +19,6 @@ class RemoteModel:
     """One model of a server.
 
     Args:
-        client: connected to the server.
         name: of the model; None is the server's first.
 
     Raises:

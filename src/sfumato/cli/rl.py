@@ -38,7 +38,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.runs import check_directory
-    from sfumato.sampling.stopping import LearnedStop
+    from sfumato.sampling.logits import LearnedStop
     from sfumato.training.recipe import check_recipe, write_recipe
     from sfumato.training.rl import RLRecipe
 
@@ -77,8 +77,7 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     from sfumato.data.tasks import find_task
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.tasks import evaluate_task
-    from sfumato.models.decoder import Decoder
-    from sfumato.models.fused import unfuse
+    from sfumato.models.decoder import Decoder, unfuse
     from sfumato.training.rl import RLTrainer
     from sfumato.training.rollout import Policy, check_replayable
 

@@ -116,7 +116,7 @@ def serve(
             f"host is {host!r}, which other machines can reach; allowed: with --api-key-file "
             "FILE, or with --without-keys"
         )
-    from sfumato.checkpoints.packaged import cache_directory
+    from sfumato.checkpoints.registry import cache_directory
     from sfumato.engine.engine import EngineConfig
     from sfumato.machine import free_memory
 
@@ -145,9 +145,6 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
     """Serve until a signal; then wait until running answers finish, time is up or a second signal comes.
 
     Args:
-        config: of the uvicorn server.
-        hosting: the models.
-        drain_seconds: time for running answers.
         shown: whether the studio is served.
     """
     import uvicorn

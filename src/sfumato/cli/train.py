@@ -128,7 +128,6 @@ class Watch(ExitStack):
     Args:
         command: the name of the command.
         recipe, overrides: the arguments of the run.
-        directory: the run directory.
         describe: formats a record in a few words.
     """
 

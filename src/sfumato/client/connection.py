@@ -73,7 +73,7 @@ class Wire:
         raise NotImplementedError
 
     @contextmanager
-    def _in_plain_words(self) -> Iterator[None]:
+    def _as_unreachable(self) -> Iterator[None]:
         httpx = _httpx()
         try:
             yield
@@ -97,20 +97,17 @@ class BlockingWire(Wire):
     _client = "Client"
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
-        """See `Wire`."""
         response: httpx.Response
-        with self._in_plain_words(), self._sent(ask) as response:
+        with self._as_unreachable(), self._sent(ask) as response:
             if not response.is_success:
                 raise refusal(response.status_code, response.headers, response.read())
             for chunk in response.iter_bytes():
                 yield chunk
 
     async def pause(self, seconds: float) -> None:
-        """See `Wire`."""
         time.sleep(seconds)
 
     async def close(self) -> None:
-        """See `Wire`."""
         self._http.close()
 
 
@@ -120,9 +117,8 @@ class AsyncWire(Wire):
     _client = "AsyncClient"
 
     async def stream(self, ask: Ask) -> AsyncGenerator[bytes, None]:
-        """See `Wire`."""
         response: httpx.Response
-        with self._in_plain_words():
+        with self._as_unreachable():
             async with self._sent(ask) as response:
                 if not response.is_success:
                     raise refusal(response.status_code, response.headers, await response.aread())
@@ -130,11 +126,9 @@ class AsyncWire(Wire):
                     yield chunk
 
     async def pause(self, seconds: float) -> None:
-        """See `Wire`."""
         await asyncio.sleep(seconds)
 
     async def close(self) -> None:
-        """See `Wire`."""
         await self._http.aclose()
 
 

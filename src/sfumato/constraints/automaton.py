@@ -118,7 +118,6 @@ def make_automaton(
 
     Args:
         makers: build the languages; at least one.
-        token_bytes, eos_ids: see `over_tokens`.
 
     Returns:
         None if no token sequence spells any of the texts.

@@ -91,7 +91,6 @@ def kinds_of(parts: Iterable[Part], *, hints: bool = False) -> set[str]:
     """The types of values that parts allow.
 
     Args:
-        parts: schemas that apply.
         hints: if no type is named, use only types that the keywords are about.
     """
     kinds, spoken_of, is_typed = set(KINDS), set[str](), False

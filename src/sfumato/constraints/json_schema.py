@@ -55,7 +55,7 @@ from sfumato.constraints.patterns import FORMATS, any_of, repeat
 from sfumato.constraints.regex import MAX_CHARACTERS, MAX_UNORDERED, Unordered, from_regex
 from sfumato.errors import RequestError, unknown
 
-MOST_PARTS = 20_000
+MAX_PARTS = 20_000
 """Maximum number of parts read, counting repeated reads through references."""
 ANY_ORDER_STATES, ANY_ORDER_SECONDS = 30_000, 0.6
 """Maximum properties of objects in any order: n properties have 2^n sets of written ones."""
@@ -73,7 +73,6 @@ def language_of_schema(
     Args:
         schema: of draft 2020-12.
         budget: limits on states and time.
-        order: of properties.
 
     Returns:
         Values as `json.dumps` writes them with ``ensure_ascii=False``.
@@ -195,10 +194,8 @@ class _Compiler:
             part = waiting.pop()
             self.num_parts += 1
             self.budget.check(0)
-            if self.num_parts > MOST_PARTS:
-                raise RequestError(
-                    f"the schema unfolds to more than {MOST_PARTS} parts, of which one is {part.pointer}"
-                )
+            if self.num_parts > MAX_PARTS:
+                raise RequestError(f"the schema unfolds to more than {MAX_PARTS} parts, of which one is {part.pointer}")
             if part.schema is False:
                 raise nothing(part.pointer, "it is false")
             if part.schema is True:

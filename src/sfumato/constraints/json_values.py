@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.constraints.json_parts import NUMBER, WORDS, NothingError, Part, count_range, nothing, refusal
 from sfumato.constraints.patterns import CHARACTER, FORMATS, any_of, escape, regex_of_pattern, repeat
-from sfumato.constraints.ranges import MOST_DIGITS, Bounds, regex_of_integers, regex_of_numbers
+from sfumato.constraints.ranges import MAX_DIGITS, Bounds, regex_of_integers, regex_of_numbers
 from sfumato.errors import RequestError
 
 DEPTH = 2
@@ -103,10 +103,10 @@ def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
         lower_open=lower is not None and lower[1],
         upper_open=upper is not None and upper[1],
     )
-    limit = 10**MOST_DIGITS
+    limit = 10**MAX_DIGITS
     if (bounds.lower or 0) > limit or (bounds.upper or 0) < -limit:
         given = " and ".join(part.pointer for part in parts)
-        raise RequestError(f"the bounds at {given} leave only numbers beyond 1e{MOST_DIGITS}; allowed: nearer to zero")
+        raise RequestError(f"the bounds at {given} leave only numbers beyond 1e{MAX_DIGITS}; allowed: nearer to zero")
     regex = regex_of_integers(bounds, step) if kind == "integer" else regex_of_numbers(bounds)
     if regex is None:
         words = [

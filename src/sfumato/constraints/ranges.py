@@ -19,9 +19,9 @@ DIGITS = 15
 """Digits before the point, unless a bound needs more."""
 PLACES = 6
 """Digits after the point, if the bounds leave anything between them at that."""
-MOST_DIGITS = 40
+MAX_DIGITS = 40
 """Maximum digits before the point, whatever the bounds: a digit may take three nested groups."""
-MOST_PLACES = 330
+MAX_PLACES = 330
 """Maximum digits after the point, whatever the bounds: the first digit of the least positive float is the 324th."""
 
 
@@ -52,7 +52,7 @@ def regex_of_integers(bounds: Bounds, step: int = 1) -> str | None:
     if bounds.upper is not None:
         highest = math.ceil(bounds.upper) - 1 if bounds.upper_open else math.floor(bounds.upper)
     lowest, highest = _window(lowest, highest, DIGITS)
-    limit = 10**MOST_DIGITS
+    limit = 10**MAX_DIGITS
     lowest, highest = -(-max(lowest, -limit) // step), min(highest, limit) // step
     zeros = str(step)[1:]
     if lowest > highest:
@@ -80,7 +80,7 @@ def regex_of_numbers(bounds: Bounds) -> str | None:
         return regex_of_integers(bounds)
     if lower is not None and upper is not None and not _has_float(bounds):
         return None
-    for places in range(PLACES, MOST_PLACES + 1):
+    for places in range(PLACES, MAX_PLACES + 1):
         unit = 10**places
         lowest, highest = 1 - 10**DIGITS * unit, 10**DIGITS * unit - 1
         if lower is not None and lower > -limit:

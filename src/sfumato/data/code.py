@@ -29,7 +29,7 @@ from sfumato.storage import write_atomically
 from sfumato.text.lexemes import is_level, kind_of, lex, relative
 
 CORPUS, CARD = "code.safetensors", "code.json"
-LEAST_FUNCTION, LONGEST_FUNCTION = 16, 1024
+MIN_FUNCTION, MAX_FUNCTION = 16, 1024
 """Maximum lexemes of functions whose position is stored."""
 MAX_FILE_BYTES = 300_000
 MAX_PACKAGE_LEXEMES = 1_500_000
@@ -163,10 +163,7 @@ class CorpusWriter:
             return
         lexemes = lex(source)
         texts = [lexeme.text for lexeme in lexemes]
-        if (
-            len(texts) < LEAST_FUNCTION
-            or sum(kind_of(text) in ("number", "string") for text in texts) > len(texts) // 3
-        ):
+        if len(texts) < MIN_FUNCTION or sum(kind_of(text) in ("number", "string") for text in texts) > len(texts) // 3:
             return
         starts = [lexeme.start for lexeme in lexemes]
         offsets = [0]
@@ -178,7 +175,7 @@ class CorpusWriter:
                 continue
             begin, end = (bisect.bisect_left(starts, offsets[line]) for line in (first - 1, last))
             begin = next((index for index in range(begin, end) if is_level(texts[index])), end)
-            if not LEAST_FUNCTION <= end - begin <= LONGEST_FUNCTION:
+            if not MIN_FUNCTION <= end - begin <= MAX_FUNCTION:
                 continue
             body = relative(texts[begin:end])
             if self._is_excluded(body):

@@ -206,7 +206,6 @@ class Repeated:
 
         Args:
             turn: the user's message. Case and amount of whitespace are ignored.
-            answer: the assistant's message.
         """
         texts = (turn, answer)
         digests = [hashlib.blake2b(_plain(text).encode(), digest_size=16).digest() for text in texts]

@@ -323,8 +323,6 @@ def pack(
 
     Args:
         source: of documents, by seed.
-        config: sizes and canvas lengths.
-        seed: of the run.
         step: of the batch; with `seed` it determines everything.
         end_id: the end token, which pads the last canvas of a response.
         spec: how the model will generate.

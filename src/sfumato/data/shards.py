@@ -155,7 +155,6 @@ def write_shard(
 
     Args:
         directory: created if missing.
-        shard: its manifest entry.
         records: one per line.
         targets: teacher predictions for their answers.
 

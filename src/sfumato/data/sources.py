@@ -41,8 +41,6 @@ class TaskSource:
     """Items of one procedural task, each as a chat of one turn.
 
     Args:
-        name: of the task.
-        tokenizer: encodes prompt and response.
         split: train or test.
     """
 
@@ -77,7 +75,6 @@ class FileSource:
 
     Args:
         path: see `read_records`.
-        tokenizer: encodes the documents.
         window: maximum tokens of a text per document; longer texts are cut at a random position per seed.
         teacher_top: number of a teacher's likeliest tokens per document, if a directory has them.
 
@@ -211,7 +208,6 @@ def make_source(
     Args:
         tasks: weight by task name.
         files: weight by path.
-        tokenizer: encodes all documents.
         window: maximum tokens of a file's text per document.
         teacher_top: number of stored teacher tokens to load with the documents; 0 loads none.
 

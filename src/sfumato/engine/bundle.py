@@ -14,8 +14,7 @@ from sfumato.diffusion.process import Process
 from sfumato.engine.request import Request, Start
 from sfumato.errors import CapacityError, RequestError
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.model import Model
+from sfumato.models.model import AttentionSpec, Model
 from sfumato.sampling import Automaton, StopHead
 from sfumato.sampling.constraint import backward
 from sfumato.spec import GenerationSpec
@@ -53,11 +52,8 @@ class ModelBundle:
         """Maximum positions of a request's text, including its canvas."""
         return self.layout.num_reserved(len(request.prompt) + request.max_tokens)
 
-    def banned_for(self, may_end: Sequence[bool]) -> torch.Tensor | None:
-        """bool [V], or [R, V] if rows differ: tokens each row must not write, including end tokens where the row may
-        not end."""
-        if all(may_end):
-            return self.banned
+    def banned_for(self, may_end: Sequence[bool]) -> torch.Tensor:
+        """bool [R, V]; tokens each row must not write, including end tokens where the row may not end."""
         vocab_size, device = self.model.config.vocab_size, self.model.device
         banned_V = torch.zeros(vocab_size, dtype=torch.bool, device=device) if self.banned is None else self.banned
         without_V = banned_V.clone()

@@ -1,7 +1,7 @@
 """The engine: runs many requests over one model, each with the same result as if it were alone.
 
-Every step admits sequences, schedules some of them (`scheduler`), runs their text and canvases through the weights in
-one pass (`runner`), lets the sampler decide, and updates the sequences. Finished sequences leave at once. A finished
+Every step admits sequences, schedules some of them, runs their text and canvases through the weights in one pass
+(`runner`), lets the sampler decide, and updates the sequences. Finished sequences leave at once. A finished
 canvas becomes text that the next step writes, together with the first step of the next canvas.
 """
 
@@ -19,10 +19,8 @@ import torch
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
-from sfumato.engine.runner import Runner, StepForward
-from sfumato.engine.scheduler import ScheduledSequence, enqueue, schedule
+from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.engine.turns import TurnLock
 from sfumato.errors import BusyError, CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
@@ -340,12 +338,13 @@ class Engine:
             forward.write()
         else:
             constraints = [sequence.constraint for sequence in sequences]
+            may_end = [sequence.may_end for sequence in sequences]
             result = step(
                 batch,
                 forward,
                 bundle.process,
                 self_conditioning=bundle.spec.self_conditioning,
-                banned=bundle.banned_for([sequence.may_end for sequence in sequences]),
+                banned=bundle.banned if all(may_end) else bundle.banned_for(may_end),
                 constraints=constraints if any(constraints) else None,
                 stop_head=bundle.stop_head,
                 backend=bundle.model.backend,

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from sfumato.errors import CapacityError
-from sfumato.kernels.base import KVPool, Numbers
+from sfumato.kernels.base import KVPool
+from sfumato.layout import Numbers
 from sfumato.machine import free_memory
 from sfumato.models.model import Model
 

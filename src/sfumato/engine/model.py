@@ -17,13 +17,14 @@ from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.prompts import Prompt, encode_prompt, start_from
-from sfumato.engine.request import Event, Finished, Request, Result, Start
+from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.config import check_settings, setting_names
+from sfumato.sampling.samplers.base import check_number
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
@@ -78,8 +79,7 @@ class TextModel:
             settings = {key: value for key, value in self.generation.items() if key in known}
             self.sampler_defaults = SamplerConfig.of(settings)
             self.sampler_defaults.check(process)
-            # Checks the defaults like a request's settings.
-            Request(prompt=(0,), max_tokens=self.max_tokens)
+            check_number("max_tokens", self.max_tokens, 1, MAX_POSITIONS, whole=True)
             self.kinds = read_kinds(self.generation)
             """Kinds of prompts it was trained on; empty if it takes any prompt."""
         except (RequestError, ConfigError) as error:

@@ -16,6 +16,7 @@ from sfumato.errors import RequestError
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
 MAX_TOP_LOGPROBS = 256
+MAX_POSITIONS = 2**20
 FinishReason = Literal["stop", "steps", "length", "deadline", "cancelled", "unsure", "error"]
 """stop: the model ended its text, a stop string was reached, or the start was filled in; steps: the same, but a canvas
 had not settled when its steps ran out (`Usage.unsettled`), so the answer may be noise; length: max_tokens was reached;
@@ -119,7 +120,7 @@ class Request:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 raise RequestError(f"{name} is {value!r}; allowed: a whole number")
-        for name, maximum in (("max_tokens", 2**20), ("canvas_length", 2**20), ("n", 256)):
+        for name, maximum in (("max_tokens", MAX_POSITIONS), ("canvas_length", MAX_POSITIONS), ("n", 256)):
             value = getattr(self, name)
             if not 1 <= value <= maximum:
                 raise RequestError(f"{name} is {value}; allowed: 1 to {maximum}")

@@ -15,8 +15,7 @@ from typing import Literal
 
 from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
-from sfumato.engine.editable import EditableModel
-from sfumato.engine.excerpt import Excerpt, choose_excerpts
+from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.engine.stop_strings import check_stop, scan

@@ -1,11 +1,17 @@
-"""Packs scheduled sequences into one forward pass, without padding between them."""
+"""Chooses which sequences take part in an engine step, and packs them into one forward pass without padding.
+
+Among sequences of the highest priority, the one with the least computation so far goes first, so short requests join
+long ones without waiting for them. Sequences that were left out several times in a row go before all others, in turn.
+"""
 
 # R rows, L canvas, N packed positions, Q positions of a chunk, D model, V vocab
 
 from __future__ import annotations
 
+import bisect
 import functools
-from collections.abc import Callable, Hashable
+import threading
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,12 +20,104 @@ import torch
 from torch import Tensor
 
 from sfumato.engine.sequence import Sequence
-from sfumato.kernels.base import WHOLE, Backend, KVPool, Numbers, Segment
+from sfumato.kernels.base import WHOLE, Backend, KVPool
 from sfumato.kernels.graphs import Replayer
-from sfumato.layout import CanvasPositions, PrefixLayout
-from sfumato.models.attention import PackedAttention
-from sfumato.models.model import Model
+from sfumato.layout import CanvasPositions, Numbers, PrefixLayout, Segment
+from sfumato.models.model import Model, PackedAttention
 from sfumato.sampling import Active, CanvasBatch
+
+# Steps in a row without a turn after which a sequence goes first.
+_PATIENCE = 32
+
+
+class TurnLock:
+    """A reentrant lock that no thread takes twice while another one waits.
+
+    Python's locks go to whichever thread is awake when they are released, so a thread that takes one in a loop keeps
+    it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._next = threading.Lock(), threading.Lock()
+        self._owner: int | None = None
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        thread_id = threading.get_ident()
+        if self._owner != thread_id:
+            # Held by the next thread in line, so that the current holder cannot be next as well.
+            with self._next:
+                self._lock.acquire()
+            self._owner = thread_id
+        self._depth += 1
+
+    def __exit__(self, *exception: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = None
+            self._lock.release()
+
+
+@dataclass(frozen=True)
+class ScheduledSequence:
+    """The work of one sequence in one engine step."""
+
+    sequence: Sequence
+    num_written: int
+    """Text positions to write."""
+    denoises: bool
+    """Whether its canvas takes a step."""
+
+    @property
+    def num_positions(self) -> int:
+        return self.num_written + (self.sequence.num_step if self.denoises else 0)
+
+
+def enqueue(waiting: list[Sequence], sequence: Sequence, *, first: bool = False) -> None:
+    """Insert a waiting sequence by priority, after its equals or before them."""
+    insort = bisect.insort_left if first else bisect.insort_right
+    insort(waiting, sequence, key=lambda one: -one.request.priority)
+
+
+def schedule(running: Iterable[Sequence], *, max_positions: int, chunk: int) -> list[ScheduledSequence]:
+    """Choose the work of one step.
+
+    Args:
+        running: the admitted sequences.
+        max_positions: maximum positions of the step; the first sequence takes part in any case.
+        chunk: maximum text positions written per step, so that a long prompt delays nobody.
+
+    Returns:
+        At least one entry if there is any sequence.
+    """
+    scheduled: list[ScheduledSequence] = []
+    total = 0
+    for sequence in sorted(running, key=_turn):
+        work = _next_work(sequence, chunk)
+        if scheduled and total + work.num_positions > max_positions:
+            sequence.waited += 1
+            continue
+        sequence.waited = 0
+        total += work.num_positions
+        scheduled.append(work)
+    return scheduled
+
+
+def _turn(sequence: Sequence) -> tuple[float, ...]:
+    patience = sequence.waited if sequence.waited >= _PATIENCE else 0
+    return (-sequence.request.priority, -patience, sequence.service, sequence.started)
+
+
+def _next_work(sequence: Sequence, chunk: int) -> ScheduledSequence:
+    num_unwritten = sequence.num_unwritten
+    if num_unwritten <= chunk:
+        # What is written tells how long the first canvas will be.
+        return ScheduledSequence(sequence, num_unwritten, not sequence.wants_length)
+    # Chunks end where they would if the text were alone, on whole blocks.
+    assert sequence.cached is not None
+    block = sequence.layout.block
+    size = max(block, chunk // block * block)
+    return ScheduledSequence(sequence, size - sequence.cached.length % size, False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +219,7 @@ class Runner:
     """
 
     def __init__(self, model: Model, pool: KVPool, layout: PrefixLayout, replayer: Replayer | None = None) -> None:
-        self.layout, self._model, self._pool = layout, model, pool
+        self.layout, self.model, self._pool = layout, model, pool
         self._autoregressive = layout.spec.autoregressive
         self._last: _PackedChunks | None = None
         self.replayer = replayer
@@ -188,7 +286,7 @@ class Runner:
         key = _key(chunks, shape)
         if self._last is None or key is None or self._last.key != key:
             num_positions = self._padded(sum(chunk.segment.count for chunk in chunks))
-            windows, backend = self._model.windows, self._model.backend
+            windows, backend = self.model.windows, self.model.backend
             self._last = _PackedChunks(key, chunks, shape, num_positions, self._pool, windows, backend)
         return self._last
 
@@ -197,7 +295,7 @@ class Runner:
     ) -> Tensor:
         tokens_1N = torch.cat((tokens_RL.flatten(), packed.known_N))[packed.index_N].unsqueeze(0)
         given_1N = canvas_1N = soft_1ND = None
-        if given_RL is not None and self._model.marks_given:
+        if given_RL is not None and self.model.marks_given:
             known_N = torch.zeros_like(packed.known_N, dtype=torch.bool)
             given_1N = torch.cat((given_RL.flatten(), known_N))[packed.index_N].unsqueeze(0)
         if not self._autoregressive:
@@ -206,18 +304,18 @@ class Runner:
                 soft_1ND = soft_RLD.new_zeros(1, tokens_1N.shape[1], soft_RLD.shape[2])
                 soft_1ND[0].index_copy_(0, packed.canvas_M, soft_RLD.flatten(0, 1)[packed.decided_M])
         attention = packed.attention
-        hidden_1ND: Tensor = self._model(
+        hidden_1ND: Tensor = self.model(
             tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND, given_RQ=given_1N
         )
         return hidden_1ND.squeeze(0)
 
     def logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         """Logits [N, V] of some of the positions."""
-        return self._of_some(self._model.logits, hidden_ND, place_N)
+        return self._of_some(self.model.logits, hidden_ND, place_N)
 
     def length_logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         """Logits [N, B + 1] of the answer lengths, read at some positions."""
-        return self._of_some(self._model.length_logits, hidden_ND, place_N)
+        return self._of_some(self.model.length_logits, hidden_ND, place_N)
 
     def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, place_N: Tensor) -> Tensor:
         count = len(place_N)
@@ -231,11 +329,7 @@ class Runner:
         if probs_1NV.is_floating_point() and count % WHOLE:
             padding = probs_1NV.new_zeros(1, -count % WHOLE, probs_1NV.shape[2])
             probs_1NV = torch.cat((probs_1NV, padding), dim=1)
-        return self._model.soft_embedding(probs_1NV)[:, :count]
-
-    def embedding(self, tokens_RL: Tensor) -> Tensor:
-        """The same for known tokens."""
-        return self._model.token_embedding(tokens_RL)
+        return self.model.soft_embedding(probs_1NV)[:, :count]
 
     def _padded(self, count: int) -> int:
         return count if self._autoregressive and count == 1 else count + -count % WHOLE
@@ -259,7 +353,7 @@ class StepForward:
         self.num_computed: dict[Sequence, int] = {}
         """Number of computed positions of each canvas."""
         self.soft_embedding = runner.soft_embedding
-        self.embedding = runner.embedding
+        self.embedding = runner.model.token_embedding
 
     def write(self) -> None:
         """Run the pass for text only."""

@@ -186,7 +186,7 @@ class Sequence:
 
     @property
     def noise_level(self) -> float:
-        """Positions of a canvas's first step."""
+        """Noise level of a canvas's first step."""
         return 1.0 if self.start is None else self.start.noise_level
 
     @property

@@ -12,8 +12,7 @@ import torch
 
 from sfumato.checkpoints.kept import keep, kept_path, read_kept
 from sfumato.machine import cpu_name, num_preemptions, usable_cores
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.model import Model
+from sfumato.models.model import AttentionSpec, Model
 
 # Positions of the timed forward, maximum repetitions per number of threads, and seconds after which no repetition
 # starts.

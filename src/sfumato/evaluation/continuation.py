@@ -34,7 +34,7 @@ class ContinuationLikelihood:
 class TokenLogprobs:
     """Log-probabilities of some tokens."""
 
-    own: list[float]
+    chosen: list[float]
     """For each token in the text."""
     top: list[list[tuple[int, float]]]
     """For the likeliest tokens, with their ids."""
@@ -53,19 +53,16 @@ def continuation_nats(
     one shorter than a block.
 
     Args:
-        model: any.
         context: at least one token; truncated on the left to fit the model.
-        continuation: tokens.
         samples: noise draws per canvas; four times as many halve the error.
-        seed: for the draws.
     """
-    most = model.decoder.config.max_position_embeddings
+    max_length = model.decoder.config.max_position_embeddings
     text = [*context, *continuation]
-    length = most // 2 if model.spec.autoregressive else model.spec.canvas_length
+    length = max_length // 2 if model.spec.autoregressive else model.spec.canvas_length
     nats, estimator, num_positions = 0.0, "", 0
     for start in range(len(context), len(text), length):
         piece = text[start : start + length]
-        document = Document(text[max(0, start + len(piece) - most) : start], piece)
+        document = Document(text[max(0, start + len(piece) - max_length) : start], piece)
         if model.spec.autoregressive:
             packing = PackingConfig(rows=1, row_length=len(document.prompt) + len(piece), canvas_lengths=())
             num_batches, num_tokens = 1, len(piece)
@@ -99,9 +96,7 @@ def token_logprobs(
     before it; for a canvas model in the first step of the canvases of `continuation_nats`, which are pure noise.
 
     Args:
-        model: any.
         context: at least one token.
-        continuation: tokens.
         num_top: number of likeliest tokens to return.
     """
     document, end_id = Document(context, continuation), model.tokenizer.eos_ids[0]
@@ -112,15 +107,15 @@ def token_logprobs(
         packing, _ = _canvases(model, document, 1)
         batch = pack(_Same(document), packing, seed=0, step=0, end_id=end_id, spec=model.spec)
         hidden_ND = _first_read(model, batch)[: len(continuation)]
-    own: list[float] = []
+    chosen: list[float] = []
     top: list[list[tuple[int, float]]] = []
     for start in range(0, len(continuation), _AT_ONCE):
         logprobs_NV = model.decoder.logits(hidden_ND[start : start + _AT_ONCE]).float().log_softmax(-1).cpu()
         tokens_N = torch.tensor(continuation[start : start + _AT_ONCE])
-        own += logprobs_NV.gather(1, tokens_N[:, None])[:, 0].tolist()
+        chosen += logprobs_NV.gather(1, tokens_N[:, None])[:, 0].tolist()
         best = logprobs_NV.topk(num_top)
         top += [list(zip(*each, strict=True)) for each in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
-    return TokenLogprobs(own=own, top=top, num_positions=packing.rows * packing.row_length)
+    return TokenLogprobs(chosen=chosen, top=top, num_positions=packing.rows * packing.row_length)
 
 
 def _first_read(model: TextModel, batch: PackedBatch) -> torch.Tensor:
@@ -135,10 +130,10 @@ def _first_read(model: TextModel, batch: PackedBatch) -> torch.Tensor:
 def _canvases(model: TextModel, document: Document, samples: int) -> tuple[PackingConfig, int]:
     """Rows with a response on canvases, several copies at a time, and the tokens that count."""
     spec, layout = model.spec, PrefixLayout(model.spec)
-    before, own = len(document.prompt), len(document.response)
-    whole = layout.num_whole(before)
-    length = spec.canvas_length if layout.fixed_canvas else max(2, own)
-    size = -(-(before - whole + own) // length) * length
+    num_before, num_response = len(document.prompt), len(document.response)
+    whole = layout.num_whole(num_before)
+    length = spec.canvas_length if layout.fixed_canvas else max(2, num_response)
+    size = -(-(num_before - whole + num_response) // length) * length
     together = min(samples, -(-_POSITIONS // size))
     # With a full prefix, the text is copied before each canvas; otherwise it occurs once.
     rows, copies = (together, 1) if layout.full else (1, together)
@@ -149,7 +144,7 @@ def _canvases(model: TextModel, document: Document, samples: int) -> tuple[Packi
         canvas_copies=copies,
         ar_share=0.0,
     )
-    return packing, whole + size - before
+    return packing, whole + size - num_before
 
 
 class _Same:
@@ -159,5 +154,4 @@ class _Same:
         self._document = document
 
     def document(self, seed: int) -> Document:
-        """It."""
         return self._document

@@ -15,7 +15,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
-from sfumato.sampling.stopping import stop_features
+from sfumato.sampling.logits import stop_features
 from sfumato.storage import write_atomically
 
 PIECE = 32
@@ -51,11 +51,7 @@ def gather(
 
     Args:
         model: answers with all steps of each canvas.
-        asked: the prompts.
-        directory: for the files.
-        steps: per canvas.
         max_tokens: maximum tokens of an answer.
-        seed: of the answers.
 
     Yields:
         The number of prompts done.

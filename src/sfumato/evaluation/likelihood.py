@@ -14,8 +14,7 @@ from sfumato.data.packing import IGNORED, PackedBatch, PackingConfig, Source, de
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError
-from sfumato.models.attention import select_masked_attention
-from sfumato.models.model import Model
+from sfumato.models.model import Model, select_masked_attention
 from sfumato.spec import DEFAULT, GenerationSpec
 
 T_MIN = 1e-5

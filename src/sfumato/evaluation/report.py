@@ -38,7 +38,6 @@ class Report:
     """A run of a suite.
 
     Args:
-        suite: the suite.
         directory: of results, new or existing.
 
     Raises:

@@ -22,7 +22,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.tasks import ask
-from sfumato.models.attention import AttentionSpec
+from sfumato.models.model import AttentionSpec
 
 _GRAM = 4
 
@@ -91,12 +91,9 @@ def evaluate_samples(
     """Answer prompts and compute the statistics.
 
     Args:
-        model: answers.
         prompts: conversations; the first n, repeated if there are fewer.
         n: number of answers, 1 or more.
-        judge: judges the answers.
         on_progress: called with (answers done, total).
-        **options: see `GenerateOptions`.
 
     Raises:
         RequestError: if n or a setting is not allowed, or the judge is not autoregressive.
@@ -145,11 +142,13 @@ def _share(part: float, whole: int) -> float | None:
 @torch.inference_mode()
 def _judged(judge: TextModel, prompt: Sequence[Mapping[str, object]], text: str) -> tuple[float, int]:
     """Negative log-probability of an answer, in nats, and its number of tokens."""
-    ahead, own = judge.tokenizer.encode_chat(list(prompt)), judge.tokenizer.encode(text)
-    if not own:
+    before, answer = judge.tokenizer.encode_chat(list(prompt)), judge.tokenizer.encode(text)
+    if not answer:
         return 0.0, 0
-    tokens_1Q = torch.tensor([[*ahead, *own]], device=judge.decoder.device)
-    places_1Q = torch.arange(tokens_1Q.shape[1], device=tokens_1Q.device)[None]
-    hidden_1QD = judge.decoder(tokens_1Q, places_1Q, AttentionSpec(causal=True))
-    logits_QV = judge.decoder.logits(hidden_1QD[:, len(ahead) - 1 : -1])[0]
-    return float(torch.nn.functional.cross_entropy(logits_QV, tokens_1Q[0, len(ahead) :], reduction="sum")), len(own)
+    tokens_1Q = torch.tensor([[*before, *answer]], device=judge.decoder.device)
+    positions_1Q = torch.arange(tokens_1Q.shape[1], device=tokens_1Q.device)[None]
+    hidden_1QD = judge.decoder(tokens_1Q, positions_1Q, AttentionSpec(causal=True))
+    logits_QV = judge.decoder.logits(hidden_1QD[:, len(before) - 1 : -1])[0]
+    return float(torch.nn.functional.cross_entropy(logits_QV, tokens_1Q[0, len(before) :], reduction="sum")), len(
+        answer
+    )

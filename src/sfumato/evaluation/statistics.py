@@ -10,18 +10,11 @@ DRAWS = 2000
 """Bootstrap samples: the ends of an interval are then off by about a fiftieth of its width."""
 
 
-def bootstrap_interval(values: Sequence[float], *, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-    """Bootstrap percentile interval of the mean.
-
-    Args:
-        values: one or more.
-        level: share of resampled means within the interval.
-        seed: for resampling; the same values and seed give the same interval.
-    """
+def bootstrap_interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+    """95% bootstrap percentile interval of the mean of one or more values."""
     random, n = Random(f"bootstrap {seed}"), len(values)
     means = sorted(sum(random.choices(values, k=n)) / n for _ in range(DRAWS))
-    outside = (1 - level) / 2
-    return means[round(outside * (DRAWS - 1))], means[round((1 - outside) * (DRAWS - 1))]
+    return means[round(0.025 * (DRAWS - 1))], means[round(0.975 * (DRAWS - 1))]
 
 
 def share_interval(right: int, n: int) -> tuple[float, float]:
@@ -44,17 +37,17 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
     return sum(x * y for x, y in pairs) / scale if scale else 0.0
 
 
-def spearman_interval(xs: Sequence[float], ys: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+def spearman_interval(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
     """95% bootstrap interval of the rank correlation, resampling pairs."""
-    random, pairs = Random(f"spearman {seed}"), list(zip(xs, ys, strict=True))
+    random, pairs = Random("spearman 0"), list(zip(xs, ys, strict=True))
     found = sorted(spearman(*zip(*random.choices(pairs, k=len(pairs)), strict=True)) for _ in range(DRAWS))
     return found[round(0.025 * (DRAWS - 1))], found[round(0.975 * (DRAWS - 1))]
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
     ordered = sorted(values)
-    first = {value: place for place, value in reversed(list(enumerate(ordered)))}
-    last = {value: place for place, value in enumerate(ordered)}
+    first = {value: rank for rank, value in reversed(list(enumerate(ordered)))}
+    last = {value: rank for rank, value in enumerate(ordered)}
     return [(first[value] + last[value]) / 2 for value in values]
 
 
@@ -69,17 +62,3 @@ def mcnemar(only_one: int, only_other: int) -> float:
         return 1.0
     ways = sum(math.comb(n, k) for k in range(fewer + 1))
     return min(1.0, float(2 * ways) / float(2**n))
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """Quantile with linear interpolation.
-
-    Args:
-        values: one or more.
-        share: from 0 to 1.
-    """
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -50,8 +50,6 @@ class FailedError(SfumatoError):
     """A system gave no answer; this says nothing about its quality.
 
     Args:
-        message: the reason.
-        attempts: number of attempts.
         refused: whether it can never answer this item.
     """
 
@@ -95,7 +93,6 @@ class LocalSystem:
         self._is_warm = False
 
     def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
-        """See `System`."""
         given = {"max_tokens": max_tokens, "check_prompt": False} | self._options | {"seed": seed}
         options = cast(GenerateOptions, given)
         options["trace"] = item.answer is not None and not self._model.spec.autoregressive
@@ -121,7 +118,6 @@ class LocalSystem:
         )
 
     def facts(self) -> dict[str, object]:
-        """See `System`."""
         return {
             "model": self._model.name,
             "parameters": sum(each.numel() for each in self._model.decoder.parameters()),
@@ -130,7 +126,6 @@ class LocalSystem:
         }
 
     def close(self) -> None:
-        """See `System`."""
         del self._model
 
 
@@ -228,11 +223,10 @@ class RemoteSystem:
             yield chunk
 
     def facts(self) -> dict[str, object]:
-        """See `System`."""
         return {"model": self._config.model, "url": self._config.url}
 
     def close(self) -> None:
-        """See `System`."""
+        pass
 
 
 def open_system(config: SystemConfig) -> System:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import html
 import itertools
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.evaluation.records import Record
-from sfumato.evaluation.statistics import bootstrap_interval, mcnemar, quantile
+from sfumato.evaluation.statistics import bootstrap_interval, mcnemar
 from sfumato.storage import write_atomically
 
 Row = dict[str, str]
@@ -46,13 +49,13 @@ class Cell:
 
     @property
     def median_s(self) -> float:
-        return quantile([record.total_s for record in self.records], 0.5)
+        return statistics.median(record.total_s for record in self.records)
 
     @property
     def median_cpu_s(self) -> float | None:
         """Seconds of all threads, independent of other programs on the machine; None if unknown."""
         values = [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]
-        return quantile(values, 0.5) if values else None
+        return statistics.median(values) if values else None
 
     @property
     def _left_out(self) -> dict[str, int]:
@@ -87,9 +90,9 @@ class Cell:
                 row[heading] = f"{value:.1f}" if value < 100 else f"{value:.0f}"
         firsts = [record.first_s for record in self.records if record.first_s is not None]
         if firsts:
-            row["first s"] = _seconds(quantile(firsts, 0.5))
+            row["first s"] = _seconds(statistics.median(firsts))
         row["whole s"] = _seconds(self.median_s)
-        row["p95 s"] = _seconds(quantile([record.total_s for record in self.records], 0.95))
+        row["p95 s"] = _seconds(float(np.quantile([record.total_s for record in self.records], 0.95)))
         if (cpu_s := self.median_cpu_s) is not None:
             row["cpu s"] = _seconds(cpu_s)
         if (tokens := self.usage("completion_tokens")) is not None:
@@ -237,15 +240,7 @@ def write_tables(
     *,
     left: int,
 ) -> None:
-    """Write report.md, report.html and, with matplotlib, frontier.svg.
-
-    Args:
-        directory: of the report.
-        title: its title.
-        cells: known results.
-        systems: facts about each.
-        left: items still to ask.
-    """
+    """Write report.md, report.html and, with matplotlib, frontier.svg."""
     about = [{"system": name} | {key: str(value) for key, value in facts.items()} for name, facts in systems.items()]
     parts = [("Cost of an answer", [cell.row() for cell in cells])]
     parts += [("Pairwise comparisons", comparisons(cells)), ("Systems", about)]

@@ -82,12 +82,9 @@ def evaluate_task(
     """Score a model on n items of a task's test split.
 
     Args:
-        model: the model.
-        name: of the task.
         n: items, 1 or more.
         twin: an autoregressive model to give the same items.
         on_progress: called with (items done, total).
-        **options: see `GenerateOptions`.
 
     Raises:
         ConfigError: if the task is unknown.
@@ -147,32 +144,32 @@ def first_accepted(task: Task, result: Result) -> CanvasChanged | None:
             break
         accepted = [before or now for before, now in zip(accepted, event.accepted, strict=True)]
         answer = task.answer(event.text)
-        if answer is not None and all(accepted[place] for place in _answer_places(task, event, answer)):
+        if answer is not None and all(accepted[position] for position in _answer_positions(task, event, answer)):
             return event
     return None
 
 
-def _answer_places(task: Task, event: CanvasChanged, answer: str) -> list[int]:
+def _answer_positions(task: Task, event: CanvasChanged, answer: str) -> list[int]:
     """Positions of a draft's answer line with its end; all of the text if no line alone states the answer."""
     lines: list[list[int]] = [[]]
     texts = [""]
-    for place, piece in enumerate(event.pieces):
-        if not any(event.pieces[place:]):
+    for position, piece in enumerate(event.pieces):
+        if not any(event.pieces[position:]):
             # The end token, and nothing past it.
-            lines[-1].append(place)
+            lines[-1].append(position)
             break
         for more, part in enumerate(piece.split("\n")):
             if more:
                 lines.append([])
                 texts.append("")
-            lines[-1].append(place)
+            lines[-1].append(position)
             texts[-1] += part
         if piece.endswith("\n"):
-            lines[-1].remove(place)
-    for places, text in zip(lines, texts, strict=True):
+            lines[-1].remove(position)
+    for positions, text in zip(lines, texts, strict=True):
         if task.answer(text) == answer:
-            return places
-    return [place for places in lines for place in places]
+            return positions
+    return [position for positions in lines for position in positions]
 
 
 def asked_items(name: str, seed: int, n: int) -> tuple[Task, list[Item]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import llm
 from pydantic import Field
 
-from sfumato.checkpoints.inventory import StoredModel, list_models
+from sfumato.checkpoints.registry import StoredModel, list_models
 
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel

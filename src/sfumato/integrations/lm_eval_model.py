@@ -42,7 +42,6 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         pretrained: argument of `sfumato.load`; so are `dtype`, `quantize` and `threads`.
         device: "cpu"; anything else means an accelerator if there is one, because lm-eval's default is "cuda:0".
         samples: noise draws per bound; four times as many halve its error.
-        seed: random seed.
         greedy: compute `is_greedy`; otherwise it is always False.
         max_gen_toks: maximum tokens of an answer if the task does not set it.
         batch_size, max_batch_size: ignored, because the engine batches; lm-eval always passes them.

@@ -70,7 +70,6 @@ def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> 
     Args:
         host: of the model, which is loaded at startup.
         load_mender: loads the repair model, when first needed.
-        version: of this program.
     """
 
     @asynccontextmanager

@@ -14,16 +14,15 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+from sfumato.layout import Segment
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": functional.silu,
@@ -43,10 +42,6 @@ WHOLE = 8
 """The last bit of a row of a matrix product depends on the number of rows: MKL treats the last one to three
 differently, of all rows or of a thread's share (measured). Multiples of eight avoid this, so forwards are padded to
 them, and a text is bit-identical in any batch. Single rows are not padded, because they are faster."""
-
-# Positions whose weights are in memory at once: for a whole canvas of 256 they would take 268 MB with DiffusionGemma's
-# 262,144 tokens. Below 32 MB, glibc reuses freed memory instead of asking the system.
-_HELD_BYTES = 24 * 2**20
 
 
 class KVPool:
@@ -79,31 +74,6 @@ class KVPool:
     @property
     def device(self) -> torch.device:
         return self.keys[0].device
-
-
-@dataclass(frozen=True, kw_only=True)
-class Segment:
-    """Adjacent positions of one text that go through the weights together."""
-
-    slot_S: Numbers
-    """int64; the pool's slot of each position of the text, at least up to the end of this segment."""
-    start: int
-    """Text position of the start."""
-    end: int
-    """Text position after the end."""
-    block: int | None = 1
-    """A position attends up to the end of its own block of this size, counted from the start of the text: 1 is causal.
-    None is a canvas, whose positions attend to all of it. Nothing attends past the segment."""
-    run: bool = False
-    """Whether the slots are consecutive."""
-    place_Q: Numbers | None = None
-    """int64, ascending; for a canvas, the positions to recompute, while others keep their last keys and values. None is
-    all."""
-
-    @property
-    def count(self) -> int:
-        """Number of positions that go through the weights."""
-        return self.end - self.start if self.place_Q is None else len(self.place_Q)
 
 
 def readable(
@@ -300,6 +270,12 @@ class QuantizedActivation(NamedTuple):
 class Backend:
     """The operations in torch."""
 
+    # For a whole canvas of 256, weights would take 268 MB with DiffusionGemma's 262,144 tokens. Below 32 MB, glibc
+    # reuses freed memory instead of asking the system.
+    held_bytes = 24 * 2**20
+    """Memory for the weights of logits that are held at once for soft embeddings."""
+    bytes_per_weight = 4
+
     def rms_norm(self, x: Tensor, weight_I: Tensor, eps: float) -> Tensor:
         """RMS normalisation of the last dimension, with a learned scale."""
         return functional.rms_norm(x, weight_I.shape, weight_I, eps)
@@ -418,10 +394,6 @@ class Backend:
             part_NV.div_(most).tanh_().mul_(most)
         return logits
 
-    def rows_at_once(self, vocab_size: int) -> int:
-        """Number of rows of weights [V] in memory at once when soft embeddings are computed."""
-        return _HELD_BYTES // (4 * vocab_size)
-
     def reads(self, logits_NV: Tensor) -> bool:
         """Whether `read` is available as a loop or kernel."""
         return False
@@ -442,8 +414,17 @@ class Backend:
 TORCH = Backend()
 
 
-def set_backend(model: nn.Module, backend: Backend) -> None:
-    """Make every part of a model use this backend."""
-    for module in model.modules():
-        if isinstance(getattr(module, "backend", None), Backend):
-            setattr(module, "backend", backend)  # noqa: B010
+def unpack(levels: Tensor) -> Tensor:
+    """Levels of groups as numbers from 0 on, uint8 [..., I].
+
+    Args:
+        levels: int8, or uint8 with two of 4 bits in each, the lower one first.
+    """
+    if levels.dtype is torch.uint8:
+        return torch.stack(((levels & 15), (levels >> 4)), dim=-1).flatten(-2)
+    return levels.view(torch.uint8) ^ 128
+
+
+def pack(numbers: Tensor, bits: int) -> Tensor:
+    """Numbers from 0 on as levels of groups."""
+    return numbers[..., 0::2] | (numbers[..., 1::2] << 4) if bits == 4 else (numbers ^ 128).view(torch.int8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable
 
 from lsprotocol import types
@@ -12,6 +11,7 @@ from pygls.workspace import ServerTextPosition, ServerTextRange, TextDocument
 
 from sfumato.mend.mender import Mended, Mender
 from sfumato.mend.parsing import parse
+from sfumato.text.patches import num_common
 
 SOURCE = "sfumato"
 MAX_CHARACTERS = 200_000
@@ -23,7 +23,6 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
 
     Args:
         load: returns the mender; called for the first repair.
-        version: reported to clients.
     """
     server = LanguageServer("sfumato", version)
     mender = functools.cache(load)
@@ -90,13 +89,8 @@ def _diagnostic(error: SyntaxError, document: TextDocument) -> types.Diagnostic:
 
 def _edit(document: TextDocument, before: str, after: str) -> types.TextEdit:
     """The shortest edit that turns one text into another."""
-    start = _shared(before, after)
-    tail = _shared(before[start:][::-1], after[start:][::-1])
+    start = num_common(before, after)
+    tail = num_common(before[start:][::-1], after[start:][::-1])
     end = len(before) - tail
     positions = [document.client_position_at_offset(offset) for offset in (start, end)]
     return types.TextEdit(range=types.Range(*positions), new_text=after[start : len(after) - tail])
-
-
-def _shared(first: str, other: str) -> int:
-    """Length of the common prefix of two texts."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False)))

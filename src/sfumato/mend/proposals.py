@@ -16,8 +16,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec
 from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, Lexicon, kind_of
 from sfumato.text.patches import Patch
 
@@ -65,7 +65,6 @@ class Proposer:
 
     Args:
         model: a model with `lexemes` and a length head.
-        config: see its class.
     """
 
     def __init__(self, model: Decoder, config: ProposalConfig | None = None) -> None:
@@ -75,14 +74,9 @@ class Proposer:
         self.config = config or ProposalConfig()
 
     @torch.inference_mode()
-    def read(self, lexemes: Sequence[str], extra: Sequence[str] = ()) -> Reading:
-        """Read a text.
-
-        Args:
-            lexemes: up to the model's maximum, with line heads counted from level 0.
-            extra: names, numbers and strings that edits may use besides those of the text.
-        """
-        lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes), *extra])
+    def read(self, lexemes: Sequence[str]) -> Reading:
+        """Read a text of up to the model's maximum of lexemes, with line heads counted from level 0."""
+        lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes)])
         features = lexicon.features(self._tables.num_spellings, self._tables.num_words)
         return Reading(self._model.bind(torch.from_numpy(features)), lexicon, [*lexemes, END], self.config)
 

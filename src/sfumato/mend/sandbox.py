@@ -19,23 +19,11 @@ from pathlib import Path
 from types import TracebackType
 
 from sfumato.errors import RequestError
-from sfumato.mend.landlock import write_only_below
 
-IGNORED = tuple(
-    [
-        ".git",
-        ".hg",
-        ".venv",
-        "venv",
-        "node_modules",
-        "__pycache__",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".tox",
-        "*.pyc",
-    ]
-)
+IGNORED = (
+    ".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+    ".tox", "*.pyc",
+)  # fmt: skip
 MAX_PROJECT_BYTES = 500_000_000
 
 
@@ -75,7 +63,6 @@ class Sandbox:
 
     Args:
         project: its root; copied without version control, environments and caches.
-        limits: of each run.
 
     Raises:
         RequestError: if the project is too large to copy.
@@ -115,7 +102,6 @@ class Sandbox:
         Args:
             command: program and arguments.
             changes: contents by path relative to the root.
-            variables: additional environment variables.
             first_on_path: directories first on Python's path, before the copy and its `src`, because packages installed
                 in place would otherwise be imported from the project itself.
         """
@@ -180,8 +166,6 @@ def run_limited(
         command: program and arguments.
         root: working directory.
         writable: the one directory that may be written to, with bubblewrap; contains root.
-        limits: of the run.
-        variables: additional environment variables.
     """
     scratch = writable / "tmp"
     scratch.mkdir(exist_ok=True)
@@ -198,10 +182,8 @@ def run_limited(
         **(variables or {}),
     }
     # Bubblewrap would report it in the command's output.
-    if (
-        shutil.which(command[0] if os.sep not in command[0] else root / command[0], path=environment.get("PATH"))
-        is None
-    ):
+    program = command[0] if os.sep not in command[0] else root / command[0]
+    if shutil.which(program, path=environment.get("PATH")) is None:
         raise RequestError(f"cannot run {command[0]}: program not found")
     inside = _bubblewrap(writable)
     wrapped = [*(inside or (_AS_CHILD if sys.platform == "linux" else ())), *command]
@@ -338,6 +320,53 @@ def _confine(limits: Limits, writable: Path | None) -> None:
         resource.setrlimit(kind, (value, value))
 
 
+# Linux Landlock: numbers from the kernel's headers (userspace-api/landlock).
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
+_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+# Write, remove and create operations of all kinds, then those added by later versions.
+_RIGHTS = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
+_ADDED = {2: 1 << 13, 3: _TRUNCATE}
+_SCOPED_FROM, _SCOPES = 6, 0b11
+"""Signals and abstract sockets are confined to restricted processes."""
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = [("handled_fs", ctypes.c_uint64), ("handled_net", ctypes.c_uint64), ("scoped", ctypes.c_uint64)]
+
+
+class _Below(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("allowed", ctypes.c_uint64), ("descriptor", ctypes.c_int32)]
+
+
+def write_only_below(*paths: Path) -> bool:
+    """Permanently give up writing elsewhere, for this process and its children.
+
+    Args:
+        paths: directories with full access, or files that may be written.
+
+    Returns:
+        Whether the kernel supports it.
+    """
+    libc = ctypes.CDLL(None)
+    version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
+    if version < 1:
+        return False
+    rights = _RIGHTS + sum(right for since, right in _ADDED.items() if since <= version)
+    ruleset = _Ruleset(rights, 0, _SCOPES if version >= _SCOPED_FROM else 0)
+    descriptor = libc.syscall(_CREATE_RULESET, ctypes.byref(ruleset), ctypes.sizeof(ruleset), 0)
+    if descriptor < 0:
+        return False
+    for path in paths:
+        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        allowed = rights if path.is_dir() else rights & (_WRITE_FILE | _TRUNCATE)
+        libc.syscall(_ADD_RULE, descriptor, _PATH_BENEATH, ctypes.byref(_Below(allowed, target)), 0)
+        os.close(target)
+    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    return int(libc.syscall(_RESTRICT_SELF, descriptor, 0)) == 0
+
+
 def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
     """Mode, size and time of everything below a directory."""
     found = {}
@@ -345,10 +374,6 @@ def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
         for name in (*folders, *names):
             path = os.path.join(folder, name)
             entry = os.lstat(path)
-            directory = name in folders
-            found[os.path.relpath(path, root)] = (
-                entry.st_mode,
-                0 if directory else entry.st_size,
-                0 if directory else entry.st_mtime_ns,
-            )
+            size_and_time = (0, 0) if name in folders else (entry.st_size, entry.st_mtime_ns)
+            found[os.path.relpath(path, root)] = (entry.st_mode, *size_and_time)
     return found

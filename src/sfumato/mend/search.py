@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sfumato.mend.parsing import Meaning, read_meaning
-from sfumato.mend.proposals import Gap, Proposal
+from sfumato.mend.proposals import Gap, Proposer, Reading
 from sfumato.text.lexemes import Lexeme, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
@@ -20,27 +20,6 @@ FURTHER_EDIT = 4.0
 """Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
-
-
-class Reads(Protocol):
-    """A model's predictions for a text: `sfumato.mend.proposals.Reading`."""
-
-    @property
-    def proposals(self) -> Sequence[Proposal]:
-        """Edits of the text, likeliest first."""
-        ...
-
-    def fill(self, gap: Gap) -> Sequence[Proposal]:
-        """Patches that fill a gap; add their scores to the gap's."""
-        ...
-
-
-class Proposes(Protocol):
-    """Reads texts: `sfumato.mend.proposals.Proposer`."""
-
-    def read(self, lexemes: Sequence[str]) -> Reads:
-        """Read a text."""
-        ...
 
 
 class Region(NamedTuple):
@@ -122,7 +101,7 @@ class _Node(NamedTuple):
     region: Region
     parses: bool | None = None
     """Whether the text has a meaning; if known, its own edits come next."""
-    gap: tuple[Reads, Gap] | None = None
+    gap: tuple[Reading, Gap] | None = None
     """A gap to fill first."""
 
 
@@ -134,12 +113,11 @@ class Search:
         proposer: reads regions.
         verify: whether a target's text is correct; called with texts that have a meaning, differ in meaning from all
             earlier ones, and have no new faults.
-        config: limits.
         meaning: the meaning a text must have to be verified; None if it has none yet.
         on_run: called with the number of verified texts so far.
     """
 
-    proposer: Proposes
+    proposer: Proposer
     verify: Callable[[Target, str], bool]
     config: SearchConfig = SearchConfig()
     meaning: Callable[[str], Meaning | None] = read_meaning
@@ -210,7 +188,7 @@ class Search:
             if kept == self.config.children:
                 break
 
-    def _fill(self, queue: list[_Node], node: _Node, reading: Reads, gap: Gap) -> None:
+    def _fill(self, queue: list[_Node], node: _Node, reading: Reading, gap: Gap) -> None:
         """Queue fillings of a gap, none likelier than the gap itself."""
         if self.num_reads >= self.config.max_reads:
             return

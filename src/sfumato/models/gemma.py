@@ -20,11 +20,9 @@ from torch.nn import functional
 
 from sfumato.errors import ConfigError, check_range
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.attention import Attention, Heads
-from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding
-from sfumato.models.model import Model, ModelConfig
+from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, project
+from sfumato.models.model import Attention, Heads, Model, ModelConfig
 from sfumato.models.moe import Experts
-from sfumato.models.products import project
 
 ACTIVATION = "gelu_pytorch_tanh"
 ENCODER, DECODER = 0, 1

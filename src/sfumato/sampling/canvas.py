@@ -1,4 +1,5 @@
-"""CanvasBatch: the state of all canvases being denoised together.
+"""CanvasBatch: the state of all canvases being denoised together; StepResult: what a step made of it, and records that
+can replay it.
 
 Everything is a canvas. Generating starts from pure noise; infilling from noise between frozen ends; editing from a
 partly noised text; autoregression is a canvas of one position. They differ only in the arguments of ``from_tokens``.
@@ -15,8 +16,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -24,97 +24,12 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.config import RowSettings, SamplerConfig
 from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.rng import Stream, uniform
-from sfumato.sampling.samplers.base import Sampler
+from sfumato.sampling.logits import Statistics, TopTokens
+from sfumato.sampling.samplers.base import Stream, uniform
 
 T = TypeVar("T")
-
-_FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.type == "float"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowSettings:
-    """The SamplerConfig of each row as tensors, so that rows with different settings share a step."""
-
-    configs: tuple[SamplerConfig, ...]
-    """The configs as given, on the host, so that listing the samplers needs no device."""
-    steps_R: Tensor
-    temperature_start_R: Tensor
-    temperature_end_R: Tensor
-    top_p_R: Tensor
-    top_k_R: Tensor
-    greedy_tail_R: Tensor
-    block_length_R: Tensor
-    commit_sample_R: Tensor
-    adaptive_R: Tensor
-    stable_steps_R: Tensor
-    stop_entropy_R: Tensor
-    by_block_R: Tensor
-    every_R: Tensor
-    stop_probability_R: Tensor
-    reverse_R: Tensor
-    by_schedule_R: Tensor
-    reads_decided_R: Tensor
-
-    @classmethod
-    def from_configs(cls, configs: Sequence[SamplerConfig], device: torch.device | str | None = None) -> RowSettings:
-        """Turn the configs of R rows into tensors on a device."""
-        columns = {}
-        for name in _columns():
-            field = name.removesuffix("_R")
-            owners = configs if hasattr(SamplerConfig, field) else [config.sampler for config in configs]
-            # A float field may hold an int; its column must not become integer.
-            dtype = torch.float32 if field in _FLOATS else None
-            values = [getattr(owner, field) for owner in owners]
-            columns[name] = torch.tensor(values, dtype=dtype, device=device)
-        return cls(configs=tuple(configs), **columns)
-
-    def select(self, rows: Sequence[int], index_R: Tensor) -> RowSettings:
-        """The settings of some rows; index_R holds the same rows on the device."""
-        columns = {name: getattr(self, name)[index_R] for name in _columns()}
-        return RowSettings(configs=tuple(self.configs[row] for row in rows), **columns)
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[RowSettings]) -> RowSettings:
-        """Concatenate the settings of several batches."""
-        columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in _columns()}
-        return cls(configs=tuple(config for part in parts for config in part.configs), **columns)
-
-    @cached_property
-    def groups(self) -> list[tuple[Sampler, Tensor | None]]:
-        """Each sampler in the batch with its rows as int64 indices; None for all rows."""
-        rows: dict[Sampler, list[int]] = {}
-        for row, config in enumerate(self.configs):
-            rows.setdefault(config.sampler, []).append(row)
-        if len(rows) == 1:
-            return [(sampler, None) for sampler in rows]
-        return [(one, torch.tensor(which, device=self.steps_R.device)) for one, which in rows.items()]
-
-    @cached_property
-    def reads_decided(self) -> bool:
-        """Whether any row's sampler needs statistics of visible tokens; decided on the host."""
-        return any(config.sampler.reads_decided for config in self.configs)
-
-    @cached_property
-    def cuts(self) -> bool:
-        """Whether any row uses top_k or top_p; decided on the host."""
-        return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
-
-    @cached_property
-    def reuses(self) -> bool:
-        """Whether any row skips positions; decided on the host."""
-        return any(config.reuse != "none" for config in self.configs)
-
-    def temperature_at(self, step_R: Tensor, steps_R: Tensor) -> Tensor:
-        """Temperature of step n of N, linear in n, as in DiffusionGemma."""
-        left_R = (steps_R - step_R) / steps_R
-        return self.temperature_end_R + (self.temperature_start_R - self.temperature_end_R) * left_R
-
-
-def _columns() -> list[str]:
-    return [field.name for field in dataclasses.fields(RowSettings) if field.name != "configs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,6 +200,12 @@ class CanvasBatch:
         """t_R of a step: linear from t_start at step 0 to 0 after the last."""
         return self.t_start_R * (1.0 - step_R / self.steps_R).clamp_min(0.0)
 
+    @property
+    def temperature_R(self) -> Tensor:
+        """Temperature of step n of N, linear in n, as in DiffusionGemma."""
+        settings, left_R = self.settings, (self.steps_R - self.step_R) / self.steps_R
+        return settings.temperature_end_R + (settings.temperature_start_R - settings.temperature_end_R) * left_R
+
     def uniforms(self, stream: Stream | Sequence[Stream]) -> Tensor:
         """u_RL: this step's uniforms on one stream, or u_RKL on several."""
         position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
@@ -346,6 +267,147 @@ class CanvasBatch:
 
     def _fields(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRecord:
+    """One step of one row, on the host, without padding."""
+
+    step: int
+    """Index of the step, from 0."""
+    tokens_L: Tensor
+    """int64; tokens the denoiser read."""
+    frozen_L: Tensor
+    """bool; positions the caller fixed."""
+    soft_LD: Tensor | None
+    """Soft embedding it read; None before the first prediction, and without self-conditioning."""
+    temperature: float
+    """Temperature of the distribution drawn from."""
+    sampled_L: Tensor
+    """int64; drawn tokens."""
+    draft_L: Tensor
+    """int64; draft after the step."""
+    accepted_L: Tensor
+    """bool."""
+    decisive_L: Tensor
+    """bool; positions whose draw affected the result: the accepted ones or, for a sampler that looks at its draws
+    before accepting, all drawn ones. For a last step, none if the draft was committed, otherwise all."""
+    revised_L: Tensor
+    """bool."""
+    confidence_L: Tensor
+    """float32; probability of the drawn token, whose logarithm policy gradients need."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanvasRecord:
+    """One canvas from its first step to its last."""
+
+    text: tuple[int, ...]
+    """Tokens before it: the prompt and what was committed."""
+    steps: tuple[StepRecord, ...]
+    """In order of steps."""
+
+
+class FinishedCanvas(NamedTuple):
+    """A canvas after its last step."""
+
+    tokens: list[int]
+    confidence: list[float]
+    """Probability of the token at each position in the last step."""
+    decided: list[int]
+    """Positions it had to decide."""
+    steps: int
+    revisions: int
+    failed: bool
+    """Whether the logits were invalid; it must not be shown."""
+    unsettled: bool
+    """See `CanvasBatch`."""
+
+
+class Reading(NamedTuple):
+    """Statistics of a step at each canvas position, on the host."""
+
+    accepted: tuple[bool, ...]
+    revised: tuple[bool, ...]
+    confidence: tuple[float, ...]
+    entropy: tuple[float, ...]
+
+    @classmethod
+    def nothing(cls, length: int) -> Reading:
+        """Statistics before the first step."""
+        return cls((False,) * length, (False,) * length, (0.0,) * length, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """Result of a step. Rows finished before it are unchanged, with nothing accepted or revised."""
+
+    batch: CanvasBatch
+    """The batch after the step, including ``done_R``, ``draft_RL`` and ``accepted_RL``."""
+    statistics: Statistics
+    """The denoiser's statistics, of the tokens before the step."""
+    revised_RL: Tensor
+    """bool; positions accepted in an earlier step whose draft token this step changed."""
+    before: CanvasBatch
+    """The batch before the step, as the denoiser read it."""
+    drawn_RL: Tensor
+    """bool; positions to decide."""
+    top: dict[int, TopTokens]
+    """Most probable tokens, for rows that asked for them."""
+
+    def record(self, row: int) -> StepRecord:
+        """The record of one row's step. Waits for the device."""
+        before, length = self.before, int(self.before.host_length_R[row])
+        config = before.settings.configs[row]
+        accepted_RL = self.batch.accepted_RL
+        decisive_RL = self.drawn_RL if config.sampler.accepts_by_draw else accepted_RL
+        if bool(self.batch.done_R[row]):
+            decisive_RL = self.drawn_RL if config.commit_sample else torch.zeros_like(accepted_RL)
+
+        def host(values: Tensor) -> Tensor:
+            # A view would keep the whole batch alive.
+            return values[row, :length].to("cpu", copy=True)
+
+        return StepRecord(
+            step=int(before.step_R[row]),
+            tokens_L=host(before.tokens_RL),
+            frozen_L=host(before.frozen_RL),
+            soft_LD=None if before.soft_RLD is None else host(before.soft_RLD),
+            temperature=float(before.temperature_R[row]),
+            sampled_L=host(self.statistics.sampled_RL),
+            draft_L=host(self.batch.draft_RL),
+            accepted_L=host(accepted_RL),
+            decisive_L=host(decisive_RL),
+            revised_L=host(self.revised_RL),
+            confidence_L=host(self.statistics.confidence_RL),
+        )
+
+    def reading(self, row: int, inside: slice) -> Reading:
+        """Statistics at some positions of a row; 0 if the logits were invalid. Waits for the device."""
+        statistics = self.statistics
+        flags = (self.batch.accepted_RL, self.revised_RL)
+        numbers = (statistics.confidence_RL.nan_to_num(), statistics.entropy_RL.nan_to_num())
+        return Reading(*(tuple(values_RL[row, inside].tolist()) for values_RL in (*flags, *numbers)))
+
+    def finished(self) -> dict[int, FinishedCanvas]:
+        """Finished canvases by row. Waits for the device."""
+        batch = self.batch
+        rows = [row for row, done in enumerate(batch.done_R.tolist()) if done]
+        if not rows:
+            return {}
+        # Read together: one number takes a device as long as all of them.
+        numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
+        confidence_RL = self.statistics.confidence_RL.nan_to_num()
+        tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
+        return {
+            row: FinishedCanvas(
+                tokens[row][: batch.host_length_R[row]],
+                confidence[row],
+                batch.host_free_RL[row].nonzero()[0].tolist(),
+                *(column[row] for column in numbers),
+            )
+            for row in rows
+        }
 
 
 def _per_row(name: str, value: T | Sequence[T], num_rows: int) -> list[T]:

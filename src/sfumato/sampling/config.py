@@ -1,12 +1,19 @@
-"""SamplerConfig: how a request wants its canvases denoised, validated once when it is created."""
+"""SamplerConfig: how a request wants its canvases denoised, validated once when it is created; RowSettings: those of a
+batch as tensors."""
+
+# R rows
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
@@ -174,3 +181,84 @@ def check_settings(settings: Iterable[str], sampler: type[Sampler] = Entropy) ->
     for key in settings:
         if key not in allowed:
             raise RequestError(unknown("setting", key, allowed))
+
+
+_FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.type == "float"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSettings:
+    """The SamplerConfig of each row as tensors, so that rows with different settings share a step."""
+
+    configs: tuple[SamplerConfig, ...]
+    """The configs as given, on the host, so that listing the samplers needs no device."""
+    steps_R: Tensor
+    temperature_start_R: Tensor
+    temperature_end_R: Tensor
+    top_p_R: Tensor
+    top_k_R: Tensor
+    greedy_tail_R: Tensor
+    block_length_R: Tensor
+    commit_sample_R: Tensor
+    adaptive_R: Tensor
+    stable_steps_R: Tensor
+    stop_entropy_R: Tensor
+    by_block_R: Tensor
+    every_R: Tensor
+    stop_probability_R: Tensor
+    reverse_R: Tensor
+    by_schedule_R: Tensor
+    reads_decided_R: Tensor
+
+    @classmethod
+    def from_configs(cls, configs: Sequence[SamplerConfig], device: torch.device | str | None = None) -> RowSettings:
+        """Turn the configs of R rows into tensors on a device."""
+        columns = {}
+        for name in _columns():
+            field = name.removesuffix("_R")
+            owners = configs if hasattr(SamplerConfig, field) else [config.sampler for config in configs]
+            # A float field may hold an int; its column must not become integer.
+            dtype = torch.float32 if field in _FLOATS else None
+            values = [getattr(owner, field) for owner in owners]
+            columns[name] = torch.tensor(values, dtype=dtype, device=device)
+        return cls(configs=tuple(configs), **columns)
+
+    def select(self, rows: Sequence[int], index_R: Tensor) -> RowSettings:
+        """The settings of some rows; index_R holds the same rows on the device."""
+        columns = {name: getattr(self, name)[index_R] for name in _columns()}
+        return RowSettings(configs=tuple(self.configs[row] for row in rows), **columns)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[RowSettings]) -> RowSettings:
+        """Concatenate the settings of several batches."""
+        columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in _columns()}
+        return cls(configs=tuple(config for part in parts for config in part.configs), **columns)
+
+    @cached_property
+    def groups(self) -> list[tuple[Sampler, Tensor | None]]:
+        """Each sampler in the batch with its rows as int64 indices; None for all rows."""
+        rows: dict[Sampler, list[int]] = {}
+        for row, config in enumerate(self.configs):
+            rows.setdefault(config.sampler, []).append(row)
+        if len(rows) == 1:
+            return [(sampler, None) for sampler in rows]
+        return [(one, torch.tensor(which, device=self.steps_R.device)) for one, which in rows.items()]
+
+    @cached_property
+    def reads_decided(self) -> bool:
+        """Whether any row's sampler needs statistics of visible tokens; decided on the host."""
+        return any(config.sampler.reads_decided for config in self.configs)
+
+    @cached_property
+    def cuts(self) -> bool:
+        """Whether any row uses top_k or top_p; decided on the host."""
+        return any(config.top_p < 1.0 or config.top_k > 0 for config in self.configs)
+
+    @cached_property
+    def reuses(self) -> bool:
+        """Whether any row skips positions; decided on the host."""
+        return any(config.reuse != "none" for config in self.configs)
+
+
+def _columns() -> list[str]:
+    return [field.name for field in dataclasses.fields(RowSettings) if field.name != "configs"]

@@ -17,13 +17,11 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.kernels.base import Backend
-from sfumato.sampling.canvas import CanvasBatch, RowSettings
+from sfumato.sampling.canvas import CanvasBatch, StepResult
+from sfumato.sampling.config import RowSettings
 from sfumato.sampling.constraint import Constraint, constrain
-from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics
-from sfumato.sampling.record import StepResult
-from sfumato.sampling.rng import Stream
-from sfumato.sampling.samplers.base import Decision, StepLogits, Turn
-from sfumato.sampling.stopping import StopHead
+from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics, StopHead
+from sfumato.sampling.samplers.base import Decision, StepLogits, Stream, Turn
 
 
 class Active(NamedTuple):
@@ -124,7 +122,7 @@ def step(
         own_N1 = (index_N // tokens_RL.shape[1] == row).unsqueeze(-1)
         tokens, values = torch.tensor([*bias], device=logits_NV.device), logits_NV.new_tensor([*bias.values()])
         logits_NV.index_add_(1, tokens, own_N1 * values)
-    temperature_R = batch.settings.temperature_at(batch.step_R, steps_R)
+    temperature_R = batch.temperature_R
     constrained: list[ConstrainedRow] = []
     if constraints:
         constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV, temperature_R)

@@ -94,23 +94,22 @@ class Access:
         if key is None:
             return
         if key.positions_per_day is not None:
-            self._check(RateLimitItemPerDay(key.positions_per_day), key, "positions_per_day")
+            item: RateLimitItem = RateLimitItemPerDay(key.positions_per_day)
+            if not self._limiter.test(item, key.name, "positions"):
+                raise self._spent(item, key, "positions_per_day")
         if key.requests_per_minute is not None:
             item = RateLimitItemPerMinute(key.requests_per_minute)
             if not self._limiter.hit(item, key.name, "requests"):
                 raise self._spent(item, key, "requests_per_minute")
 
-    def charge(self, key: Key | None, positions: int) -> None:
-        """Count the cost of an answer."""
+    def charge(self, name: str, positions: int) -> None:
+        """Count the cost of an answer against the key of a name."""
+        key = next((key for key in self.keys if key.name == name), None)
         if key is not None and key.positions_per_day is not None:
             item = RateLimitItemPerDay(key.positions_per_day)
             left = self._limiter.get_window_stats(item, key.name, "positions").remaining
             # Started answers are finished: the last one may exceed the budget.
             self._limiter.hit(item, key.name, "positions", cost=min(positions, left))
-
-    def _check(self, item: RateLimitItem, key: Key, budget: str) -> None:
-        if not self._limiter.test(item, key.name, "positions"):
-            raise self._spent(item, key, budget)
 
     def _spent(self, item: RateLimitItem, key: Key, budget: str) -> ApiError:
         counted = "positions" if budget == "positions_per_day" else "requests"
@@ -124,8 +123,6 @@ def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
     """Create a key and store its hash in a file.
 
     Args:
-        path: the key file.
-        name: the key's name.
         limits: `requests_per_minute` and `positions_per_day`; None is unlimited.
 
     Returns:

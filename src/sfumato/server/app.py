@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
@@ -16,13 +17,11 @@ from starlette.exceptions import HTTPException
 import sfumato
 from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
-from sfumato.server import completions, documents, tracing
+from sfumato.server import completions, documents
 from sfumato.server.access import Access, Key
-from sfumato.server.ag_ui import ag_ui_events
-from sfumato.server.assets import AssetRequest, Assets
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, Limits, refuse
-from sfumato.server.canvas import LiveCanvas
+from sfumato.server.canvas import LiveCanvas, ag_ui_events
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
@@ -36,8 +35,8 @@ from sfumato.server.edits import (
 )
 from sfumato.server.history import History
 from sfumato.server.hosting import Bill, Host
-from sfumato.server.images import ImageRequest, make_images, read_images
-from sfumato.server.metrics import Metrics
+from sfumato.server.images import AssetRequest, Assets, ImageRequest, make_images, read_images
+from sfumato.server.metrics import Metrics, record_spans
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
@@ -57,7 +56,13 @@ def owner_of(request: Request) -> str:
     return key.name if key else ""
 
 
+def bill_of(request: Request) -> Bill:
+    """Charges results to the request's key."""
+    return functools.partial(request.app.state.bill, owner_of(request))
+
+
 Owner = Annotated[str, Depends(owner_of)]
+Billed = Annotated[Bill, Depends(bill_of)]
 
 
 def create_app(
@@ -74,10 +79,7 @@ def create_app(
     """Create the application.
 
     Args:
-        host: the models.
-        history: stores canvases.
         access: keys; None lets everybody ask.
-        limits: limits on requests.
         preload: load the first model at startup; otherwise the caller does, and sets `app.state.ready`.
         studio: served at `/`; None serves nothing there.
         images: source of pictures, see `read_images`.
@@ -89,16 +91,10 @@ def create_app(
     access, limits = access or Access(), limits or Limits()
     metrics = Metrics(host)
 
-    def charge(owner: str, positions: int) -> None:
-        access.charge(next((key for key in access.keys if key.name == owner), None), positions)
-
     def bill(owner: str, results: list[Any]) -> None:
-        charge(owner, sum(result.usage.positions_computed for result in results))
+        access.charge(owner, sum(result.usage.positions_computed for result in results))
         metrics.count(results)
-        tracing.record(results)
-
-    def bill_to(owner: str) -> Bill:
-        return lambda results: bill(owner, results)
+        record_spans(results)
 
     canvases, relay = Canvases(host, history, bill), Relay()
     painter = read_images(images, relay)
@@ -130,7 +126,7 @@ def create_app(
         responses={status: {"model": documents.ErrorBody} for status in ("4XX", "5XX")},
     )
     app.router.route_class = JsonRoute
-    app.state.ready, app.state.num_open = False, 0
+    app.state.ready, app.state.num_open, app.state.bill = False, 0, bill
 
     def is_open(path: str) -> bool:
         open_to_all = path in ("/health", "/ready") or path.startswith("/sandbox/")
@@ -181,7 +177,7 @@ def create_app(
     # Completions.
 
     @app.post("/v1/chat/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
-    async def chat_completions(body: ChatRequest, request: Request, owner: Owner) -> Response:
+    async def chat_completions(body: ChatRequest, request: Request, bill: Billed) -> Response:
         """Create a chat completion."""
         body.model = body.model or host.default
         if body.model in host.upstreams:
@@ -189,98 +185,92 @@ def create_app(
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
-                [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
+                [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
-        return await _streamed(
-            host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill_to(owner))
-        )
+        return await _streamed(host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill))
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
-    async def responses(body: ResponseRequest, request: Request, owner: Owner) -> Response:
+    async def responses(body: ResponseRequest, request: Request, bill: Billed) -> Response:
         """Create a response (OpenAI's newer format for chats)."""
         body.model = body.model or host.default
         chat = body.to_chat()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
-                [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
+                [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
         return await _streamed(
-            host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill_to(owner)), end=""
+            host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill), end=""
         )
 
     @app.post("/v1/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
-    async def text_completions(body: CompletionRequest, request: Request, owner: Owner) -> Response:
+    async def text_completions(body: CompletionRequest, request: Request, bill: Billed) -> Response:
         """Create a text completion; with a suffix, fill the gap before it."""
         body.model = body.model or host.default
         if body.model in host.upstreams:
             return await relay.answer(host.upstreams[body.model], "completions", body, request)
         if body.suffix is not None:
-            return await fill_gap(body, request, owner)
+            return await fill_gap(body, request, bill)
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
                 if body.echo:
-                    return JSONResponse(
-                        await run_while_connected(request, echo_answer(hosted, body, asked, bill_to(owner)))
-                    )
-                results = await run_while_connected(request, completions.answers(hosted, asked, bill_to(owner)))
+                    return JSONResponse(await run_while_connected(request, echo_answer(hosted, body, asked, bill)))
+                results = await run_while_connected(request, completions.answers(hosted, asked, bill))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
-        return await _streamed(
-            host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill_to(owner))
-        )
+        return await _streamed(host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill))
 
     @app.post("/v1/fim/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
-    async def fim_completions(body: FimRequest, request: Request, owner: Owner) -> Response:
+    async def fim_completions(body: FimRequest, request: Request, bill: Billed) -> Response:
         """Fill the gap between a prompt and a suffix (Mercury)."""
         body.model = body.model or host.default
-        return await fill_gap(body, request, owner)
+        return await fill_gap(body, request, bill)
 
-    async def fill_gap(body: CompletionRequest | FimRequest, request: Request, owner: str) -> Response:
+    async def fill_gap(body: CompletionRequest | FimRequest, request: Request, bill: Bill) -> Response:
         with await host.use(body.model or "") as hosted:
-            results = await run_while_connected(request, completions.fill_gap(hosted, body, bill_to(owner)))
+            results = await run_while_connected(request, completions.fill_gap(hosted, body, bill))
         if body.stream:
             parts = keep_alive(completions.stream_gap(body, results))
             return StreamingResponse(parts, media_type=_SSE)
         return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
 
     @app.post("/v1/edit/completions", tags=["completions"], **answered(documents.ChatCompletion))
-    async def edit_completions(body: EditCompletionRequest, request: Request, owner: Owner) -> _Json:
+    async def edit_completions(body: EditCompletionRequest, request: Request, bill: Billed) -> _Json:
         """Predict the next edit of a file (Mercury)."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            return await run_while_connected(request, edit_answer(hosted, body, bill_to(owner)))
+            return await run_while_connected(request, edit_answer(hosted, body, bill))
 
     @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
-    async def apply_completions(body: ApplyCompletionRequest, request: Request, owner: Owner) -> Response:
+    async def apply_completions(body: ApplyCompletionRequest, request: Request, bill: Billed) -> Response:
         """Merge a snippet into a file (Mercury)."""
         body.model = body.model or host.default
         with await host.use(body.model) as hosted:
-            answer = await run_while_connected(request, apply_answer(hosted, body, bill_to(owner)))
+            answer = await run_while_connected(request, apply_answer(hosted, body, bill))
         if body.stream:
             return StreamingResponse(keep_alive(apply_stream(body, answer)), media_type=_SSE)
         return JSONResponse(answer)
 
     # Decisions.
 
-    async def decide(body: DecisionRequest | SystemOneRequest, request: Request, owner: str) -> _Json:
+    async def decide(body: DecisionRequest | SystemOneRequest, request: Request, bill: Bill) -> _Json:
         body.model = body.model or host.default
         slots = body.to_slots()
         with await host.use(body.model) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
-            [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill_to(owner)))
+            [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])
-    async def decisions(body: AnyDecisionRequest, request: Request, owner: Owner) -> _Json:
+    async def decisions(body: AnyDecisionRequest, request: Request, bill: Billed) -> _Json:
         """Answer questions about a text with probabilities, in OpenAI's format or in TypeSafe's, which Mercury uses
         here."""
-        return await decide(body, request, owner)
+        return await decide(body, request, bill)
 
     @app.post("/v1/systemone", tags=["decisions"])
-    async def system_one(body: SystemOneRequest, request: Request, owner: Owner) -> _Json:
+    async def system_one(body: SystemOneRequest, request: Request, bill: Billed) -> _Json:
         """Answer questions about a text with probabilities (TypeSafe)."""
-        return await decide(body, request, owner)
+        return await decide(body, request, bill)
 
     # Canvases.
 

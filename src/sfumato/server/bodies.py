@@ -24,7 +24,6 @@ class JsonRoute(APIRoute):
     """A route whose bodies are read by `read_json`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """See `APIRoute`."""
         handle = super().get_route_handler()
 
         async def handling(request: Request) -> Response:

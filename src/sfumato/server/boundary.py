@@ -76,8 +76,6 @@ class Boundary:
     """Middleware that gives every request an id, checks its key and size, and counts it.
 
     Args:
-        inner: the wrapped application.
-        app, access, limits, metrics: of the server.
         is_open: whether a path needs no key.
     """
 

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 from sfumato.engine.request import CanvasChanged, Committed, Event, Reopened
 from sfumato.server.failures import ApiError
+from sfumato.server.streaming import sse
+from sfumato.text.patches import num_common
 
 MAX_BEHIND = 256
 """Number of events kept while a canvas is in work."""
@@ -28,7 +30,6 @@ class LiveCanvas:
     """A canvas in memory.
 
     Args:
-        canvas_id, owner, model: of the canvas.
         seq: number of the last event sent.
     """
 
@@ -99,7 +100,7 @@ class LiveCanvas:
                 oldest = self._events[0][0] if self._events else self.seq + 1
                 if seq is None or not oldest - 1 <= seq <= self.seq:
                     seq = self.seq
-                    yield _sse(self._snapshot())
+                    yield _encode(self._snapshot())
                 for number, part in [event for event in self._events if event[0] > seq]:
                     seq = number
                     yield part
@@ -111,11 +112,10 @@ class LiveCanvas:
             self._readers.discard(news)
 
     def _snapshot(self) -> _Json:
-        committed = len(self.text)
         return self._event("canvas.snapshot") | {
             "status": self.status,
             "text": self.text + "".join(self.pieces),
-            "committed": committed,
+            "committed": len(self.text),
             "block": self.block,
             "step": self.step,
             "steps": self.steps,
@@ -135,12 +135,8 @@ class LiveCanvas:
         self.seq += 1
         self._put(self._event(kind) | data)
 
-    def _tell_snapshot(self) -> None:
-        self.seq += 1
-        self._put(self._snapshot())
-
     def _put(self, event: _Json) -> None:
-        self._events.append((self.seq, _sse(event)))
+        self._events.append((self.seq, _encode(event)))
         for news in self._readers:
             news.set()
 
@@ -162,7 +158,6 @@ class LiveCanvas:
         """Forward an engine event to the readers.
 
         Args:
-            event: from the engine.
             **more: further fields of a commit.
         """
         if isinstance(event, CanvasChanged):
@@ -173,19 +168,19 @@ class LiveCanvas:
             self.tell("canvas.commit", block=event.canvas, chars=[start, end], text=event.text, **more)
         elif isinstance(event, Reopened):
             self.text, self.pieces, self.positions = event.text, (), dict(_NO_POSITIONS)
-            self._tell_snapshot()
+            self.seq += 1
+            self._put(self._snapshot())
 
     def redraft(self, text: str, *, always: bool = False) -> None:
         """A new draft of the whole text.
 
         Args:
-            text: the draft.
             always: send it even if nothing changed.
         """
         before = self.text + "".join(self.pieces)
         self.text, self.pieces, self.positions = "", (text,), dict(_NO_POSITIONS)
-        start = _num_common(before, text)
-        num_after = _num_common(before[start:][::-1], text[start:][::-1])
+        start = num_common(before, text)
+        num_after = num_common(before[start:][::-1], text[start:][::-1])
         change = {"chars": [start, len(before) - num_after], "text": text[start : len(text) - num_after]}
         if before != text or always:
             self.step = self.steps = self.step + 1
@@ -194,7 +189,9 @@ class LiveCanvas:
     def _change(self, event: CanvasChanged) -> None:
         known, self.pieces = self.pieces, event.pieces
         self.block, self.step, self.steps = event.canvas, event.step, event.steps
-        self.positions = positions_of(event)
+        numbers = {"confidence": event.confidence, "entropy": event.entropy}
+        self.positions = {name: [round(value, 4) for value in values] for name, values in numbers.items()}
+        self.positions = {"state": states_of(event)} | self.positions
         self.usage = {"forward_passes": event.forward_passes, "positions_computed": event.positions_computed}
         self._tell_patch(changes(known, event.pieces, len(self.text)))
 
@@ -219,14 +216,16 @@ class LiveCanvas:
         self._settle("error", "canvas.error", **self.failure.to_dict())
 
 
-def positions_of(event: CanvasChanged) -> _Json:
-    """State, confidence and entropy of each position in a step."""
-    state = [
+def _encode(event: _Json) -> str:
+    return sse(event, event["type"], event["seq"])
+
+
+def states_of(event: CanvasChanged) -> list[str]:
+    """State of each canvas position after a step: "noise", "accepted" or "revised"."""
+    return [
         "revised" if revised else "accepted" if accepted else "noise"
         for accepted, revised in zip(event.accepted, event.revised, strict=True)
     ]
-    numbers = {"confidence": event.confidence, "entropy": event.entropy}
-    return {"state": state} | {name: [round(value, 4) for value in values] for name, values in numbers.items()}
 
 
 def changes(before: tuple[str, ...], after: tuple[str, ...], offset: int) -> list[_Json]:
@@ -265,11 +264,45 @@ def _change(starts: list[int], start: int, end: int, pieces: tuple[str, ...]) ->
     return location | {"text": "".join(pieces), "pieces": list(pieces)}
 
 
-def _num_common(text: str, other: str) -> int:
-    """Length of the common prefix of two texts."""
-    pairs = zip(text, other, strict=False)
-    return next((i for i, (one, two) in enumerate(pairs) if one != two), min(len(text), len(other)))
+async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+    """Translate a canvas's server-sent events to AG-UI: an activity whose text is replaced, within a run.
+
+    Args:
+        canvas_id: names the thread and the message.
+        parts: the events, which start with a snapshot.
+
+    Source: the AG-UI protocol 1.0, ACTIVITY_SNAPSHOT and ACTIVITY_DELTA.
+    """
+    run = {"threadId": canvas_id, "runId": f"{canvas_id}-run"}
+    about = {"messageId": canvas_id, "activityType": "SFUMATO_CANVAS"}
+    text, shown = "", False
+    yield sse({"type": "RUN_STARTED"} | run | {"protocolVersion": "1.0"})
+    try:
+        async for part in parts:
+            event: _Json = json.loads(part.partition("data: ")[2])
+            text = _text_after(text, event)
+            content = {"text": text, "rev": event["rev"], "kind": event["type"].removeprefix("canvas.")}
+            if not shown or event["type"] == "canvas.snapshot":
+                yield sse({"type": "ACTIVITY_SNAPSHOT"} | about | {"content": content, "replace": True})
+                shown = True
+            else:
+                patch = [{"op": "replace", "path": f"/{name}", "value": value} for name, value in content.items()]
+                yield sse({"type": "ACTIVITY_DELTA"} | about | {"patch": patch})
+            if event["type"] == "canvas.error":
+                yield sse({"type": "RUN_ERROR", "message": event["error"]["message"], "code": event["error"]["code"]})
+                return
+        yield sse({"type": "RUN_FINISHED"} | run | {"result": {"text": text}})
+    finally:
+        await parts.aclose()
 
 
-def _sse(event: _Json) -> str:
-    return f"event: {event['type']}\nid: {event['seq']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
+def _text_after(text: str, event: _Json) -> str:
+    """A canvas's text after an event."""
+    if event["type"] == "canvas.commit":
+        start, end = event["chars"]
+        return text[:start] + str(event["text"]) + text[end:]
+    # Changes are ordered from the end, so that earlier offsets stay valid.
+    for change in event.get("changes", ()):
+        start, end = change["chars"]
+        text = text[:start] + change["text"] + text[end:]
+    return str(event.get("text", text))

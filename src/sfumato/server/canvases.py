@@ -10,6 +10,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from pydantic import Field, JsonValue
@@ -21,11 +22,24 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Bill, Host
+from sfumato.server.hosting import Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
+# Fields that only apply to answers.
+_OF_ANSWERS = [
+    "schema_",
+    "regex",
+    "choices",
+    "ban",
+    "pins",
+    "revisit",
+    "max_tokens",
+    "seed_text",
+    "pin",
+    "top_logprobs",
+]
 _Json = dict[str, Any]
 _Made = tuple[Result, _Json]
 """Fields of an answer that are stored with it."""
@@ -88,8 +102,6 @@ class Canvases:
     """All canvases of a server.
 
     Args:
-        host: the models.
-        history: stores revisions.
         bill: called with the owner and the results.
     """
 
@@ -134,18 +146,7 @@ class Canvases:
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
-            for name in (
-                "schema_",
-                "regex",
-                "choices",
-                "ban",
-                "pins",
-                "revisit",
-                "max_tokens",
-                "seed_text",
-                "pin",
-                "top_logprobs",
-            ):
+            for name in _OF_ANSWERS:
                 if getattr(body, name) is not None:
                     raise RequestError(f"{name.rstrip('_')} is for an answer; allowed: with prompt or messages")
             options = body.to_options()
@@ -169,7 +170,8 @@ class Canvases:
         with_logprobs = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
             request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
-            stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=self._left(canvas))
+            left = partial(self._bill, canvas.owner)
+            stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=left)
             async for event in stream:
                 more: _Json = {}
                 if with_logprobs and isinstance(event, Committed | Finished):
@@ -193,12 +195,9 @@ class Canvases:
             loop.call_soon_threadsafe(lambda: canvas.redraft(draft, always=body.every_step))
 
         with await self._host.use(canvas.model) as hosted:
-            left = self._left(canvas)
+            left = partial(self._bill, canvas.owner)
             result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left)
         return result, {}
-
-    def _left(self, canvas: LiveCanvas) -> Bill:
-        return lambda results: self._bill(canvas.owner, results)
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:
         before = canvas.text

@@ -28,11 +28,7 @@ _NICENESS = 5
 
 
 class Compiler:
-    """Builds automata over one model's tokens. Its process starts on first use, and again if it died.
-
-    Args:
-        token_bytes, eos_ids: see `make_automaton`.
-    """
+    """Builds automata over one model's tokens. Its process starts on first use, and again if it died."""
 
     def __init__(self, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int]) -> None:
         self._tokens = token_bytes, eos_ids

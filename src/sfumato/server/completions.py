@@ -11,7 +11,8 @@ import itertools
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
 from typing import Any, cast
 
 from sfumato.engine.model import TextModel
@@ -19,10 +20,11 @@ from sfumato.engine.options import InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Usage
 from sfumato.errors import RequestError
-from sfumato.server.calls import CallStream, tool_call
+from sfumato.server.canvas import states_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import (
+    CALL_HEAD,
     ChatRequest,
     CompletionRequest,
     FimRequest,
@@ -39,8 +41,6 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
     """The results of each request.
 
     Args:
-        hosted: the model.
-        requests: to the model.
         bill: called with every result, even if nobody waits for it any more.
 
     Raises:
@@ -88,15 +88,6 @@ def usage_of(results: list[Result]) -> _Json:
     return known | {name: round(value, 6) if isinstance(value, float) else value for name, value in more.items()}
 
 
-def usage_of_many(results: list[list[Result]]) -> _Json:
-    """The same for several prompts."""
-    each = [usage_of(of_one) for of_one in results]
-    summed = usage_of([result for of_one in results for result in of_one])
-    summed["prompt_tokens"] = sum(usage["prompt_tokens"] for usage in each)
-    summed["total_tokens"] = summed["prompt_tokens"] + summed["completion_tokens"]
-    return summed
-
-
 def finish_reason(result: Result) -> str:
     """OpenAI's finish reason if there is one; "deadline", "cancelled" and "unsure" are ours."""
     return "stop" if result.finish_reason == "steps" else result.finish_reason
@@ -128,22 +119,19 @@ def chat_answer(model: TextModel, body: ChatRequest, results: list[Result]) -> _
     """A chat completion."""
     choices = []
     for index, result in enumerate(results):
-        message, reason = _message(body, result)
+        call, reason = call_of(body, result), finish_reason(result)
+        message: _Json = {"role": "assistant", "content": result.text, "refusal": None}
+        if call is not None:
+            message, reason = message | {"content": None, "tool_calls": [tool_call(call)]}, "tool_calls"
         logprobs = {"content": logprobs_of(model, result), "refusal": None} if body.logprobs else None
         choices.append({"index": index, "message": message, "finish_reason": reason, "logprobs": logprobs})
-    return _head("chatcmpl", "chat.completion", body) | {
-        "choices": choices,
-        "usage": usage_of(results),
-        "sfumato": ours(results),
-    }
+    ending = {"choices": choices, "usage": usage_of(results), "sfumato": ours(results)}
+    return _head("chatcmpl", "chat.completion", body) | ending
 
 
-def _message(body: ChatRequest, result: Result) -> tuple[_Json, str]:
-    call = call_of(body, result)
-    if call is None:
-        return {"role": "assistant", "content": result.text, "refusal": None}, finish_reason(result)
-    message = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [tool_call(call)]}
-    return message, "tool_calls"
+def tool_call(call: FunctionCall) -> _Json:
+    """A call with a new id, in OpenAI's format."""
+    return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": call.model_dump()}
 
 
 def call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
@@ -201,11 +189,84 @@ def _head(prefix: str, kind: str, body: Sampled) -> _Json:
 # Streams.
 
 
+class CallStream:
+    """A function call as it is committed: deltas of its name and arguments."""
+
+    def __init__(self) -> None:
+        self._text, self._arguments_from, self._num_sent = "", 0, 0
+
+    def take(self, text: str) -> list[_Json]:
+        """The deltas for a further piece of text."""
+        self._text += text
+        parts: list[_Json] = []
+        if not self._arguments_from:
+            if (head := CALL_HEAD.match(self._text)) is None:
+                return []
+            self._arguments_from = head.end()
+            parts.append(tool_call(FunctionCall(name=head[1], arguments="")))
+        # Hold back what may be the end of the call itself.
+        return parts + self._send(self._text[self._arguments_from :].rstrip("} \n\t"))
+
+    def end(self, call: FunctionCall) -> list[_Json]:
+        """The rest of the call."""
+        if not self._arguments_from:
+            return [tool_call(call)]
+        return self._send(call.arguments)
+
+    def _send(self, arguments: str) -> list[_Json]:
+        new, self._num_sent = arguments[self._num_sent :], max(self._num_sent, len(arguments))
+        return [{"function": {"arguments": new}}] if new else []
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a stream: final text, a draft, or a result after the text that was not sent yet."""
+
+    index: int
+    """Index of the answer."""
+    text: str = ""
+    draft: _Json | None = None
+    result: Result | None = None
+
+
+async def stream_parts(
+    hosted: HostedModel, body: Sampled, request: Request, bill: Bill, *, held: bool = False, whole: bool = False
+) -> AsyncIterator[Part]:
+    """What a stream sends, in any format.
+
+    Args:
+        bill: called with every result, even if nobody reads it any more.
+        held: hold text back until the answer is complete.
+        whole: send whole drafts as text.
+    """
+    # A reopened canvas may still change.
+    held = held or request.revisit > 0 or whole
+    sent, seq = [0] * request.n, 0
+    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole, on_left=bill):
+        index = event.variation
+        if isinstance(event, CanvasChanged):
+            yield Part(index, event.text) if whole else Part(index, draft=draft_of(event, seq))
+            seq += 1
+        elif isinstance(event, Committed) and not held and event.text:
+            sent[index] += len(event.text)
+            yield Part(index, event.text)
+        elif isinstance(event, Finished):
+            bill([event.result])
+            check_result(event.result)
+            yield Part(index, event.result.text[0 if whole else sent[index] :], result=event.result)
+
+
+def usage_chunks(body: Sampled, head: _Json, usage: _Json) -> list[str]:
+    """The chunk with the usage, if requested."""
+    wanted = body.stream_options is not None and body.stream_options.include_usage
+    return [sse(head | {"choices": [], "usage": usage})] if wanted else []
+
+
 async def chat_stream(
     hosted: HostedModel, body: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Chunks of a chat completion."""
-    head = _head("chatcmpl", "chat.completion.chunk", body)
+    head, results = _head("chatcmpl", "chat.completion.chunk", body), list[Result]()
     # With a forced call, the answer's language begins with the call's name; otherwise it may turn out not to be a call
     # until its end.
     calls = [CallStream() for _ in range(request.n)] if body.called() is not None else []
@@ -214,107 +275,52 @@ async def chat_stream(
     def chunk(index: int, delta: _Json, reason: str | None = None, **more: Any) -> str:
         return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
 
-    def end_chunks(result: Result, index: int, rest: str) -> list[str]:
-        call = call_of(body, result)
-        more = {"sfumato": ours([result])}
-        if call is not None:
-            made = calls[index] if calls else CallStream()
-            return [*deltas(index, made.end(call)), chunk(index, {}, "tool_calls", **more)]
-        parts = [chunk(index, {"content": rest})] if rest else []
-        return [*parts, chunk(index, {}, finish_reason(result), **more)]
-
-    def deltas(index: int, parts: list[_Json]) -> list[str]:
-        return [chunk(index, {"tool_calls": [{"index": 0} | part]}) for part in parts]
-
-    def text(index: int, text: str) -> str:
-        return "".join(deltas(index, calls[index].take(text))) if calls else chunk(index, {"content": text})
+    def call_deltas(parts: list[_Json]) -> list[_Json]:
+        return [{"tool_calls": [{"index": 0} | part]} for part in parts]
 
     for index in range(request.n):
         yield chunk(index, {"role": "assistant", "content": ""})
-    async for part in stream_parts(
-        hosted,
-        body,
-        request,
-        bill,
-        text=text,
-        end=end_chunks,
-        draft=lambda index, draft: chunk(index, {}, sfumato=draft),
-        held=held,
-        whole=bool(body.diffusing),
-    ):
-        yield part if isinstance(part, str) else sse(head | {"choices": [], "usage": part})
+    async for part in stream_parts(hosted, body, request, bill, held=held, whole=bool(body.diffusing)):
+        index, text, result = part.index, part.text, part.result
+        if part.draft is not None:
+            yield chunk(index, {}, sfumato=part.draft)
+            continue
+        call = None if result is None else call_of(body, result)
+        if call is not None:
+            deltas = call_deltas((calls[index] if calls else CallStream()).end(call))
+        elif result is None and calls:
+            deltas = call_deltas(calls[index].take(text))
+        else:
+            deltas = [{"content": text}] if text or result is None else []
+        for delta in deltas:
+            yield chunk(index, delta)
+        if result is not None:
+            results.append(result)
+            reason = finish_reason(result) if call is None else "tool_calls"
+            yield chunk(index, {}, reason, sfumato=ours([result]))
+    for usage in usage_chunks(body, head, usage_of(results)):
+        yield usage
 
 
 async def text_stream(
     hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Chunks of a text completion of one prompt."""
-    head = _head("cmpl", "text_completion", body)
-
-    def chunk(index: int, text: str, reason: str | None = None, **more: Any) -> str:
-        choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
-        return sse(head | {"choices": [choice]} | more)
-
-    async for part in stream_parts(
-        hosted,
-        body,
-        requests[0],
-        bill,
-        text=chunk,
-        end=lambda result, index, rest: [chunk(index, rest, finish_reason(result), sfumato=ours([result]))],
-        draft=lambda index, draft: chunk(index, "", sfumato=draft),
-    ):
-        yield part if isinstance(part, str) else sse(head | {"choices": [], "usage": part})
+    head, results = _head("cmpl", "text_completion", body), list[Result]()
+    async for part in stream_parts(hosted, body, requests[0], bill):
+        if part.result is not None:
+            results.append(part.result)
+        more = {} if part.draft is None else {"sfumato": part.draft}
+        yield _text_chunk(head, part.index, part.text, part.result, **more)
+    for usage in usage_chunks(body, head, usage_of(results)):
+        yield usage
 
 
-async def stream_parts(
-    hosted: HostedModel,
-    body: Sampled,
-    request: Request,
-    bill: Bill,
-    *,
-    text: Callable[[int, str], str],
-    end: Callable[[Result, int, str], list[str]],
-    draft: Callable[[int, _Json], str],
-    held: bool = False,
-    whole: bool = False,
-) -> AsyncIterator[str | _Json]:
-    """Chunks of a stream, ending with the usage if requested.
-
-    Args:
-        hosted, body, request: what is streamed.
-        bill: called with every result, even if nobody reads it any more.
-        text: chunk fields for a piece of final text; empty means nothing yet.
-        end: chunk fields for the end of an answer, given its unsent text.
-        draft: chunk fields for a draft.
-        held: hold text back until the answer is complete.
-        whole: send whole drafts instead of text.
-    """
-    # A reopened canvas may still change.
-    held = held or request.revisit > 0 or whole
-    sent = [0] * request.n
-    results: dict[int, Result] = {}
-    seq = 0
-    async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole, on_left=bill):
-        if isinstance(event, CanvasChanged):
-            if whole:
-                yield text(event.variation, event.text)
-            else:
-                yield draft(event.variation, draft_of(event, seq))
-            seq += 1
-        elif isinstance(event, Committed) and not held and event.text:
-            sent[event.variation] += len(event.text)
-            if part := text(event.variation, event.text):
-                yield part
-        elif isinstance(event, Finished):
-            bill([event.result])
-            check_result(event.result)
-            results[event.variation] = event.result
-            rest = event.result.text if whole else event.result.text[sent[event.variation] :]
-            for part in end(event.result, event.variation, rest):
-                yield part
-    if body.stream_options is not None and body.stream_options.include_usage:
-        yield usage_of(list(results.values()))
+def _text_chunk(head: _Json, index: int, text: str, result: Result | None, **more: Any) -> str:
+    reason = None if result is None else finish_reason(result)
+    more |= {} if result is None else {"sfumato": ours([result])}
+    choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+    return sse(head | {"choices": [choice]} | more)
 
 
 def draft_of(event: CanvasChanged, seq: int) -> _Json:
@@ -327,10 +333,7 @@ def draft_of(event: CanvasChanged, seq: int) -> _Json:
         "total": event.steps,
         "text": event.text,
         "pieces": list(event.pieces),
-        "state": [
-            "revised" if revised else "accepted" if accepted else "noise"
-            for accepted, revised in zip(event.accepted, event.revised, strict=True)
-        ],
+        "state": states_of(event),
         "confidence": [round(value, 4) for value in event.confidence],
     }
 
@@ -371,11 +374,10 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
         }
         for index, result in enumerate(together)
     ]
-    return _head("cmpl", "text_completion", body) | {
-        "choices": choices,
-        "usage": usage_of_many(results),
-        "sfumato": ours(together),
-    }
+    usage = usage_of(together)
+    usage["prompt_tokens"] = sum(usage_of(of_one)["prompt_tokens"] for of_one in results)
+    usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+    return _head("cmpl", "text_completion", body) | {"choices": choices, "usage": usage, "sfumato": ours(together)}
 
 
 async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
@@ -404,7 +406,6 @@ async def stream_gap(body: CompletionRequest | FimRequest, results: list[Result]
     """The same as a stream; because lengths are tried in parallel, all text comes at the end."""
     head = _head("cmpl", "text_completion", body)
     for index, result in enumerate(results):
-        choice = {"index": index, "text": result.text, "logprobs": None, "finish_reason": finish_reason(result)}
-        yield sse(head | {"choices": [choice], "sfumato": ours([result])})
-    if body.stream_options is not None and body.stream_options.include_usage:
-        yield sse(head | {"choices": [], "usage": usage_of(results)})
+        yield _text_chunk(head, index, result.text, result)
+    for usage in usage_chunks(body, head, usage_of(results)):
+        yield usage

@@ -24,7 +24,7 @@ from sfumato.errors import RequestError
 from sfumato.server.protocol import Body, Message, TextPart, text_of
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
-_MOST_QUESTIONS = 400
+MAX_QUESTIONS = 400
 _Json = dict[str, Any]
 Told = str | dict[str, JsonValue] | list[JsonValue]
 """A text, or data shown as JSON."""
@@ -96,10 +96,7 @@ def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot]
     """A request that asks a model to fill in the slots.
 
     Args:
-        model: the model.
         turns: the context of the questions.
-        slots: the questions.
-        seed: random seed.
 
     Raises:
         RequestError, CapacityError: if it is not allowed or does not fit.
@@ -185,11 +182,9 @@ class Predicate(Question):
     type: Literal["predicate"]
 
     def to_slot(self) -> Slot:
-        """Its slot."""
         return Slot.predicate(text_of(self.instructions))
 
     def to_answer(self, answer: Decided) -> _Json:
-        """Its answer."""
         return {"probability": answer.probabilities[0]}
 
 
@@ -200,12 +195,10 @@ class Choice(Question):
     choices: list[Option]
 
     def to_slot(self) -> Slot:
-        """Its slot."""
         options = [(each.value, _with(_shown(each.value), each.description)) for each in self.choices]
         return Slot.choice("choices", text_of(self.instructions), options)
 
     def to_answer(self, answer: Decided) -> _Json:
-        """Its answer."""
         pairs = zip(answer.slot.values, answer.probabilities, strict=True)
         shares = [{"value": value, "probability": share} for value, share in pairs]
         return {"choice": answer.best, "confidence": answer.confidence, "probabilities": shares}
@@ -218,12 +211,10 @@ class Score(Question):
     levels: list[Level]
 
     def to_slot(self) -> Slot:
-        """Its slot."""
         options = [(number, _with(level.label, level.description)) for number, level in enumerate(self.levels)]
         return Slot.choice("levels", text_of(self.instructions), options)
 
     def to_answer(self, answer: Decided) -> _Json:
-        """Its answer."""
         shares = [
             {"value": number, "label": level.label, "probability": share}
             for number, (level, share) in enumerate(zip(self.levels, answer.probabilities, strict=True))
@@ -237,23 +228,20 @@ class DecisionRequest(Body):
     model: str | None = None
     input: Annotated[str | list[Message], Field(min_length=1)]
     questions: list[Annotated[Predicate | Choice | Score, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=_MOST_QUESTIONS
+        min_length=1, max_length=MAX_QUESTIONS
     )
     seed: int = 0
     prompt_cache_key: str | None = None
     safety_identifier: str | None = None
 
     def to_turns(self) -> list[_Json]:
-        """The context of the questions."""
         given = [Message(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         return [message.to_turn() for message in given]
 
     def to_slots(self) -> list[Slot]:
-        """The questions."""
         return [question.to_slot() for question in self.questions]
 
     def to_answer(self, answers: Sequence[Decided], usage: Mapping[str, Any]) -> _Json:
-        """The response."""
         pairs = zip(self.questions, answers, strict=True)
         return {
             "model": self.model,
@@ -284,12 +272,10 @@ class Noul(Body):
     criteria: dict[Literal["true", "false"], JsonValue] = Field(default_factory=dict)
 
     def to_slot(self, name: str) -> Slot:
-        """Its slot."""
         options = _with("yes", self.criteria.get("true")), _with("no", self.criteria.get("false"))
         return Slot.predicate(_shown(self.instructions or name), options)
 
     def to_answer(self, answer: Decided) -> _Json:
-        """Its answer."""
         return {"noul": answer.probabilities[0]}
 
 
@@ -301,12 +287,10 @@ class NamedChoice(Body):
     criteria: dict[str, JsonValue]
 
     def to_slot(self, name: str) -> Slot:
-        """Its slot."""
         options = [(name, _with(name, description)) for name, description in self.criteria.items()]
         return Slot.choice("criteria", _shown(self.instructions or name), options)
 
     def to_answer(self, answer: Decided) -> _Json:
-        """Its answer."""
         shares = dict(zip(self.criteria, answer.probabilities, strict=True))
         return {"choice": answer.best, "confidence": answer.confidence, "probabilities": shares}
 
@@ -319,11 +303,9 @@ class LeveledScore(Body):
     criteria: list[JsonValue]
 
     def to_slot(self, name: str) -> Slot:
-        """Its slot."""
         return Slot.choice("criteria", _shown(self.instructions or name), list(enumerate(map(_shown, self.criteria))))
 
     def to_answer(self, answer: Decided) -> _Json:
-        """Its answer."""
         legend = {str(number): level for number, level in enumerate(self.criteria)}
         shares = dict(zip(legend, answer.probabilities, strict=True))
         return {"score": answer.mean, "confidence": answer.confidence, "legend": legend, "probabilities": shares}
@@ -335,20 +317,17 @@ class SystemOneRequest(Body):
     model: str | None = None
     state: Told
     questions: dict[str, Annotated[Noul | NamedChoice | LeveledScore, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=_MOST_QUESTIONS
+        min_length=1, max_length=MAX_QUESTIONS
     )
     seed: int = 0
 
     def to_turns(self) -> list[_Json]:
-        """The context of the questions."""
         return [{"role": "user", "content": _shown(self.state)}]
 
     def to_slots(self) -> list[Slot]:
-        """The questions."""
         return [question.to_slot(name) for name, question in self.questions.items()]
 
     def to_answer(self, answers: Sequence[Decided], usage: Mapping[str, Any]) -> _Json:
-        """The response."""
         pairs = zip(self.questions.items(), answers, strict=True)
         return {
             "model": self.model,

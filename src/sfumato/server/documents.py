@@ -8,7 +8,6 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 _Json = dict[str, Any]
-EVENT_STREAM: dict[str, _Json] = {"text/event-stream": {}}
 
 
 class EventStream(JSONResponse):
@@ -284,11 +283,9 @@ def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: A
     """Route arguments that document its responses without validating each of them.
 
     Args:
-        model: of the body.
-        status: of the response.
         streamed: whether it may be server-sent events.
         **more: models of further statuses, as status_NUMBER.
     """
-    events: _Json = {"content": EVENT_STREAM} if streamed else {}
+    events: _Json = {"content": {"text/event-stream": {}}} if streamed else {}
     others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}
     return {"response_model": None, "responses": {status: {"model": model} | events} | others}

@@ -41,7 +41,7 @@ class _Scores:
     def read(self, model: TextModel, tokens: Sequence[int], start: int, end: int, num_top: int) -> None:
         """Tokens the model would have preferred, in a range."""
         found = token_logprobs(model, tokens[:start], tokens[start:end], num_top=num_top)
-        for index, (chosen, best) in enumerate(zip(found.own, found.top, strict=True), start):
+        for index, (chosen, best) in enumerate(zip(found.chosen, found.top, strict=True), start):
             self.top[index] = {_text(model, token): logprob for token, logprob in best}
             if model.spec.autoregressive:
                 self.logprobs[index] = chosen
@@ -62,10 +62,7 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
     """A text completion that begins with its prompt.
 
     Args:
-        hosted: the model.
-        body: the request body.
         requests: one per prompt.
-        bill: as for `answers`.
 
     Raises:
         RequestError: if `echo_from` is past the end of a prompt.

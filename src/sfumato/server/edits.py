@@ -14,7 +14,7 @@ from pydantic import Field
 
 from sfumato.engine.request import Result
 from sfumato.errors import RequestError
-from sfumato.server.completions import answers, check_result, make_request, usage_of
+from sfumato.server.completions import answers, check_result, make_request, usage_chunks, usage_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
 from sfumato.server.placing import MAX_LOCATIONS, Location, blocks_of, find_locations, indented
@@ -42,8 +42,6 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bi
     """The region as the model would rewrite it, in a code fence; "None" without a change.
 
     Args:
-        hosted: the model.
-        body: the request body.
         bill: called with the result, even if nobody waits for it any more.
 
     Raises:
@@ -115,8 +113,8 @@ async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[
     head = {name: answer[name] for name in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     for delta, reason in ((choice["message"], None), ({}, choice["finish_reason"])):
         yield sse(head | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
-    if body.stream_options is not None and body.stream_options.include_usage:
-        yield sse(head | {"choices": [], "usage": answer["usage"]})
+    for usage in usage_chunks(body, head, answer["usage"]):
+        yield usage
 
 
 async def _choose(

@@ -14,11 +14,9 @@ class ApiError(SfumatoError):
     """A refused request.
 
     Args:
-        status: HTTP status.
         message: what was given, and what is allowed.
         code: of OpenAI's error object, such as "model_not_found".
         param: name of the invalid field.
-        headers: of the response.
         **details: further fields of the error object.
     """
 

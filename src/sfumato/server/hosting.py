@@ -44,7 +44,6 @@ class _Watched:
         """Results of all requests so far."""
 
     def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
-        """See `Engine.run`."""
         for index, event in self._engine.run(requests, drafts=True, on_left=self._keep):
             self._keep(event)
             if self._abandoned.is_set():

@@ -1,4 +1,4 @@
-"""Picture generation in OpenAI's format, from one of three sources.
+"""Picture generation in OpenAI's format, from one of three sources, and the pictures of canvases.
 
 The default source ignores the prompt's meaning: it draws a pattern from the prompt's hash, and says so.
 """
@@ -21,15 +21,20 @@ from xml.sax.saxutils import escape
 from pydantic import Field
 
 from sfumato.errors import ConfigError, RequestError
+from sfumato.server.canvas import LiveCanvas
+from sfumato.server.canvases import Canvases
 from sfumato.server.failures import ApiError
+from sfumato.server.history import History
 from sfumato.server.protocol import Body
 from sfumato.server.upstream import Relay, Upstream, read_upstream
 
 MAX_PROMPT = 4000
 """Characters."""
+MAX_ASSETS = 32
+"""Maximum number per canvas."""
 _Json = dict[str, Any]
 _SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})")
-_LEAST, _MOST = 16, 2048
+_MIN_SIDE, _MAX_SIDE = 16, 2048
 # Characters not allowed in XML.
 _NOT_XML = {code: None for code in (*range(0x20), 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
 _NOTE = "a placeholder pattern made from the prompt's hash; it does not depict the prompt"
@@ -69,7 +74,6 @@ class PatternImages:
     name = "svg"
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """See `Images`."""
         width, height = size_of(body.size)
         drawn = [pattern(body.prompt, width, height, i).encode() for i in range(body.n)]
         return _answer(body, drawn, "svg") | {"sfumato": {"backend": "svg", "depicts_prompt": False, "note": _NOTE}}
@@ -82,7 +86,6 @@ class UpstreamImages:
         self.name, self._upstream, self._relay = upstream.model, upstream, relay
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """See `Images`."""
         payload = body.model_dump(exclude_none=True) | {"model": self.name}
         return await self._relay.post(self._upstream, "images/generations", payload)
 
@@ -104,7 +107,6 @@ class DiffusersImages:
         self._pipeline: Any = None
 
     async def generate(self, body: ImageRequest) -> _Json:
-        """See `Images`."""
         async with self._turn:
             drawn = await asyncio.to_thread(self._draw, body, *size_of(body.size))
         return _answer(body, drawn, "png") | {"sfumato": {"backend": "diffusers", "model": self.name}}
@@ -177,8 +179,8 @@ def size_of(given: str) -> tuple[int, int]:
         RequestError: if they are invalid or too large.
     """
     found = _SIZE.fullmatch(given)
-    if found is None or not all(_LEAST <= int(side) <= _MOST for side in found.groups()):
-        raise RequestError(f"size is {given[:40]!r}; allowed: WIDTHxHEIGHT, each {_LEAST} to {_MOST}")
+    if found is None or not all(_MIN_SIDE <= int(side) <= _MAX_SIDE for side in found.groups()):
+        raise RequestError(f"size is {given[:40]!r}; allowed: WIDTHxHEIGHT, each {_MIN_SIDE} to {_MAX_SIDE}")
     return int(found[1]), int(found[2])
 
 
@@ -186,7 +188,6 @@ def pattern(prompt: str, width: int, height: int, number: int = 0) -> str:
     """An SVG of soft shapes, determined by a prompt's hash.
 
     Args:
-        prompt: the prompt.
         width, height: in pixels.
         number: index among several for one prompt.
     """
@@ -229,3 +230,68 @@ def _png(image: Any) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
+
+
+class AssetRequest(Body):
+    """`POST /v1/canvas/{id}/assets`."""
+
+    slot: str = Field(pattern=r"^[\w.-]{1,64}$")
+    """Its purpose, such as an element's id; a later picture replaces an earlier one."""
+    prompt: str = Field(min_length=1, max_length=MAX_PROMPT)
+    size: str = "512x512"
+
+
+class Assets:
+    """The pictures of all canvases, requested by slot and announced in a canvas's events.
+
+    A canvas's event stream stays open while its text or a picture is being made. A reader that left finds the pictures
+    in the canvas.
+    """
+
+    def __init__(self, canvases: Canvases, history: History, images: Images) -> None:
+        self._canvases, self._history, self._images = canvases, history, images
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def add(self, canvas_id: str, body: AssetRequest, owner: str) -> dict[str, Any]:
+        """Start generating a picture.
+
+        Returns:
+            The asset's initial state.
+
+        Raises:
+            ApiError: 404 if there is no such canvas; 409 if the slot's picture is being made.
+            RequestError: if the size is not allowed.
+        """
+        size_of(body.size)
+        canvas = await self._canvases.find(canvas_id, owner)
+        known = canvas.assets.get(body.slot)
+        if known is not None and known["status"] == "pending":
+            message = f"slot is {body.slot!r}, whose picture is still being made; wait for it"
+            raise ApiError(409, message, code="asset_busy", param="slot")
+        if known is None and len(canvas.assets) == MAX_ASSETS:
+            raise ApiError(409, f"canvas {canvas_id} has {MAX_ASSETS} assets; allowed: no more", code="too_many_assets")
+        canvas.assets[body.slot] = asset = body.model_dump() | {"status": "pending"}
+        task = asyncio.create_task(self._make(canvas, body))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return {"object": "canvas.asset", "canvas_id": canvas.id} | asset
+
+    async def _make(self, canvas: LiveCanvas, body: AssetRequest) -> None:
+        asset = canvas.assets[body.slot]
+        try:
+            url = await image_url(self._images, body.prompt, body.size)
+            await asyncio.to_thread(self._history.add_asset, canvas.id, asset | {"status": "ready", "url": url})
+        except Exception as error:
+            failure = ApiError.of(error).to_dict()
+            asset.update(failure, status="error")
+            canvas.tell("asset.error", slot=body.slot, **failure)
+        else:
+            asset.update(status="ready", url=url)
+            canvas.tell("asset.ready", slot=body.slot, url=url)
+
+    async def close(self) -> None:
+        """Cancel all pictures in progress."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)

@@ -1,7 +1,13 @@
-"""Metrics for Prometheus."""
+"""Metrics for Prometheus, and OpenTelemetry spans of answers.
+
+Spans are named by OpenTelemetry's conventions for generative AI; FastAPI has its own spans for requests. Without the
+package nothing is recorded. The destination is set as usual: by the OTEL_* variables under `opentelemetry-instrument`,
+or by a tracer provider.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
@@ -11,16 +17,17 @@ from prometheus_client.registry import Collector
 from sfumato.engine.request import Result
 from sfumato.server.hosting import Host
 
+try:
+    from opentelemetry import trace
+except ImportError:
+    trace = None
+
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """Counters and gauges of a server.
-
-    Args:
-        host: its engines are read.
-    """
+    """Counters and gauges of a server."""
 
     media_type = CONTENT_TYPE_LATEST
 
@@ -100,3 +107,28 @@ class _Engines(Collector):
         for hosted in self._host.loaded.values():
             loaded.add_metric([hosted.name], hosted.size_bytes)
         yield loaded
+
+
+def record_spans(results: Sequence[Result]) -> None:
+    """Record answers that have just ended, within the current request, without their text."""
+    if trace is None:
+        return
+    tracer, now = trace.get_tracer("sfumato"), time.time_ns()
+    for result in results:
+        usage = result.usage
+        attributes = {
+            "gen_ai.operation.name": "generate_content",
+            "gen_ai.provider.name": "sfumato",
+            "gen_ai.request.model": result.model,
+            "gen_ai.request.seed": result.seed,
+            "gen_ai.usage.input_tokens": usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": usage.completion_tokens,
+            "gen_ai.response.finish_reasons": [result.finish_reason],
+            "gen_ai.response.time_to_first_chunk": usage.time_to_first_commit_s,
+            "sfumato.denoising_steps": usage.denoising_steps,
+            "sfumato.positions_computed": usage.positions_computed,
+            "sfumato.revisions": usage.revisions,
+        }
+        begun = now - int(usage.total_s * 1e9)
+        span = tracer.start_span(f"generate_content {result.model}", attributes=attributes, start_time=begun)
+        span.end(now)

@@ -105,7 +105,6 @@ def find_locations(lines: Sequence[str], block: Block, after: int) -> list[Locat
 
     Args:
         lines: of the file, without line ends.
-        block: to insert.
         after: first line not used by earlier blocks.
     """
     locations: dict[tuple[str, ...], Location] = {}

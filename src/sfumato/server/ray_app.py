@@ -89,11 +89,7 @@ def build(args: Mapping[str, str]) -> serve.Application:
 
 
 class Replica:
-    """The application, called by the ingress.
-
-    Args:
-        options: what to serve.
-    """
+    """The application, called by the ingress."""
 
     async def __init__(self, options: Options) -> None:  # type: ignore[misc]
         host = Host(parse_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
@@ -125,11 +121,7 @@ class Replica:
 
 
 class Ingress:
-    """Forwards requests to a replica, and to another one if it is lost before sending anything.
-
-    Args:
-        replicas: all replicas.
-    """
+    """Forwards requests to a replica, and to another one if it is lost before sending anything."""
 
     def __init__(self, replicas: DeploymentHandle) -> None:
         self._replicas = replicas

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import time
 import uuid
 from collections.abc import AsyncGenerator
@@ -30,6 +30,7 @@ from sfumato.server.protocol import (
     Tool,
     ToolCall,
 )
+from sfumato.server.streaming import sse
 
 _Json = dict[str, Any]
 _LOGPROBS = "message.output_text.logprobs"
@@ -46,7 +47,6 @@ class MessageItem(Body):
     phase: Literal["commentary", "final_answer"] | None = None
 
     def to_message(self) -> Message:
-        """The chat message."""
         return Message(role=self.role, content=self.content)
 
 
@@ -61,7 +61,6 @@ class CallItem(Body):
     status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
-        """The chat message."""
         call = FunctionCall(name=self.name, arguments=self.arguments)
         return Message(role="assistant", tool_calls=[ToolCall(id=self.call_id, function=call)])
 
@@ -76,7 +75,6 @@ class OutputItem(Body):
     status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
-        """The chat message."""
         return Message(role="tool", content=self.output, tool_call_id=self.call_id)
 
 
@@ -270,26 +268,17 @@ def response_answer(model: TextModel, body: ResponseRequest, chat: ChatRequest, 
     return _response(body, **_ended(body, result, _item(model, chat, result, f"msg_{uuid.uuid4().hex}")))
 
 
-class _Events:
-    """Numbered events of a response."""
-
-    def __init__(self) -> None:
-        self._number = -1
-
-    def __call__(self, kind: str, **fields: Any) -> str:
-        self._number += 1
-        data = {"type": kind, "sequence_number": self._number} | fields
-        return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
-
-
 async def response_stream(
     hosted: HostedModel, body: ResponseRequest, chat: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Events of a response. Drafts are sent in extra events that add no text."""
-    event, item_id, response = _Events(), f"msg_{uuid.uuid4().hex}", _response(body)
+    item_id, response, numbers = f"msg_{uuid.uuid4().hex}", _response(body), itertools.count()
     location = {"item_id": item_id, "output_index": 0, "content_index": 0}
     # A possible call is another kind of item, so none is opened before this is known.
     held = bool(chat.tools) and chat.tool_choice != "none"
+
+    def event(kind: str, **fields: Any) -> str:
+        return sse({"type": kind, "sequence_number": next(numbers)} | fields, kind)
 
     def opened() -> list[str]:
         item = _message(item_id, "in_progress")
@@ -298,10 +287,10 @@ async def response_stream(
             event("response.content_part.added", **location, part=_part("", [])),
         ]
 
-    def delta(text: str, **more: Any) -> str:
-        return event("response.output_text.delta", **location, delta=text, logprobs=[], **more)
+    def delta(text: str) -> str:
+        return event("response.output_text.delta", **location, delta=text, logprobs=[])
 
-    def end_events(result: Result, _: int, rest: str) -> list[str]:
+    def end_events(result: Result, rest: str) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
         end = response | _ended(body, result, item)
         parts = []
@@ -331,18 +320,14 @@ async def response_stream(
         for part in opened():
             yield part
     try:
-        async for sent in stream_parts(
-            hosted,
-            chat,
-            request,
-            bill,
-            text=lambda _, text: delta(text),
-            end=end_events,
-            draft=lambda _, draft: event("response.in_progress", response=response, sfumato=draft),
-            held=held,
-        ):
-            assert isinstance(sent, str)
-            yield sent
+        async for sent in stream_parts(hosted, chat, request, bill, held=held):
+            if sent.draft is not None:
+                yield event("response.in_progress", response=response, sfumato=sent.draft)
+            elif sent.result is None:
+                yield delta(sent.text)
+            else:
+                for part in end_events(sent.result, sent.text):
+                    yield part
     except Exception as error:
         refusal = ApiError.of(error)
         failed = response | {"status": "failed", "error": {"code": "server_error", "message": str(refusal)}}

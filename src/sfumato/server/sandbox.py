@@ -37,11 +37,7 @@ _HTML = {"requestBody": {"required": True, "content": {"text/html": {"schema": {
 
 
 class Pages:
-    """Pages in memory; the least recently requested are evicted.
-
-    Args:
-        max_pages, max_bytes: limits.
-    """
+    """Pages in memory; the least recently requested are evicted."""
 
     def __init__(self, *, max_pages: int = _MAX_PAGES, max_bytes: int = _MAX_BYTES) -> None:
         self._pages: OrderedDict[str, bytes] = OrderedDict()

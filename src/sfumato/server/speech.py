@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.datastructures import UploadFile
 
-from sfumato.checkpoints.packaged import cache_directory
+from sfumato.checkpoints.registry import cache_directory
 from sfumato.errors import CheckpointError, ConfigError, RequestError
 from sfumato.server.documents import Transcription, answered
 from sfumato.server.failures import ApiError

@@ -45,9 +45,10 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def sse(data: dict[str, Any] | str) -> str:
-    """A server-sent event without a name."""
-    return f"data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
+def sse(data: dict[str, Any] | str, name: str | None = None, number: int | None = None) -> str:
+    """A server-sent event."""
+    head = ("" if name is None else f"event: {name}\n") + ("" if number is None else f"id: {number}\n")
+    return f"{head}data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 async def keep_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:

@@ -1,7 +1,11 @@
-"""The studio: pages and scripts, built of web/, as a browser gets them."""
+"""The studio and the models that run in a browser tab, as files.
+
+The studio is built from web/. Models of the tab are embedded ones with an exported graph (`sfumato export`).
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +17,16 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from sfumato.server import tab
+from sfumato.checkpoints.onnx import MANIFEST
+from sfumato.checkpoints.registry import ASSETS
+from sfumato.errors import unknown
 from sfumato.server.failures import ApiError
 
 STATIC = Path(__file__).parent / "static"
-"""Where the build puts it."""
+"""Output directory of the build."""
 PAGES = ("canvas", "editor", "race", "structure", "cost", "tab", "todo", "encyclopedia", "forum", "desktop")
-"""What the script shows by the path of its page."""
+"""Paths of the pages; the script shows the page of its path."""
+TAB_MODELS = "/tab/models"
 _POLICY = (
     "default-src 'self'; connect-src 'self'; frame-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; script-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'self'; "
@@ -27,13 +34,19 @@ _POLICY = (
 )
 _SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 _PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache", **_SAFE}
-# Pages that compute in several threads: browsers let those alone share memory that no other origin has a part in.
+# Browsers give shared memory, which threads need, only to cross-origin isolated pages.
 _ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
-# Names of assets change with what is in them. Workers among them are isolated as their page is, or not at all.
+# Assets are named by content. Workers among them must be isolated like their page.
 _ASSET_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Cross-Origin-Embedder-Policy": "require-corp",
     **_SAFE,
+}
+# Only the manifest changes, but all are revalidated.
+_MODEL_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
 }
 _HOW_TO_BUILD = "the studio is not built; in a checkout: make web"
 
@@ -42,7 +55,7 @@ class Studio:
     """The files of a built studio.
 
     Args:
-        directory: of its index.html; it need not be there.
+        directory: contains index.html; may be missing.
     """
 
     def __init__(self, directory: Path = STATIC) -> None:
@@ -51,25 +64,25 @@ class Studio:
         self._files = [each.name for each in directory.iterdir() if each.is_file()] if self.is_built else []
 
     def serves(self, path: str) -> bool:
-        """Whether a path is one of its own: a page, an asset, or a file beside the index."""
+        """Whether a path belongs to the studio: a page, an asset, or a file next to the index."""
         first = path.removeprefix("/").partition("/")[0]
         return path == "/" or first in PAGES or path.startswith("/assets/") or path.removeprefix("/") in self._files
 
     def routes(self) -> APIRouter:
-        """Its pages, at `/` and by name, and its files."""
+        """The pages, at `/` and by name, their files, and the models of the tab."""
         router = APIRouter()
 
         def add(path: str, answer: Callable[[], Response]) -> None:
             router.add_api_route(path, answer, methods=["GET", "HEAD"], include_in_schema=False)
 
-        router.include_router(tab.routes())
+        router.include_router(tab_routes())
         for path in ("/", *(f"/{page}{rest}" for page in PAGES for rest in ("", "/{rest:path}"))):
             add(path, self._isolated_page if path.startswith("/tab") else self._page)
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
         if (assets := self.directory / "assets").is_dir():
-            # Neither event streams, which must not wait for a block of gzip, nor WebAssembly, whose 14 MB would take a
-            # second of every first visit, are compressed.
+            # Not compressed: event streams, which must not wait for a gzip block, and WebAssembly, because its 14 MB
+            # would delay every first visit by a second.
             for wasm in assets.glob("*.wasm"):
                 add(f"/assets/{wasm.name}", lambda wasm=wasm: FileResponse(wasm, headers=_ASSET_HEADERS))  # type: ignore[misc]
             router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))
@@ -93,3 +106,26 @@ class _Assets(StaticFiles):
         response = super().file_response(full_path, stat_result, scope, status_code)
         response.headers.update(_ASSET_HEADERS)
         return response
+
+
+def tab_routes() -> APIRouter:
+    """The list of the tab's models, and their files."""
+    router, models = APIRouter(), dict[str, dict[str, int]]()
+    for path in sorted(ASSETS.glob(f"*/{MANIFEST}")):
+        files = json.loads(path.read_text("utf-8"))["files"]
+        models[path.parent.name] = {file: facts["bytes"] for file, facts in files.items()}
+
+    @router.get(f"{TAB_MODELS}/index.json", include_in_schema=False)
+    def _index() -> list[dict[str, str | int]]:
+        return [{"name": name, "bytes": sum(files.values())} for name, files in models.items()]
+
+    @router.get(f"{TAB_MODELS}/{{name}}/{{file}}", include_in_schema=False)
+    def _file(name: str, file: str) -> FileResponse:
+        if name not in models:
+            raise ApiError(404, unknown("model of the tab", name, models), code="model_not_found")
+        allowed = (*models[name], MANIFEST)
+        if file not in allowed:
+            raise ApiError(404, unknown(f"file of {name}", file, allowed), code="file_not_found")
+        return FileResponse(ASSETS / name / file, headers=_MODEL_HEADERS)
+
+    return router

@@ -79,10 +79,7 @@ class Relay:
         """Forward a request and return the answer.
 
         Args:
-            upstream: the model.
             path: of its API, such as "chat/completions".
-            body: the request body.
-            request: the client's request.
 
         Raises:
             RequestError: if a diffusion option is given.
@@ -105,7 +102,14 @@ class Relay:
         with _failures(upstream):
             response = await self._http.send(self._request(upstream, path, payload))
         _check(upstream, response)
-        return _object(upstream, response)
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            message = f"the server of model {upstream.name!r} did not answer with a JSON object"
+            raise ApiError(502, message, code="upstream_failed", upstream_status=response.status_code)
+        return answer
 
     async def _stream(self, upstream: Upstream, path: str, payload: _Json) -> AsyncGenerator[str, None]:
         """Nothing, once the server has agreed to answer; then its events, each whole."""
@@ -200,14 +204,3 @@ def _error_of(response: httpx.Response) -> _Json:
     except (ValueError, LookupError, TypeError):
         return {}
     return error if isinstance(error, dict) else {"message": error}
-
-
-def _object(upstream: Upstream, response: httpx.Response) -> _Json:
-    try:
-        answer = response.json()
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        message = f"the server of model {upstream.name!r} did not answer with a JSON object"
-        raise ApiError(502, message, code="upstream_failed", upstream_status=response.status_code)
-    return answer

@@ -88,7 +88,6 @@ class Conversations:
 
     Args:
         model: an autoregressive model with a chat template.
-        config: settings of the texts.
         rows: answers computed at once; more are faster and take more memory, with the same texts.
 
     Raises:

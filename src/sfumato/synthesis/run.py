@@ -25,8 +25,7 @@ from sfumato.data.packing import Document
 from sfumato.data.shards import MANIFEST, Manifest, Shard, Targets, read_shards, write_shard
 from sfumato.engine.model import TextModel
 from sfumato.errors import ConfigError, RequestError
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.model import Model
+from sfumato.models.model import AttentionSpec, Model
 from sfumato.synthesis.conversations import Conversation, Conversations, SynthesisConfig
 
 
@@ -35,10 +34,7 @@ class Synthesis:
 
     Args:
         model: an autoregressive model with a chat template.
-        config: what decides the texts.
-        directory: of the shards.
         about: the manifest's description of the model; its name by default.
-        rows: see `Conversations`.
 
     Raises:
         RequestError, CapacityError: see `Conversations`; also if there are fewer tokens than top_k.

@@ -221,7 +221,6 @@ def features(text: str, num_spellings: int, num_words: int) -> tuple[int, ...]:
     """Features of a lexeme for a model.
 
     Args:
-        text: the lexeme.
         num_spellings, num_words: sizes of the tables that the hashes index.
 
     Returns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,7 +24,6 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
     """Apply patches to the source.
 
     Args:
-        source: the text.
         lexemes: `lex(source)`.
         patches: must not overlap.
     """
@@ -32,6 +32,11 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
         start, end, text = _span(source, lexemes, patch, unit)
         source = source[:start] + text + source[end:]
     return source
+
+
+def num_common(text: str, other: str) -> int:
+    """Length of the common prefix of two texts."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
 
 
 def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:

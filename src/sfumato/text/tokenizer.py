@@ -17,9 +17,10 @@ from typing import Any
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
+from sfumato.config import read_json
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.gguf_file import GGUFFile
-from sfumato.storage import read_json, write_atomically
+from sfumato.storage import write_atomically
 from sfumato.text.chat import ChatTemplate, Message, cover
 
 # Split patterns of the models' own tokenizers; a split keeps its matches as separate pieces.
@@ -301,12 +302,7 @@ class Tokenizer:
             CheckpointError: as for `encode_chat`.
         """
         covered, covers = cover(messages, self._special_ids)
-        rendered = self.render([*covered, {"role": "user", "content": _TURN}], add_generation_prompt=True)
-        if rendered.count(_TURN) != 1:
-            raise RequestError(
-                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, unchanged"
-            )
-        before, after = rendered.split(_TURN)
+        before, after = self._render_turn(covered).split(_TURN)
         _, special_id = next(self._split_at_specials(after.lstrip()), ("", None))
         return self.encode_rendered(before, covers), special_id
 
@@ -319,12 +315,16 @@ class Tokenizer:
         """
         if not self.has_chat_template:
             return [*self._tokenizer.encode("", add_special_tokens=True).ids, _TURN]
-        rendered = self.render([{"role": "user", "content": _TURN}], add_generation_prompt=True)
+        pieces = self._split_at_specials(self._render_turn(()))
+        return [text if special_id is None else special_id for text, special_id in pieces]
+
+    def _render_turn(self, messages: Sequence[Message]) -> str:
+        rendered = self.render([*messages, {"role": "user", "content": _TURN}])
         if rendered.count(_TURN) != 1:
             raise RequestError(
-                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, as it is given"
+                f"the chat template writes a user's turn {rendered.count(_TURN)} times; allowed: once, unchanged"
             )
-        return [text if special_id is None else special_id for text, special_id in self._split_at_specials(rendered)]
+        return rendered
 
     def ending_with(self, id_: int) -> Tokenizer:
         """The same tokenizer with another token that ends a text."""
@@ -336,7 +336,6 @@ class Tokenizer:
         """Tokenize the result of `render`, including special tokens.
 
         Args:
-            rendered: the text.
             covers: placeholders for characters that were not special tokens before.
 
         Raises:

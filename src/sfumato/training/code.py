@@ -15,8 +15,8 @@ from sfumato.data.code import Corpus
 from sfumato.data.edits import Cell, EditNoiseConfig, corrupt
 from sfumato.data.packing import IGNORED
 from sfumato.errors import ConfigError
-from sfumato.models.attention import AttentionSpec
 from sfumato.models.layers import LexemeConfig
+from sfumato.models.model import AttentionSpec
 from sfumato.text.lexemes import PAD, Lexicon
 from sfumato.training.objective import TrainingBatch
 
@@ -60,10 +60,8 @@ class CodeBatches:
     """Batches by number; the number determines everything about a batch.
 
     Args:
-        config: how code becomes canvases.
         lexemes: sizes of the model's tables, which its features index.
         causal: batches for an autoregressive model: clean text, each lexeme predicted from those before it.
-        seed: of the run.
     """
 
     def __init__(self, config: CodeConfig, lexemes: LexemeConfig, *, causal: bool = False, seed: int = 0) -> None:

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from sfumato.data.packing import IGNORED, PackedBatch
 from sfumato.data.shards import Targets
-from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import Attention, select_masked_attention
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class TeacherPass:
     positions_BS: Tensor
     """int64 rotary positions."""
     attention: Attention
-    """See `PackedBatch.inputs`."""
     canvas_BS: Tensor
     """bool, True on canvases."""
     given_BS: Tensor

@@ -151,7 +151,6 @@ def shard(model: Decoder, world: World, *, dtype: torch.dtype) -> None:
 
     Args:
         model: its parameters become DTensors; unchanged without a mesh.
-        world: the processes.
         dtype: compute type of the layers. Weights, reduced gradients and optimizers stay float32.
 
     Source: FSDP: Zhao et al. 2023, arXiv 2304.11277; per-parameter shards as in torchtitan, arXiv 2410.06511.

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from sfumato.errors import CheckpointError, ConfigError, check_range
 from sfumato.models.decoder import Decoder
-from sfumato.sampling.stopping import LearnedStop
+from sfumato.sampling.logits import LearnedStop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +135,7 @@ def first_stops(prob_N: Tensor, dataset: HeadDataset, steps: int, threshold: flo
     """Result of a stop head applied step by step to canvases.
 
     Args:
-        prob_N: its predictions.
         dataset: canvases with `steps` steps each.
-        steps: steps per canvas.
         threshold: probability from which it stops.
 
     Returns:

@@ -24,8 +24,8 @@ from sfumato.data.packing import IGNORED, PackedBatch, deciding
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError, check_range
-from sfumato.models.attention import Attention, select_masked_attention
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import Attention, select_masked_attention
 from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target
 from sfumato.training.unroll import Unroll, draw_unroll
 
@@ -145,7 +145,6 @@ class TrainingBatch:
     positions_BT: Tensor
     """int64 rotary positions."""
     attention: Attention
-    """See `PackedBatch.inputs`."""
     targets_BT: Tensor
     """int64, IGNORED where nothing is supervised."""
     canvas_BT: Tensor
@@ -159,7 +158,6 @@ class TrainingBatch:
     lengths_BT: Tensor
     """int64, where a length head reads, the number of tokens to come; 0 elsewhere."""
     shift: int
-    """See `PackedBatch.shift`."""
     known_BT: Tensor
     """bool, where the token to decide is known: given, or visible under mask noise."""
     known_tokens_BT: Tensor
@@ -212,11 +210,8 @@ def corrupt(
     """Add noise to the canvases of a batch, each at its own level.
 
     Args:
-        batch: clean rows.
-        process: the noise.
         config: range of levels, share of mask noise.
         share_done: share of the run that is done, in [0, 1].
-        generator: source of every draw.
         less: lowers every level; the same draws with a larger value are further along the same path to the text.
 
     Returns:
@@ -274,12 +269,8 @@ def prepare(
     """Corrupt a batch and choose what is supervised.
 
     Args:
-        batch: clean rows.
-        process: the noise.
-        config: levels and terms.
         share_done: share of the run that is done, in [0, 1].
         generator: CPU generator that decides all randomness.
-        device: where the result goes.
     """
     before = generator.get_state()
     noisy_BT, t_BT = corrupt(batch, process, config, share_done, generator)
@@ -344,11 +335,8 @@ def losses(
     """The terms of one batch, each a sum over `TrainingBatch.counts`, in nats.
 
     Args:
-        decoder: the model in training.
-        batch: from `prepare`.
         weights: from `ObjectiveConfig.weights`; costly terms without a weight are skipped.
         teacher: the teacher model, unless its predictions are stored.
-        teacher_top: see `ObjectiveConfig`.
     """
     model = decoder if batch.features_VF is None else decoder.bind(batch.features_VF)
     tokens_BT, soft_BTD = batch.tokens_BT, None

@@ -189,7 +189,6 @@ def batch_cost(
     kernels repeat in the backward are not counted.
 
     Args:
-        config: of the model.
         rows, row_length: B and T.
         supervised: positions with a loss; only these have logits.
         dtype: one of BYTES; norms and losses also keep their activations in it.
@@ -263,7 +262,6 @@ def plan(
     """Estimate a run's steps under FSDP.
 
     Args:
-        config, packing, objective, train: of the recipe.
         gpu: one of `hardware.GPUS`.
         num_gpus: 1 or more; eight per node.
         mfu: share of peak arithmetic reached.

@@ -156,7 +156,6 @@ def credit(
     Args:
         rewards: of whole answers; used after the last part of an answer, and for answers without parts.
         parts: see `Rollout`; parts are compared by their index.
-        divide_by_std: see `advantages`.
     """
     whole = advantages(rewards, divide_by_std=divide_by_std)
     found: list[list[tuple[float, float]]] = [[] for _ in parts]
@@ -187,7 +186,6 @@ def policy_loss(
         old_N: under the weights that drew.
         start_N: under the starting weights; None leaves the divergence out.
         advantage_N: of each decision's answer.
-        ratio_clip, kl_weight: see `RLConfig`.
 
     Source: PPO, Schulman et al. 2017, arXiv 1707.06347, eq. 7; GRPO, arXiv 2402.03300, eq. 4.
     """
@@ -207,9 +205,7 @@ class RLTrainer(Loop):
 
     Args:
         model: the starting weights; trained in place, and used by `collect`.
-        policy: the samplers' distribution.
         collect: collects the answers of an update.
-        rl, config: see their classes.
         directory, evaluate, on_record: see `Loop`; the starting weights are evaluated too.
 
     Raises:

@@ -27,8 +27,8 @@ from torch import Tensor
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import readable
 from sfumato.layout import PrefixLayout
-from sfumato.models.attention import AttentionSpec, SharedPrefix
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import AttentionSpec, SharedPrefix
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.logits import COLD, NEVER
 from sfumato.spec import GenerationSpec
@@ -124,10 +124,8 @@ def lay_out(
 
     Args:
         rollouts: answers with advantages; positions without one decide nothing.
-        device: where the result goes.
         positions: maximum canvas positions per forward; a single step may have more.
         step_share: probability of replaying a step.
-        generator: decides which.
 
     Returns:
         The replays, without steps that decided nothing.
@@ -197,7 +195,6 @@ class Policy:
         """Log-probabilities of decided tokens.
 
         Args:
-            model: the weights.
             replay: steps, possibly of other weights.
 
         Returns:

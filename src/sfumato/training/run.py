@@ -10,22 +10,21 @@ from pathlib import Path
 
 import torch
 
-from sfumato.checkpoints.delta import resolve_base
 from sfumato.checkpoints.load import Checkpoint, build, load_checkpoint, save_checkpoint
-from sfumato.checkpoints.registry import find_model
+from sfumato.checkpoints.registry import find_model, open_checkpoint
+from sfumato.checkpoints.tensors import resolve_base
 from sfumato.data.kinds import FIELD, with_kinds
 from sfumato.data.packing import Source
 from sfumato.data.sources import make_source, read_records
 from sfumato.data.tasks import draw, find_task, kinds_of
 from sfumato.diffusion.process import make_process
 from sfumato.errors import ConfigError, SfumatoError
-from sfumato.gguf_file import open_checkpoint
 from sfumato.hardware import GPUS
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.lora import add_lora
 from sfumato.models.model import Model
-from sfumato.sampling.stopping import LearnedStop
+from sfumato.sampling.logits import LearnedStop
 from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 from sfumato.text.training import train_tokenizer

@@ -104,9 +104,7 @@ def save_state(
     """Write the state by rename: a file, or with several processes a directory of shards, named after file and step.
 
     Args:
-        path: the file.
         progress: stored in the file's header, or next to the shards.
-        model: its weights.
         average: moving average of the weights, by name.
         optimizers: by name.
         world: all its processes must call this; None is a single process.

@@ -36,7 +36,7 @@ from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, p
 from sfumato.training.optimizers import make_optimizers
 from sfumato.training.state import Log, Progress, Record, load_state, put, save_state
 
-MOST_REFUSED_IN_A_ROW = 20
+MAX_REFUSED_IN_A_ROW = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,6 @@ class Loop(ABC):
 
     Args:
         model: with initial weights; trained in place.
-        config: the loop's settings.
         directory: run directory; created if missing.
         evaluate: called with the model holding averaged weights, and the step; its figures join the record.
         on_record: called with every record, in the first process.
@@ -197,10 +196,10 @@ class Loop(ABC):
             while self.progress.step < self.config.steps:
                 record = self._step()
                 refused_in_a_row = refused_in_a_row + 1 if record["refused"] else 0
-                if refused_in_a_row == MOST_REFUSED_IN_A_ROW:
+                if refused_in_a_row == MAX_REFUSED_IN_A_ROW:
                     together = True
                     raise SfumatoError(
-                        f"loss or gradient was not finite for {MOST_REFUSED_IN_A_ROW} steps up to step "
+                        f"loss or gradient was not finite for {MAX_REFUSED_IN_A_ROW} steps up to step "
                         f"{self.progress.step}; the weights are those from before. Lower lr or muon_lr"
                     )
                 record |= self._evaluation()
@@ -315,7 +314,6 @@ class Trainer(Loop):
     """Training on documents.
 
     Args:
-        process: the noise on canvases.
         source: of documents; None with `make_batch`.
         end_id: end token, which pads canvases.
         spec: how the model will generate.

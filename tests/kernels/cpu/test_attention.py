@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from sfumato.kernels.base import TORCH, GatheredSegments, KVPool, Segment
+from sfumato.kernels.base import TORCH, GatheredSegments, KVPool
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.attention import Heads, PackedAttention
+from sfumato.layout import Segment
+from sfumato.models.model import Heads, PackedAttention
 
 LOOPS = CompiledBackend()
 # N positions, H heads, G key-value heads, E head dimension

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.kernels.cpu.floats import Matrix
+from sfumato.kernels.cpu.backend import Matrix
 
 # N rows, I inputs, O outputs
 

@@ -7,43 +7,45 @@ import torch
 from torch import Tensor
 
 from sfumato.kernels.base import Rounding
-from sfumato.kernels.cpu import memory, rows
+from sfumato.kernels.cpu import running
+from sfumato.kernels.cpu.backend import CompiledBackend
 
 # N rows, I inputs
 
 
 def test_memory_is_used_again_when_its_tensor_is_gone():
-    first = memory.empty(2, 2**19)
+    first = running.empty(2, 2**19)
     place, view = first.data_ptr(), first[1:, 5:]
     del first
     # A view still holds it.
-    second = memory.empty(2, 2**19)
+    second = running.empty(2, 2**19)
     assert second.data_ptr() != place
     view.fill_(1.0)
     second.zero_()
     assert view.eq(1.0).all()
     del view
     # Of two that are free, one serves both sizes.
-    assert memory.empty(1, 2**19).data_ptr() == place
-    assert memory.empty(4, 2**19, dtype=torch.int8).dtype == torch.int8
+    assert running.empty(1, 2**19).data_ptr() == place
+    assert running.empty(4, 2**19, dtype=torch.int8).dtype == torch.int8
 
 
 def test_small_tensors_and_very_large_ones_are_not_kept():
-    before = list(memory.recorder.blocks.blocks)
-    memory.empty(3, 5)
-    memory.empty(2**10, 2**18)
-    assert all(one is other for one, other in zip(before, memory.recorder.blocks.blocks, strict=True))
+    before = list(running.recorder.blocks.blocks)
+    running.empty(3, 5)
+    running.empty(2**10, 2**18)
+    assert all(one is other for one, other in zip(before, running.recorder.blocks.blocks, strict=True))
 
 
-COS, SIN = torch.ones(3, 8), torch.full((3, 8), 0.5)
+COS, SIN = torch.ones(1, 3, 1, 8), torch.full((1, 3, 1, 8), 0.5)
+COMPILED = CompiledBackend()
 
 
 def turn(x_NI: Tensor) -> Tensor:
-    return rows.rotate(x_NI.view(3, 1, 8), COS, SIN).view(3, 8)
+    return COMPILED.rotate(x_NI.view(1, 3, 1, 8), COS, SIN).view(3, 8)
 
 
 def test_a_graph_gives_what_computing_gives():
-    graphs, generator = memory.Graphs(), torch.Generator().manual_seed(0)
+    graphs, generator = running.Graphs(), torch.Generator().manual_seed(0)
 
     def compute(x_NI: Tensor) -> Tensor:
         return turn(turn(x_NI))
@@ -58,18 +60,20 @@ def test_a_graph_gives_what_computing_gives():
 
 
 def test_other_shapes_and_keys_are_other_graphs():
-    graphs = memory.Graphs()
+    graphs = running.Graphs()
     factor_I = torch.ones(8)
     for num_rows, key in ((3, "a"), (3, "b"), (5, "a"), (3, "a")):
         x = torch.randn(num_rows, 8)
-        found = graphs.replay(key, lambda x: rows.quantize(x, Rounding(factor_I)).scale_NG, [x], lambda: (factor_I,))
+        found = graphs.replay(
+            key, lambda x: COMPILED.quantize(x, Rounding(factor_I)).scale_NG, [x], lambda: (factor_I,)
+        )
         torch.testing.assert_close(found, x.abs().amax(-1, keepdim=True) / 127)
     assert len(graphs._graphs) == 3
 
 
 def test_what_torch_computes_in_between_is_never_replayed():
     """A graph would read what it was the first time."""
-    graphs = memory.Graphs()
+    graphs = running.Graphs()
 
     def compute(x_NI: Tensor) -> Tensor:
         return turn(2.0 * x_NI)
@@ -81,8 +85,8 @@ def test_what_torch_computes_in_between_is_never_replayed():
 
 
 def test_only_the_last_graphs_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory, "_MAX_GRAPHS", 2)
-    graphs, x = memory.Graphs(), torch.randn(3, 8)
+    monkeypatch.setattr(running, "_MAX_GRAPHS", 2)
+    graphs, x = running.Graphs(), torch.randn(3, 8)
     for key in ("a", "b", "a", "c"):
         graphs.replay(key, turn, [x], lambda: (COS, SIN))
     assert [key[0] for key in graphs._graphs] == ["a", "c"]

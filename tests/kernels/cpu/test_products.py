@@ -15,7 +15,7 @@ from torch import Tensor
 from sfumato.kernels.base import QuantizedActivation
 from sfumato.kernels.cpu import products
 from sfumato.kernels.cpu.products import Matrix
-from sfumato.models.quantization.tables import IntegerMatrix
+from sfumato.models.quantization.products import IntegerMatrix
 from sfumato.models.quantization.weights import Quantization, QuantizedWeight
 
 # N rows, M one or two digits of each, I inputs, O outputs
@@ -29,7 +29,7 @@ SIZES = [(0, 3, 5), (1, 32, 64), (5, 40, 70), (15, 31, 3), (16, 64, 128), (33, 1
 def instruction(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "tiles" and not products._has_tiles():
         pytest.skip("this CPU has no AMX, or may not use it")
-    monkeypatch.setattr(products, "_LEAST_TILED", 0 if request.param == "tiles" else sys.maxsize)
+    monkeypatch.setattr(products, "_MIN_TILED", 0 if request.param == "tiles" else sys.maxsize)
 
 
 def integers(*shape: int, least: int = -127, seed: int = 0) -> Tensor:
@@ -81,7 +81,7 @@ def test_the_largest_integers_do_not_overflow():
 
 @pytest.mark.usefixtures("instruction")
 def test_more_rows_than_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(products, "_MOST_ROWS", 20)
+    monkeypatch.setattr(products, "_MAX_ROWS", 20)
     x_NI, levels_OI = integers(50, 64), integers(32, 64, seed=1)
     assert torch.equal(multiply(Matrix(levels_OI), x_NI), (x_NI.long() @ levels_OI.long().T).float())
     # Rows among others are read where they stand.
@@ -225,8 +225,8 @@ def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.Monk
 def test_a_cpu_without_these_instructions_compiles_none_of_them(tmp_path: Path):
     """A compiler that is given what the CPU does not have ends the process."""
     source = (
-        "from sfumato.kernels.cpu import features\n"
-        "features.features = frozenset\n"
+        "from sfumato.kernels.cpu.loops import sizes\n"
+        "sizes.features = frozenset\n"
         "from sfumato.kernels.cpu import products\n"
         "from sfumato.kernels.cpu.loops import instructions\n"
         "print(products.is_available(), instructions.AMX)\n"

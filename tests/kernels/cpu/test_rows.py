@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 
 from sfumato.kernels.base import SECOND_DIGIT, TORCH, LogitRows, QuantizedActivation, Rounding
-from sfumato.kernels.cpu import rows, vocabulary
+from sfumato.kernels.cpu.backend import CompiledBackend
+from sfumato.kernels.cpu.loops.sizes import GATES
 
 # N rows, I inputs, V vocabulary
+
+COMPILED = CompiledBackend()
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:
@@ -27,15 +30,15 @@ SIZES = [(1, 1, 1), (3, 7, 1), (5, 64, 1), (5, 64, 2), (4, 99, 3), (40, 577, 1)]
 def test_rotation_of_heads_among_others(apart: bool, turned: int, threads: int):
     x_NHE = numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]
     cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
-    expected = TORCH.rotate(x_NHE.unsqueeze(0), cos[None, :, None], sin[None, :, None])[0]
-    torch.testing.assert_close(rows.rotate(x_NHE, cos, sin), expected)
+    given = (x_NHE.unsqueeze(0), cos[None, :, None], sin[None, :, None])
+    torch.testing.assert_close(COMPILED.rotate(*given), TORCH.rotate(*given))
 
 
 @pytest.mark.parametrize("turned", [8, 4])
 def test_heads_are_normed_and_rotated(turned: int, threads: int):
     x_NHE, weight, cos, sin = numbers(6, 5, 8)[:, 1:4], numbers(8, seed=3), *numbers(2, 6, turned, seed=1)
-    expected = TORCH.norm_rotate(x_NHE.unsqueeze(0), weight, 1e-3, cos[None, :, None], sin[None, :, None])[0]
-    torch.testing.assert_close(rows.rotate(x_NHE, cos, sin, weight, 1e-3), expected)
+    given = (x_NHE.unsqueeze(0), weight, 1e-3, cos[None, :, None], sin[None, :, None])
+    torch.testing.assert_close(COMPILED.norm_rotate(*given), TORCH.norm_rotate(*given))
 
 
 def read_digits(rounded: QuantizedActivation) -> Tensor:
@@ -60,7 +63,7 @@ def assert_rounded_alike(found: QuantizedActivation, expected: QuantizedActivati
 @pytest.mark.parametrize(("num_rows", "size", "num_groups"), SIZES)
 def test_rounding(num_rows: int, size: int, num_groups: int, digits: int, threads: int):
     x, rounding = numbers(num_rows, size), Rounding(numbers(size, seed=1).abs() + 0.1, digits, num_groups)
-    found = rows.quantize(x, rounding)
+    found = COMPILED.quantize(x, rounding)
     assert_rounded_alike(found, TORCH.quantize(x, rounding))
     step = found.scale_NG.repeat_interleave(size // num_groups, 1) / (SECOND_DIGIT if digits == 2 else 1)
     room = 0.501 if digits == 1 else 0.6
@@ -74,19 +77,19 @@ def test_what_is_rounded_in_one_loop(num_rows: int, size: int, num_groups: int, 
     rounding, weight = Rounding(numbers(size, seed=1).abs() + 0.1, digits, num_groups), numbers(size, seed=2)
     x, both = numbers(num_rows, size), 9 * numbers(num_rows, 2 * size, seed=3)
     expected = TORCH.norm_quantize(x, weight, 1e-3, rounding)
-    assert_rounded_alike(rows.norm_quantize(x, weight, 1e-3, rounding), expected)
-    for activation in rows.GATES:
+    assert_rounded_alike(COMPILED.norm_quantize(x, weight, 1e-3, rounding), expected)
+    for activation in GATES:
         expected = TORCH.gate_quantize(both, activation, rounding)
-        assert_rounded_alike(rows.gate_quantize(both, activation, rounding), expected)
+        assert_rounded_alike(COMPILED.gate_quantize(both, activation, rounding), expected)
 
 
 def test_a_row_of_zeros_and_one_that_is_no_number():
     x, ones = numbers(3, 20), torch.ones(20)
     x[0], x[1, 4] = 0.0, torch.nan
-    levels, scale = rows.quantize(x, Rounding(ones, num_groups=2))
+    levels, scale = COMPILED.quantize(x, Rounding(ones, num_groups=2))
     assert not levels[0].any()
     assert scale.isnan().tolist() == [[False, False], [True, False], [False, False]]
-    assert rows.norm_quantize(x, ones, 1e-6, Rounding(ones)).scale_NG.isnan().tolist() == [[False], [True], [False]]
+    assert COMPILED.norm_quantize(x, ones, 1e-6, Rounding(ones)).scale_NG.isnan().tolist() == [[False], [True], [False]]
 
 
 @pytest.mark.parametrize("size", [5, 256, 700])
@@ -94,8 +97,8 @@ def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: in
     logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
     share = torch.rand(size, generator=torch.Generator().manual_seed(2))
     asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
-    reading, weights = vocabulary.read(LogitRows(logits, **asked), weigh=True)
-    also, digits = vocabulary.read(LogitRows(logits, **asked), weigh=True, factor_V=share)
+    reading, weights = COMPILED.read(LogitRows(logits, **asked), weigh=True)
+    also, digits = CompiledBackend(share).read(LogitRows(logits, **asked), weigh=True)
     assert weights is not None
     assert digits is not None
     assert all(torch.equal(*pair) for pair in zip(reading, also, strict=True))
@@ -109,5 +112,5 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3)
-    stats, _ = vocabulary.read(LogitRows(logits, torch.ones(3), zeros, zeros.bool()))
+    stats, _ = COMPILED.read(LogitRows(logits, torch.ones(3), zeros, zeros.bool()), weigh=False)
     assert stats.margin_N.isnan().tolist() == [False, True, False]

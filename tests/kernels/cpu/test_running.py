@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from sfumato.kernels.cpu import attention, floats, products, rows, running, vocabulary
-from sfumato.kernels.cpu.features import features
+from sfumato.kernels.cpu import backend, products, running
 from sfumato.kernels.cpu.loops import compiling
+from sfumato.kernels.cpu.loops.sizes import features
 from sfumato.kernels.cpu.running import Loop
 
-LOOPS = [one for module in (attention, floats, products, rows, vocabulary) for one in vars(module).values()]
+LOOPS = [one for module in (backend, products) for one in vars(module).values()]
 LOOPS = [one for one in LOOPS if isinstance(one, Loop)]
 PROGRAM = """
 import sys
 import sfumato
 from sfumato.kernels.cpu import running
-from sfumato.kernels.cpu.features import features
+from sfumato.kernels.cpu.loops.sizes import features
 for quantize in (None, "w8a8", "w4a8"):
     answer = sfumato.load("tiny", quantize=quantize, threads=1).generate("sums: 12+35, 81/3, 40-17", seed=3)
     print(answer.tokens)

@@ -1,6 +1,6 @@
 """Checkpoint families, by the model_type of their config.json."""
 
-from sfumato.checkpoints.families import gemma, llama, masked, native
-from sfumato.checkpoints.families.family import Family
+from sfumato.checkpoints.families import gemma, llama, masked
+from sfumato.checkpoints.families.family import NATIVE, Family
 
-FAMILIES: dict[str, Family] = {**native.FAMILIES, **llama.FAMILIES, **masked.FAMILIES, **gemma.FAMILIES}
+FAMILIES: dict[str, Family] = {**NATIVE, **llama.FAMILIES, **masked.FAMILIES, **gemma.FAMILIES}

@@ -1,4 +1,5 @@
-"""The interface of checkpoint families: config, tensor names and sampling defaults.
+"""The interface of checkpoint families: config, tensor names and sampling defaults; and the family of our own
+checkpoints, whose config.json is the decoder's config with the generation spec.
 
 A family is a value in a table. Other code branches on what it produces, a `GenerationSpec` and a config, never on its
 name.
@@ -12,10 +13,13 @@ from typing import Any
 
 import torch
 
+from sfumato.config import from_table
 from sfumato.errors import CheckpointError
+from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.spec import GenerationSpec
 
+MODEL_TYPE = "sfumato"
 _REQUIRED = object()
 
 # Keys that do not affect what is computed, or only training.
@@ -145,3 +149,19 @@ def stored_shape(model: Mapping[str, torch.Tensor], parts: tuple[Part, ...]) -> 
     if len(parts) == 1:
         return tuple(shapes[0])
     return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+
+
+def native_config(config: DecoderConfig, spec: GenerationSpec) -> dict[str, Any]:
+    """The config.json of one of our checkpoints."""
+    return {"model_type": MODEL_TYPE, **config.to_dict(), "generation_spec": spec.to_dict()}
+
+
+def _build(table: ConfigTable) -> tuple[Model, GenerationSpec]:
+    spec_table = table.take("generation_spec", {})
+    if not isinstance(spec_table, dict):
+        raise CheckpointError(f"{table.where}: generation_spec is {spec_table!r}; allowed: an object")
+    spec = from_table(GenerationSpec, spec_table, "generation_spec.")
+    return Decoder(from_table(DecoderConfig, table.rest())), spec
+
+
+NATIVE = {MODEL_TYPE: Family(_build, same_names)}

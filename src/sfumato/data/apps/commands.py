@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from random import Random
 
 from sfumato.data.apps.domains import Domain
-from sfumato.data.apps.intents import Draft, holder_of
+from sfumato.data.apps.intents import Draft, holder_of, refer
 from sfumato.data.apps.screens import draw_domain, draw_screen
-from sfumato.data.apps.speech import templates, texts, word
+from sfumato.data.apps.speech import plain, templates, texts, word
 from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse
 
@@ -27,6 +27,7 @@ _TOGETHER = (
 )  # fmt: skip
 """Intents about one component, of which a sentence may combine several."""
 _MAX_TOGETHER = 6
+_MAX_REFERENCES = 8
 _MAX_PAGES = 60
 
 
@@ -116,6 +117,19 @@ def draw_commands(random: Random) -> Command:
                     intent="several",
                     combination=False,
                 )
+
+
+def draw_references(random: Random) -> tuple[Component, list[tuple[str, str]]]:
+    """A page, and references to its components in random order, each with the component's id."""
+    while True:
+        domain = draw_domain(random, held_out=False)
+        page = draw_page(random, domain, unseen_domain=False)
+        slots = list(page.walk())[1:]
+        random.shuffle(slots)
+        phrases = [(refer(page, component, random), component.id) for component in slots]
+        found = [(plain(phrase), name) for phrase, name in phrases if phrase is not None][:_MAX_REFERENCES]
+        if found:
+            return page, found
 
 
 def _enumerate(sentences: list[str], random: Random) -> str:

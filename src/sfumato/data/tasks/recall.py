@@ -50,7 +50,6 @@ class Recall(Task):
     """One prompt, one text.
 
     Args:
-        name: the task's name.
         prompt: asks for the text.
         text: compared without surrounding whitespace.
     """

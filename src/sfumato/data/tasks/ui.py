@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Literal, TypeVar, get_args
 
-from sfumato.data.apps.commands import Command, draw_command, draw_commands
+from sfumato.data.apps.commands import Command, draw_command, draw_commands, draw_references
 from sfumato.data.apps.screens import Screen as DrawnScreen
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import distort
@@ -128,11 +128,7 @@ class Edit(_Interface):
 
 
 class SeveralEdits(Edit):
-    """Write the program for a sentence with several commands.
-
-    For training: finding the components that a sentence names is learned last, and here each screen needs it several
-    times.
-    """
+    """Write the program for a sentence with several commands."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,9 +138,39 @@ class SeveralEdits(Edit):
         return draw_commands(random)
 
 
+class Find(Task):
+    """Name the components that some phrases refer to.
+
+    For training: which component is meant is what a model learns last, as it is one token in a hundred of `Edit`, and
+    one in four here.
+    """
+
+    kind = PromptKind(
+        name="ui_find",
+        description="Finds components of a screen by what people call them, and gives their ids.",
+        example="a page\n b header: Moving house\n c list\n  d checkbox: Pack the books\n? pack the books, the list",
+        pattern=r"a page.*\n\? [^\n]+",
+    )
+    name = kind.name
+
+    def generate(self, seed: int) -> Item:
+        """A screen with phrases, and each phrase with an id."""
+        page, references = draw_references(Random(seed))
+        return Item(
+            prompt=f"{to_text(page)}\n? {', '.join(phrase for phrase, _ in references)}",
+            response="\n".join(f"{phrase} {slot}" for phrase, slot in references),
+            meta={},
+        )
+
+    def check(self, item: Item, response: str) -> bool:
+        """True for the same phrases with the same ids."""
+        return response == item.response
+
+
 def ui_tasks() -> Iterator[Task]:
-    """The tasks, and the held-out variants of the first two."""
+    """All tasks, with the held-out variants of screens and edits."""
     yield SeveralEdits()
+    yield Find()
     for unseen in get_args(Unseen):
         yield Screen(unseen)
         yield Edit(unseen)

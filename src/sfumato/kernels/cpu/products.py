@@ -14,19 +14,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.kernels.base import QuantizedActivation
-from sfumato.kernels.cpu.features import features
-from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL, STEP
-from sfumato.kernels.cpu.memory import empty
-from sfumato.kernels.cpu.running import Loop
-from sfumato.kernels.packing import pack, unpack
+from sfumato.kernels.base import QuantizedActivation, pack, unpack
+from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL, STEP, features
+from sfumato.kernels.cpu.running import Loop, empty
 
 # Inputs per part of a long sum. With 128 rows they fill a quarter of a megabyte, and panels stream past.
 _CHUNK = 2048
 # Maximum rows per panel: more would not stay in a cache.
-_MOST_ROWS = 1024
+_MAX_ROWS = 1024
 # Minimum rows for a tile of AMX.
-_LEAST_TILED = 4
+_MIN_TILED = 4
 
 _run, _sum = Loop("products.multiply"), Loop("products.sum_parts")
 
@@ -149,9 +146,9 @@ class Matrix(nn.Module):
         levels_MI, scale_NG = x.levels_MI.contiguous(), x.scale_NG.contiguous()
         num_rows, digits = len(scale_NG), len(levels_MI) // max(1, len(scale_NG))
         out_NO = empty(num_rows, self.shape[-2])
-        if digits == 1 and end_X is None and num_rows > _MOST_ROWS:
-            for first in range(0, num_rows, _MOST_ROWS):
-                rows = slice(first, first + _MOST_ROWS)
+        if digits == 1 and end_X is None and num_rows > _MAX_ROWS:
+            for first in range(0, num_rows, _MAX_ROWS):
+                rows = slice(first, first + _MAX_ROWS)
                 part = QuantizedActivation(levels_MI[rows], scale_NG[rows])
                 added = None if residual_NO is None else residual_NO[rows]
                 out_NO[rows] = self.multiply(part, scales_XO, bias_O, residual_NO=added)
@@ -177,11 +174,11 @@ class Matrix(nn.Module):
     def _multiply(self, x_MI: Tensor, out: Tensor, digits: int, num_parts: int, *more: Tensor | int) -> Any:
         """Run the loop; without digits it computes sums."""
         num_outputs, num_inputs = self.shape[-2:]
-        least_tiled = _LEAST_TILED if _has_tiles() and not self._bits else sys.maxsize
+        least_tiled = _MIN_TILED if _has_tiles() and not self._bits else sys.maxsize
         panel_bytes = math.prod(self.panels.shape[2:])
         sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, digits == 0, max(1, digits))
         tensors = (x_MI, self.panels, self._start, self.flipped_start, out)
         # With few rows, reading the matrix takes most of the time.
-        work = max(len(x_MI), _LEAST_TILED) * self.panels.numel() // self._num_matrices // 16
+        work = max(len(x_MI), _MIN_TILED) * self.panels.numel() // self._num_matrices // 16
         more = (*more, self._bits, self.num_groups, panel_bytes)
         return _run(num_parts, work, *sizes, least_tiled, self._num_matrices, *tensors, *more)

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import Backend, KVPool, LogitRows, Segment, SegmentReader, TokenStats
+from sfumato.kernels.base import Backend, KVPool, LogitRows, SegmentReader, TokenStats
 from sfumato.kernels.gpu import kernels
+from sfumato.layout import Segment
 
 # Bytes of weights for soft embeddings: those of 2,048 positions with DiffusionGemma's 262,144 tokens.
 _HELD_BYTES = 2**30
@@ -26,6 +27,7 @@ class TritonBackend(Backend):
 
     def __init__(self, dtype: torch.dtype) -> None:
         self._dtype = dtype
+        self.held_bytes, self.bytes_per_weight = _HELD_BYTES, dtype.itemsize
 
     def rotate(self, x_RQHE: Tensor, cos_RQ1E: Tensor, sin_RQ1E: Tensor) -> Tensor:
         if not kernels.takes(x_RQHE, cos_RQ1E, sin_RQ1E):
@@ -47,9 +49,6 @@ class TritonBackend(Backend):
 
     def cap(self, logits: Tensor, most: float) -> Tensor:
         return kernels.cap(logits, most) if kernels.takes(logits) else super().cap(logits, most)
-
-    def rows_at_once(self, vocab_size: int) -> int:
-        return _HELD_BYTES // (self._dtype.itemsize * vocab_size)
 
     def reads(self, logits_NV: Tensor) -> bool:
         return kernels.takes(logits_NV)

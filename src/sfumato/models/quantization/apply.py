@@ -15,21 +15,19 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from sfumato.kernels.base import set_backend
-from sfumato.kernels.select import select_backend
-from sfumato.models.attention import AttentionSpec
-from sfumato.models.model import Model
+from sfumato.models.layers import shared_inputs
+from sfumato.models.model import AttentionSpec, Model, set_backend
 from sfumato.models.moe import Experts
-from sfumato.models.products import shared_inputs
 from sfumato.models.quantization.products import (
     Float8Product,
     IntegerExperts,
     IntegerProduct,
+    IntegerTable,
     QuantizedLinear,
     QuantizedProduct,
     multiplies_float8,
+    multiplies_integers,
 )
-from sfumato.models.quantization.tables import IntegerTable, multiplies_integers
 from sfumato.models.quantization.weights import FLOAT8_SIDES, Quantization, QuantizedWeight
 
 _LOG = logging.getLogger(__name__)
@@ -119,7 +117,7 @@ def install(model: Model, name: str, weight: QuantizedWeight) -> None:
         setattr(module, own, weight)
 
 
-def finish(model: Model, quantization: Quantization | None) -> None:
+def finish(model: Model, quantization: Quantization) -> None:
     """Final steps once all weights are in place: shared products with smoothed inputs, tables for logits and mean
     embeddings, and the backend.
 
@@ -128,25 +126,24 @@ def finish(model: Model, quantization: Quantization | None) -> None:
 
     Source: SmoothQuant, Xiao et al. 2022, arXiv 2211.10438, equation 4 with alpha 0.5.
     """
-    arithmetic = "float" if quantization is None else quantization.arithmetic
-    if quantization is not None and arithmetic == "int8" and not multiplies_integers(model.device):
+    arithmetic = quantization.arithmetic
+    if arithmetic == "int8" and not multiplies_integers(model.device):
         _LOG.warning("this CPU has no exact products of integers: weights are in 8 bits, and are multiplied as floats")
         arithmetic = "float"
-    if quantization is not None and arithmetic == "int8":
+    if arithmetic == "int8":
         if quantization.grouped:
             share_groups(model, quantization)
         else:
             _smooth(model, quantization)
         multiply_integers(model)
         return
-    if quantization is not None:
-        for name in waiting(model, quantization):
-            hold(model, name, model.get_parameter(name).detach(), quantization)
+    for name in waiting(model, quantization):
+        hold(model, name, model.get_parameter(name).detach(), quantization)
     if arithmetic == "float8" and multiplies_float8(model.device):
         for paths, _ in _seen_inputs(model, (0,))[0]:
             _share(Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths]))
     if model.device.type == "cuda":
-        set_backend(model, select_backend(model.device, model.embedding_VD.dtype))
+        set_backend(model, model.choose_backend())
 
 
 def lay_out(model: Model, quantization: Quantization, dtype: torch.dtype) -> None:
@@ -157,17 +154,16 @@ def lay_out(model: Model, quantization: Quantization, dtype: torch.dtype) -> Non
     make_tables(model)
 
 
-def share_groups(model: nn.Module, quantization: Quantization) -> None:
+def share_groups(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input, and one per expert; groups need no smoothing. The model
-    may be on the meta device, or a part of one that is complete."""
+    may be on the meta device."""
     for module in list(model.modules()):
         linears = {name: one for name, one in module.named_children() if isinstance(one, QuantizedLinear)}
         for names in shared_inputs(module, linears):
             share_inputs([linears[name] for name in names], quantization)
-        # On a GPU they would be multiplied one by one.
-        for weight in module.children() if isinstance(module, Experts) else ():
-            if isinstance(weight, QuantizedWeight) and weight.levels.device.type != "cuda":
-                multiply_rows(weight)
+    for experts in _mixtures(model):
+        for weight in _weights_of(experts):
+            multiply_rows(weight)
 
 
 def share_inputs(linears: Sequence[QuantizedLinear], quantization: Quantization) -> None:
@@ -178,14 +174,22 @@ def share_inputs(linears: Sequence[QuantizedLinear], quantization: Quantization)
 
 
 def multiply_rows(weight: QuantizedWeight) -> None:
-    """Create the products of experts, in groups."""
+    """Create the product of experts, in groups."""
     weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1], device=weight.levels.device))
+
+
+def _mixtures(model: Model) -> list[Experts]:
+    """All experts, but on a GPU, where they would be multiplied one by one."""
+    return [module for module in model.modules() if isinstance(module, Experts) and model.device.type != "cuda"]
+
+
+def _weights_of(experts: Experts) -> list[QuantizedWeight]:
+    return [weight for weight in experts.children() if isinstance(weight, QuantizedWeight)]
 
 
 def _smooth(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input and smoothed weights, and one per expert."""
-    # On a GPU they would be multiplied one by one.
-    mixtures = [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    mixtures = _mixtures(model)
     groups, peaks = _seen_inputs(
         model, quantization.sample, mixtures, waiting(model, quantization), typical=quantization.digits == 2
     )
@@ -207,21 +211,15 @@ def _smooth(model: Model, quantization: Quantization) -> None:
 def multiply_integers(model: Model) -> None:
     """Give a model with integer products its integer tables and backend; `fuse` does the rest."""
     make_tables(model)
-    compute_integers(model)
+    set_backend(model, model.choose_backend())
 
 
 def make_tables(model: Model) -> None:
-    """Make the integer tables of a model's head and embedding."""
+    """Create the integer tables of a model's head and embedding."""
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
-
-
-def compute_integers(model: Model) -> None:
-    """Give a model with integer tables the backend for them."""
-    share_V = None if model.embedding_table is None else model.embedding_table.share_V
-    set_backend(model, select_backend(model.device, model.embedding_VD.dtype, share_V))
 
 
 def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:
@@ -298,7 +296,7 @@ def _seen_inputs(
                 torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
 
     handles = [linear.register_forward_pre_hook(look) for linear in paths]
-    weights = [weight for one in mixtures for weight in one.children() if isinstance(weight, QuantizedWeight)]
+    weights = [weight for each in mixtures for weight in _weights_of(each)]
     for weight in weights:
         weight.watch = look_at_rows
     num_positions = min(_NUM_SEEN, model.config.max_position_embeddings)

@@ -1,21 +1,119 @@
-"""Matrix products of linears and experts with 8-bit inputs: integers on a CPU, floats on a GPU."""
+"""Matrix products with 8-bit inputs, of linears, experts and tables of a whole vocabulary: integers on a CPU, floats on
+a GPU. On CPUs with AVX-512 VNNI or AMX, integers are several times faster than floats."""
 
-# O outputs, I inputs, N positions, M rows sorted by expert, X experts
+# N positions, M one or two digits of each, or rows sorted by expert, I inputs, G groups of them, O outputs, X matrices
+# or experts, V vocabulary, D model
 
 from __future__ import annotations
 
-import abc
+import functools
 import itertools
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.kernels.base import TORCH, Backend, QuantizedActivation, Rounding
-from sfumato.models.products import FusedProduct, SharedProduct
-from sfumato.models.quantization.tables import integer_matrix
-from sfumato.models.quantization.weights import QuantizedWeight
+from sfumato.kernels.base import DIGIT, SECOND_DIGIT, TORCH, Backend, QuantizedActivation, Rounding
+from sfumato.kernels.cpu.products import Matrix, is_available
+from sfumato.models.layers import FusedProduct, SharedProduct
+from sfumato.models.quantization.weights import QuantizedWeight, StoredMatrix, dequantize
+
+# Rounding a row of the matrix changes a logit by a standard deviation of scale * |x| / sqrt(12); this allows four.
+_UNSURE = 4 / 12**0.5
+
+
+@functools.cache
+def multiplies_integers(device: torch.device) -> bool:
+    """Whether 8-bit integer products are exact; on x86 without VNNI, sums of two of them overflow."""
+    most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
+    return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
+
+
+class IntegerMatrix:
+    """A matrix, or many of one shape, multiplied in torch; `kernels.cpu.products.Matrix` is the compiled version.
+
+    Args:
+        levels: int8 [O, I] or [X, O, I]; with groups, see `weights.dequantize`.
+        groups: their scales and minimums, if any.
+    """
+
+    def __init__(self, levels: Tensor, groups: Tensor | None = None) -> None:
+        self.levels, self.groups = levels, groups
+        self.num_groups = 1 if groups is None else groups.shape[-2]
+        """Number of scales per input row."""
+        self.tensors: tuple[Tensor, ...] = (levels,) if groups is None else (levels, groups)
+        """Everything a product reads besides its arguments."""
+
+    def multiply(
+        self,
+        x: QuantizedActivation,
+        scales_XO: Tensor,
+        bias_O: Tensor | None = None,
+        *,
+        residual_NO: Tensor | None = None,
+        end_X: Tensor | None = None,
+    ) -> Tensor:
+        """The product [N, O] with some rows, float32.
+
+        Args:
+            x: the rows.
+            scales_XO: float32; factors of each matrix's outputs.
+            bias_O, residual_NO: float32; added in this order.
+            end_X: int32, for many matrices: end of each matrix's rows, which have one digit.
+        """
+        if end_X is None:
+            out_NO = self._product(x, self.levels, self.groups).mul_(scales_XO)
+        else:
+            out_NO = scales_XO.new_empty(len(x.scale_NG), scales_XO.shape[1])
+            for i, (first, last) in enumerate(itertools.pairwise([0, *end_X.tolist()])):
+                if first < last:
+                    own = QuantizedActivation(*(part[first:last] for part in x))
+                    groups = None if self.groups is None else self.groups[i]
+                    torch.mul(self._product(own, self.levels[i], groups), scales_XO[i], out=out_NO[first:last])
+        for added in (bias_O, residual_NO):
+            if added is not None:
+                out_NO += added
+        return out_NO
+
+    @staticmethod
+    def _product(x: QuantizedActivation, levels: Tensor, groups: Tensor | None) -> Tensor:
+        """The product with one matrix, before its output factors."""
+        num_rows, num_groups = x.scale_NG.shape
+        if groups is None:
+            product_MO = torch._int_mm(x.levels_MI, levels.T).float()
+        else:
+            # In floats, where sums of small integers are exact too.
+            digits_MGS = torch.unflatten(x.levels_MI, -1, (num_groups, -1))
+            scale_MG = x.scale_NG.repeat(len(digits_MGS) // max(1, num_rows), 1)
+            weight_OI = dequantize(levels, torch.ones(len(levels), 1, device=levels.device), torch.float32, groups)
+            product_MO = (digits_MGS * scale_MG.unsqueeze(-1)).flatten(1) @ weight_OI.T
+        high_NO, *low_NO = torch.split(product_MO, max(1, num_rows))
+        if low_NO:
+            high_NO = high_NO.add(low_NO[0], alpha=1 / SECOND_DIGIT)
+        return high_NO.mul(x.scale_NG) if groups is None else high_NO
+
+    def mean(self, digits_MI: Tensor, factor: float) -> Tensor:
+        """The product [N, O] with rows of two digits in base 127, 0 or more, times a factor, float32. For few outputs
+        and very many inputs."""
+        high_NO, low_NO = torch._int_mm(digits_MI, self.levels.T).float().chunk(2)
+        mean_NO: Tensor = high_NO.add_(low_NO, alpha=1 / DIGIT).mul_(factor)
+        return mean_NO
+
+
+def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool = False) -> IntegerMatrix | Matrix:
+    """The fastest form of a matrix, or of many.
+
+    Args:
+        levels, groups: see `IntegerMatrix`.
+        means: whether it is for `mean`.
+
+    On the meta device, it is the form in files: see `checkpoints.prepared`.
+    """
+    if levels.is_meta or (levels.device.type == "cpu" and is_available()):
+        return Matrix(levels, groups, sums=means)
+    return IntegerMatrix(levels, groups)
 
 
 class QuantizedLinear(nn.Module):
@@ -40,12 +138,15 @@ class QuantizedProduct(SharedProduct):
 
     Args:
         linears: their weights become parts of that matrix.
+        matrix_of: makes it from levels [O, I] and groups, see `dequantize`.
     """
 
     scales_O: Tensor
     bias_O: Tensor
 
-    def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
+    def __init__(
+        self, linears: Sequence[QuantizedLinear], matrix_of: Callable[[Tensor, Tensor | None], StoredMatrix]
+    ) -> None:
         weights = [linear.weight for linear in linears]
         super().__init__(linears, [len(weight) for weight in weights])
         self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
@@ -56,30 +157,12 @@ class QuantizedProduct(SharedProduct):
         self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
         groups = [weight.groups for weight in weights if weight.groups is not None]
-        self.hold(torch.cat([weight.levels for weight in weights]), torch.cat(groups) if groups else None)
+        levels_OI = torch.cat([weight.levels for weight in weights])
+        self.matrix = matrix_of(levels_OI, torch.cat(groups) if groups else None)
         first = 0
         for weight, size in zip(weights, self.sizes, strict=True):
-            weight.hand_over(self, first, first + size)
+            weight.move_to(self.matrix, first, first + size)
             first += size
-
-    @property
-    def scales(self) -> Tensor:
-        """Scales of its rows [O, 1]."""
-        return self.scales_O.unsqueeze(-1)
-
-    @property
-    @abc.abstractmethod
-    def levels(self) -> Tensor:
-        """The matrix [O, I]."""
-
-    @property
-    @abc.abstractmethod
-    def groups(self) -> Tensor | None:
-        """Its groups, if any: see `dequantize`."""
-
-    @abc.abstractmethod
-    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        """Set the matrix."""
 
 
 class IntegerProduct(QuantizedProduct, FusedProduct):
@@ -93,9 +176,10 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
     """
 
     unsmooth_I: Tensor
+    matrix: IntegerMatrix | Matrix
 
     def __init__(self, linears: Sequence[QuantizedLinear], unsmooth_I: Tensor, digits: int = 1) -> None:
-        super().__init__(linears)
+        super().__init__(linears, integer_matrix)
         self.digits = digits
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
 
@@ -104,20 +188,8 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
         return Rounding(self.unsmooth_I, self.digits, self.matrix.num_groups)
 
     @property
-    def levels(self) -> Tensor:
-        return self.matrix.levels
-
-    @property
-    def groups(self) -> Tensor | None:
-        return self.matrix.groups
-
-    @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """Everything a product reads."""
         return *self.buffers(recurse=False), *self.matrix.tensors
-
-    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        self.matrix = integer_matrix(levels_OI, groups)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         return self._of(self.backend.quantize(x_NI, self.rounding), residual_NO)
@@ -132,25 +204,20 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
         return self.matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
 
 
+class _Float8Matrix(NamedTuple):
+    levels: Tensor
+    groups: Tensor | None
+
+
 class Float8Product(QuantizedProduct):
     """Products of 8-bit floats, which need no smoothing: their relative precision does not depend on their size."""
 
-    _levels_OI: Tensor
-
-    @property
-    def levels(self) -> Tensor:
-        return self._levels_OI
-
-    @property
-    def groups(self) -> None:
-        return None
-
-    def hold(self, levels_OI: Tensor, groups: Tensor | None) -> None:
-        self.register_buffer("_levels_OI", levels_OI, persistent=False)
+    def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
+        super().__init__(linears, _Float8Matrix)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         levels_NI, scale_N = self.backend.quantize_float8(x_NI)
-        out_NO = float8_product(levels_NI, scale_N, self._levels_OI, self.scales_O, x_NI.dtype)
+        out_NO = float8_product(levels_NI, scale_N, self.matrix.levels, self.scales_O, x_NI.dtype)
         out_NO = out_NO + self.bias_O if self.has_bias else out_NO
         return out_NO if residual_NO is None else out_NO + residual_NO
 
@@ -172,22 +239,7 @@ class IntegerExperts(nn.Module):
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
         self.matrices = integer_matrix(weight.levels, weight.groups)
-        weight.hand_over(self, 0, len(weight))
-
-    @property
-    def scales(self) -> Tensor:
-        """Scales of their rows [X, O, 1]."""
-        return self.scales_XO.unsqueeze(-1)
-
-    @property
-    def levels(self) -> Tensor:
-        """The matrices [X, O, I]."""
-        return self.matrices.levels
-
-    @property
-    def groups(self) -> Tensor | None:
-        """Their groups, if any."""
-        return self.matrices.groups
+        weight.move_to(self.matrices, 0, len(weight))
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""
@@ -196,6 +248,69 @@ class IntegerExperts(nn.Module):
             # Each position once, whichever experts read it.
             x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))
         return self.matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
+
+
+class IntegerTable(nn.Module):
+    """An 8-bit embedding matrix with one scale per token, for the two products that read all of it.
+
+    Hidden states and probabilities have two digits, so that only the matrix is rounded. In a mean of many embeddings
+    these errors cancel out; of the logits, those that may be the highest are recomputed in floats.
+
+    Args:
+        weight_VD: the matrix.
+        logits, means: which products it is for.
+    """
+
+    scales_V: Tensor
+    share_V: Tensor
+
+    def __init__(self, weight_VD: Tensor, *, logits: bool = True, means: bool = True) -> None:
+        super().__init__()
+        self.backend: Backend = TORCH
+        weight_VD = weight_VD.detach()
+        tiny = torch.finfo(torch.float32).tiny
+        # In parts, to avoid a second float copy.
+        peak_V = torch.cat([part_VD.abs().amax(1) for part_VD in torch.split(weight_VD, 4096)])
+        scales_V = (peak_V.float() / DIGIT).clamp_min(tiny)
+        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
+        rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
+        for part_VD, part_V, into_VD in zip(*rows, strict=True):
+            into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
+        self.register_buffer("scales_V", scales_V, persistent=False)
+        self.register_buffer("share_V", scales_V / scales_V.max(), persistent=False)
+        self.to_logits = integer_matrix(levels_VD) if logits else None
+        self.to_mean = integer_matrix(levels_VD.T, means=True) if means else None
+
+    @functools.cached_property
+    def _max_scale(self) -> float:
+        return float(self.scales_V.max())
+
+    def mean(self, probs_NV: Tensor) -> Tensor:
+        """Mean embeddings [N, D] under weights between 0 and 1; weights below a 32,000th count as 0.
+
+        Args:
+            probs_NV: weights, or their digits from `Backend.digits` with `share_V`.
+        """
+        assert self.to_mean is not None
+        digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.backend.digits(probs_NV, self.share_V)
+        return self.to_mean.mean(digits_MV, self._max_scale / DIGIT)
+
+    def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
+        """Logits of all tokens, float32.
+
+        Args:
+            x_ND: hidden states.
+            weight_VD: the matrix in floats.
+            cap: c in c tanh(logit / c); None for no cap.
+        """
+        assert self.to_logits is not None
+        if not len(x_ND):
+            return self.scales_V.new_empty(0, len(self.scales_V))
+        x_ND = x_ND.contiguous()
+        x = self.backend.quantize(x_ND, Rounding(torch.ones_like(x_ND[0], dtype=torch.float32), digits=2))
+        out_NV = self.to_logits.multiply(x, self.scales_V)
+        self.backend.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
+        return out_NV
 
 
 def multiplies_float8(device: torch.device) -> bool:

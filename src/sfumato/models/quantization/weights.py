@@ -1,11 +1,11 @@
-"""Weights held in 8 or 4 bits: half to a sixth of the memory, at a small cost in quality.
+"""Weights stored in 8 or 4 bits: half to a sixth of the memory, at a small cost in quality.
 
-One mechanism for linears and experts: a row of 8 bits has one scale, or rows are cut into groups along the input, each
-with a scale and a minimum, which files of llama.cpp's kinds of 4 bits lose nothing by. The float weight is made again
-where it is used.
+Linears and experts use the same format. An 8-bit row has one scale; or a row is split into groups along the input, each
+with a scale and a minimum, which represents llama.cpp's 4-bit files without loss. Float weights are computed where they
+are used.
 
-Where inputs may be rounded to 8 bits as well, each position by its own largest value, linears and experts multiply what
-is held: integers on a CPU, or floats of 8 bits, which GPUs multiply twice as fast as those of 16, from half the memory.
+If inputs are rounded to 8 bits as well, each position by its own largest value, the stored weights are multiplied
+directly: integers on a CPU, or 8-bit floats, which GPUs multiply twice as fast as 16-bit ones, from half the memory.
 """
 
 # O output rows (with any leading dimensions), I inputs, G groups of S inputs, K groups of all rows, N positions, M rows
@@ -22,47 +22,45 @@ import torch
 from torch import Tensor, nn
 
 from sfumato.errors import CheckpointError, ConfigError, unknown
-from sfumato.kernels.base import DIGIT, LARGEST_FLOAT8
-from sfumato.kernels.packing import pack, unpack
+from sfumato.kernels.base import DIGIT, LARGEST_FLOAT8, pack, unpack
 from sfumato.spec import GenerationSpec
 
 Bits = Literal[4, 8]
 Arithmetic = Literal["float", "int8", "float8"]
-# What GPUs want the sides of a matrix of floats of 8 bits to be multiples of.
+# GPUs multiply 8-bit float matrices whose sides are multiples of this.
 FLOAT8_SIDES = 16
-# Inputs of a group, as in llama.cpp's kinds.
+# Inputs per group, as in llama.cpp's formats.
 _GROUP = 32
-# The same of experts of 4 bits that are multiplied as integers: 4.5 bits a weight instead of 5, and experts are nearly
-# all of a large mixture.
+# The same for experts in w4a8: 4.5 bits per weight instead of 5, because they are nearly all of a large mixture.
 _EXPERTS_GROUP = 64
-# Steps that a group's range is tried to be, of 15 that there are: more cut off its ends, and a line is fitted through
-# the levels they come to; fewer are those of files whose groups use a part of theirs. Source: make_qkx2_quants of
-# llama.cpp's ggml-quants.c, which tries some around 15.
+# Numbers of steps tried for a group's range; 4 bits have 15. More steps cut off the ends of the range, and a line is
+# fitted through the resulting levels; fewer occur in files whose groups use only a part of the levels. Source:
+# make_qkx2_quants of llama.cpp's ggml-quants.c, which tries some numbers around 15.
 _NUM_STEPS = (15, 10, 11, 12, 13, 14, 16, 17, 18)
-# Of a step: what is nearer than this to its level is on it.
+# Distance, in steps, within which a weight counts as exactly on its level.
 _ON_LEVEL = 0.01
-# Minimums of a row are below this power of two, of float16's 2^16.
+# A row's minimums are scaled below this power of two; float16 ends at 2^16.
 _EXPONENT = 15
-# Weights that are fitted at a time, so that they stay in a cache.
+# Weights fitted at a time, so that they stay in a cache.
 _FITTED = 2**18
 
 
 @dataclass(frozen=True)
 class Quantization:
-    """How weights are held."""
+    """How weights are stored and multiplied."""
 
     bits: Bits = 8
-    """8 or 4."""
+    """Bits per weight, 8 or 4."""
     group: int = 0
-    """Inputs that share a scale and a minimum; 0 means whole rows, which have a scale alone, and for 4 bits 32, or 64
-    in experts multiplied as integers. A row that is not made of whole groups is one."""
+    """Inputs that share a scale and a minimum. 0 is whole rows with a scale only for 8 bits, and 32 for 4 bits, or
+    64 for experts multiplied as integers. A row that does not divide into groups is one group."""
     arithmetic: Arithmetic = "float"
-    """What linears multiply: "float", made again of the weights; "int8", to which inputs are rounded as well, by the
-    weights' groups; or "float8", the same of floats, for 8 bits and whole rows."""
+    """What linears multiply: "float", computed from the stored weights; "int8", with inputs rounded per group of the
+    weights; or "float8", with inputs rounded per row, for 8 bits and whole rows."""
     sample: tuple[int, ...] = ()
-    """Tokens of a text, by which it is seen how large inputs of whole rows get; random ones if there is none."""
+    """Tokens of a text on which the size of inputs is measured, for whole rows; random ones if empty."""
     digits: Literal[1, 2] = 1
-    """Integers of 8 bits that linears round an input to: with two, products of many rows take twice as long."""
+    """8-bit integers per input. With two, products of many rows take twice as long."""
 
     def __post_init__(self) -> None:
         if self.bits not in (4, 8):
@@ -83,15 +81,15 @@ class Quantization:
         return self.bits == 4 or self.group > 0
 
     def suited_to(self, spec: GenerationSpec, device: str = "cpu") -> Quantization:
-        """The same, with two digits for a model that writes one token at a time, and groups on a CPU: reading weights
-        takes its time."""
+        """The setting for a model: an autoregressive one gets two digits, and groups on a CPU, because there the time
+        goes into reading weights."""
         if self.arithmetic != "int8" or not spec.autoregressive:
             return dataclasses.replace(self, digits=1)
         chosen = _GROUP if device == "cpu" and self.bits == 8 else 0
         return dataclasses.replace(self, digits=2, group=self.group or chosen)
 
     def group_of(self, shape: torch.Size) -> int:
-        """The group of a weight [O, I], or of experts [X, O, I]."""
+        """Group size for a weight [O, I] or experts [X, O, I]."""
         num_inputs = shape[-1]
         wanted = self.group or (num_inputs if self.bits == 8 else _GROUP)
         if len(shape) == 3 and (self.bits, self.group, self.arithmetic) == (4, 0, "int8"):
@@ -106,12 +104,12 @@ QUANTIZATIONS = {
     "w4a8": Quantization(bits=4, arithmetic="int8"),
     "fp8": Quantization(bits=8, arithmetic="float8"),
 }
-"""By the name they are asked for."""
+"""Quantizations by name."""
 
 
-class _Holder(Protocol):
-    @property
-    def scales(self) -> Tensor: ...
+class StoredMatrix(Protocol):
+    """A matrix that can return the levels and groups it was made from."""
+
     @property
     def levels(self) -> Tensor: ...
     @property
@@ -119,16 +117,16 @@ class _Holder(Protocol):
 
 
 class QuantizedWeight(nn.Module):
-    """A weight [..., O, I] as integers, or floats of 8 bits, with a scale for each row; groups of it have a scale and a
-    minimum besides.
+    """A weight [..., O, I] stored as integers or 8-bit floats, with a scale per row, and optionally a scale and a
+    minimum per group.
 
-    It indexes like a tensor along its first dimension, and gives float weights.
+    Indexing along the first dimension returns float weights.
 
     Args:
         shape: of the float weight.
         quantization: bits, group and arithmetic.
-        dtype: of the float weights it gives.
-        device: where it is held.
+        dtype: of the float weights.
+        device: of the stored tensors.
     """
 
     levels: Tensor
@@ -144,7 +142,9 @@ class QuantizedWeight(nn.Module):
         self.is_float = quantization.arithmetic == "float8"
         self.group = quantization.group_of(shape)
         if self.bits == 4 and num_inputs % 2:
-            raise CheckpointError(f"a weight of shape {list(shape)} cannot be held in 4 bits: its inputs are odd")
+            raise CheckpointError(
+                f"a weight of shape {list(shape)} cannot be stored in 4 bits: its number of inputs is odd"
+            )
         width = num_inputs if self.bits == 8 else num_inputs // 2
         kind = torch.float8_e4m3fn if self.is_float else torch.int8 if self.bits == 8 else torch.uint8
         self.register_buffer("levels", torch.empty(*leading, width, dtype=kind, device=device))
@@ -153,20 +153,20 @@ class QuantizedWeight(nn.Module):
         groups = torch.empty(pairs, dtype=torch.float16, device=device) if quantization.grouped else None
         self.register_buffer("groups", groups)
         self.product: nn.Module | None = None
-        """Multiplies what is held of experts, if that is how it is done."""
+        """Multiplies the stored weights of experts; None if they are multiplied as floats."""
         self.watch: Callable[[QuantizedWeight, Tensor, Tensor], None] | None = None
-        """Is told the rows of experts, and where those of each end."""
-        self._elsewhere: tuple[_Holder, slice] | None = None
+        """Called with the input rows of experts and the end of each expert's rows, to measure them."""
+        self._elsewhere: tuple[StoredMatrix, slice] | None = None
 
     def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
-        """Take in float values, all of them or those of some rows.
+        """Quantize and store float values, all of them or those of some rows.
 
         Args:
-            place: index of the leading dimensions; () is everything.
+            place: index of the leading dimensions; () is all.
             weight: [..., I], whole rows.
         """
         if not place and weight.dim() > 2:
-            # An expert at a time: memory that is taken and given back for all of them costs more than the rest.
+            # One expert at a time: allocating memory for all of them costs more than the rest.
             for i, each in enumerate(weight):
                 self.put((i,), each)
             return
@@ -184,12 +184,12 @@ class QuantizedWeight(nn.Module):
             levels = (levels if self.is_float else levels.round_()).clamp_(-most, most).to(self.levels.dtype)
         self.levels[place], self.scales[place] = levels, scales
 
-    def hand_over(self, product: _Holder, first: int, last: int) -> None:
-        """Have a part of what somebody else holds be the integers from now on."""
-        # Of a model without weights as well, these are no weights.
-        self.levels, self.scales = (one.new_empty(0, device="cpu") for one in (self.levels, self.scales))
+    def move_to(self, matrix: StoredMatrix, first: int, last: int) -> None:
+        """Drop the stored tensors, because rows of a matrix now hold them."""
+        # On a CPU, so that a model without weights does not wait for them.
+        self.levels = self.levels.new_empty(0, device="cpu")
         self.groups = None if self.groups is None else self.groups.new_empty(0, device="cpu")
-        self._elsewhere = product, slice(first, last)
+        self._elsewhere = matrix, slice(first, last)
 
     def __getitem__(self, index: int) -> Tensor:
         """The float weight at one index of the first dimension."""
@@ -201,17 +201,12 @@ class QuantizedWeight(nn.Module):
 
     @property
     def levels_held(self) -> Tensor:
-        """The whole weight as it is held, here or by a product."""
+        """The stored levels, here or in a matrix."""
         return self.levels if self._elsewhere is None else self._elsewhere[0].levels[self._elsewhere[1]]
 
     @property
-    def scales_held(self) -> Tensor:
-        """The scales of its rows, wherever they are."""
-        return self.scales if self._elsewhere is None else self._elsewhere[0].scales[self._elsewhere[1]]
-
-    @property
     def groups_held(self) -> Tensor | None:
-        """The scales and minimums of its groups, wherever they are."""
+        """The stored groups, here or in a matrix."""
         if self._elsewhere is None:
             return self.groups
         groups = self._elsewhere[0].groups
@@ -219,17 +214,17 @@ class QuantizedWeight(nn.Module):
 
     def dequantized(self) -> Tensor:
         """The whole float weight."""
-        return dequantize(self.levels_held, self.scales_held, self.dtype, self.groups_held)
+        return dequantize(self.levels_held, self.scales, self.dtype, self.groups_held)
 
 
 def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tensor | None = None) -> Tensor:
-    """Float weights [..., I] of integers, or floats of 8 bits.
+    """Float weights [..., I] from stored ones.
 
     Args:
-        levels: of 8 bits, or uint8 with two integers of 4 bits in each, the lower one first.
-        scales: float32, of a row; without minimums, of each group of one.
-        dtype: of the weights.
-        groups: float16 [..., G, 2]; the scale of each group, and what its lowest level stands for.
+        levels: 8-bit integers or floats, or uint8 with two 4-bit integers each, the lower one first.
+        scales: float32, one per row; without groups, one or more per row.
+        dtype: of the result.
+        groups: float16 [..., G, 2]; the scale of each group, and the value of its lowest level.
     """
     if groups is None:
         numbers = unpack(levels).to(torch.int8) - 8 if levels.dtype is torch.uint8 else levels
@@ -242,14 +237,14 @@ def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tenso
 
 
 def fit_groups(weight_OGS: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Levels, scales of rows and groups of float32 weights: see `dequantize`.
+    """Quantize float32 weights in groups: levels, scales and groups as in `dequantize`.
 
-    A group's levels go from its least weight to its largest. Of 4 bits, where weights are on no such levels already,
-    some numbers of steps are tried; the least squared error counts.
+    A group's levels span its weights. With 4 bits, groups that are not exactly on such levels try several numbers of
+    steps and keep the one with the least squared error.
     """
     most = 2**bits - 1
     low_OG, high_OG = weight_OGS.aminmax(dim=-1)
-    # Powers of two, by which nothing is rounded.
+    # Powers of two, so that scaling does not round.
     exponent_O = torch.frexp(torch.maximum(low_OG.abs(), high_OG.abs()).amax(-1)).exponent
     scales_O1 = torch.ldexp(torch.ones_like(low_OG[:, :1]), exponent_O.unsqueeze(-1) - _EXPONENT)
     x_KS = (weight_OGS / scales_O1[..., None]).flatten(0, 1)
@@ -265,7 +260,7 @@ def fit_groups(weight_OGS: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _search(x_KS: Tensor, low_K1: Tensor, high_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
-    """The levels and groups of least squared error."""
+    """Levels and groups with the least squared error."""
     levels_KS, groups_K2 = torch.empty_like(x_KS, dtype=torch.uint8), x_KS.new_empty(len(x_KS), 2).half()
     least_K1 = torch.full_like(low_K1, torch.inf)
     for num_steps in _NUM_STEPS:
@@ -287,7 +282,7 @@ def _search(x_KS: Tensor, low_K1: Tensor, high_K1: Tensor, most: int) -> tuple[T
 
 
 def _levels_of(x_KS: Tensor, scale_K1: Tensor, minimum_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
-    """Levels uint8 [K, S] of groups, and their scales and minimums as they are held, float16 [K, 2]."""
+    """Levels uint8 [K, S] of groups, and their stored scales and minimums, float16 [K, 2]."""
     groups_K2 = torch.cat((scale_K1, minimum_K1), dim=-1).half()
     scale_K1, minimum_K1 = torch.split(groups_K2.float(), 1, dim=-1)
     levels_KS = (x_KS - minimum_K1).div_(scale_K1.clamp_min(torch.finfo(torch.float32).tiny))

@@ -10,8 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from sfumato.sampling.rng import Stream
-from sfumato.sampling.samplers.base import Sampler, Turn, check_choice, pick_highest, register
+from sfumato.sampling.samplers.base import Sampler, Stream, Turn, check_choice, pick_highest, register
 
 Budget = Literal["even", "truncated"]
 

@@ -13,8 +13,16 @@ from torch import Tensor
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling.rng import Stream
-from sfumato.sampling.samplers.base import Decision, Sampler, Turn, check_choice, check_number, pick_highest, register
+from sfumato.sampling.samplers.base import (
+    Decision,
+    Sampler,
+    Stream,
+    Turn,
+    check_choice,
+    check_number,
+    pick_highest,
+    register,
+)
 
 RemaskSchedule = Literal["cap", "rescale"]
 

@@ -1,1 +1,1 @@
-"""Loops, written for a compiler; their callers stand beside this package."""
+"""Loops, written for a compiler. `kernels.cpu.backend` and `kernels.cpu.products` call them."""

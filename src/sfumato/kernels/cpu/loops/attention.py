@@ -1,14 +1,14 @@
-"""Attention of positions of many texts, each to its own, where keys and values are in a pool. Float32 on a CPU.
+"""Attention over a pool of keys and values: positions of many texts, each attending to its own. Float32 on a CPU.
 
-Thirty-two heads of queries that read the same keys go through the text together, some keys at a time: scores stand
-with the queries side by side, so that what a softmax needs is taken over many of them at once, and no sum goes across
-a register. What comes out for a query depends on nothing but the query and its text, to the last bit.
+Thirty-two query heads that read the same keys are processed together, a block of keys at a time. Scores are stored with
+the queries side by side, so the softmax works on whole vectors and never sums across a register. A query's result
+depends only on the query and its text, to the last bit.
 
-Source: Dao et al. 2022, FlashAttention, arXiv 2205.14135, for taking keys a block at a time.
+Source: Dao et al. 2022, FlashAttention, arXiv 2205.14135, for processing keys in blocks.
 """
 
-# N positions, H heads, G key-value heads, E head dimension, S slots, B segments, K keys of a block, R rows: a row is a
-# head of a query, and those that read the same keys stand side by side
+# N positions, H heads, G key-value heads, E head dimension, S slots, B segments, K keys of a block, R rows: one head of
+# one query; rows that read the same keys are adjacent
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.np.numpy_support import carray
 
-from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops.compiling import (
     FLOAT,
     INT,
@@ -41,7 +40,7 @@ from sfumato.kernels.cpu.loops.compiling import (
     place_of,
     pointer,
 )
-from sfumato.kernels.cpu.loops.sizes import QUERIES
+from sfumato.kernels.cpu.loops.sizes import QUERIES, features
 
 _BLOCK = 128
 # Keys whose sums fill the registers.
@@ -50,7 +49,7 @@ _KEYS_AT_ONCE = 12 if "avx512f" in features() else 3
 
 @code
 def _score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: Any, out: Any) -> Any:
-    """Products of some keys with the queries, which stand side by side for each element."""
+    """Multiply some keys with the queries, which are stored side by side per element."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         keys, key_stride, queries, size, out = arguments
@@ -74,7 +73,7 @@ def _score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: 
 def _mix(
     typing_context: Any, weights: Any, slots: Any, values: Any, slot_stride: Any, count: Any, out: Any, out_stride: Any
 ) -> Any:
-    """Add to what there is of some rows 32 elements of values, times weights, which stand side by side for each key."""
+    """Add weighted values to some rows, 32 elements at a time; the weights are stored side by side per key."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, slots, values, slot_stride, count, out, out_stride = arguments
@@ -109,7 +108,7 @@ def _mask(base: int, score_KR: Array, ahead_R: Array, behind_R: Array) -> None:
 
 @code
 def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, faded: Any) -> Any:
-    """Make weights of a block's scores, and say what the weights before it fade to."""
+    """Turn a block's scores into weights, and compute the factor by which earlier weights shrink."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scores, count, *others = arguments
@@ -128,7 +127,7 @@ def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, 
         with cgutils.for_range(builder, count) as loop:
             place = pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE)))
             score = builder.load(place, align=4)
-            # Of what is masked, 0, also where nothing was read so far; of what is no number, none.
+            # 0 where masked, even if nothing was read so far; NaN stays NaN.
             read = builder.fcmp_unordered("!=", score, never)
             weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(LANES, None))
             builder.store(weight, place, align=4)
@@ -151,7 +150,7 @@ def attend(job: Any) -> None:
     num_heads = num_groups * per_group
     out_NHE = carray(at(head[19]), (head[8], num_heads, size), F)
     filled = segments_B6[num_segments - 1, 0] + segments_B6[num_segments - 1, 1]
-    # Elements of values are taken 32 at a time: others are copied to where there are as many.
+    # Values are read 32 elements at a time; other widths are copied to a padded buffer.
     width = (size + QUERIES - 1) // QUERIES * QUERIES
     copies = width != size
     query_ER = np.empty((size, QUERIES), F)
@@ -167,7 +166,7 @@ def attend(job: Any) -> None:
         if first_unit == 0:
             out_NHE[filled:] = F(0.0)
         for unit in range(first_unit, last_unit):
-            # The heads of a group of all segments, QUERIES at a time.
+            # Find the segment of this unit: each has its heads of a group, QUERIES at a time.
             group, first, number = unit % num_groups, unit // num_groups, 0
             while first >= (segments_B6[number, 1] * per_group + QUERIES - 1) // QUERIES:
                 first -= (segments_B6[number, 1] * per_group + QUERIES - 1) // QUERIES
@@ -180,7 +179,7 @@ def attend(job: Any) -> None:
             query, own = first // per_group, first % per_group
             for r in range(QUERIES):
                 query_R[r], own_R[r] = query, group * per_group + own
-                # Rows that there are not do as the last one.
+                # Missing rows repeat the last one.
                 own += 1 if r < num_rows - 1 else 0
                 if own == per_group:
                     query, own = query + 1, 0
@@ -199,7 +198,7 @@ def attend(job: Any) -> None:
             query_ER[:, num_rows:] = F(0.0)
             mean_RE[:], best_R[:], total_R[:] = F(0.0), F(NEVER), F(0.0)
             slot_K = carray(at(head[17] + 4 * slots_at), (end,), np.int32)
-            # From the same key on whoever the other rows are.
+            # Blocks start at the same keys whatever the other rows are.
             for base in range(low // _BLOCK * _BLOCK, high, _BLOCK):
                 num_keys = min(_BLOCK, high - base)
                 for k in range(0, num_keys, _KEYS_AT_ONCE):
@@ -247,7 +246,7 @@ def store(job: Any) -> None:
     head = carray(job, (13,), np.int64)
     num_rows, size, num_slots = head[1], head[4], head[5]
     slot_N = carray(at(head[8]), (num_rows,), np.int64)
-    # Rows may stand among others: the last one ends where it does, not a stride further.
+    # Rows may be strided: the last one ends at its own width, not a stride later.
     keys_NS, values_NS = carray(at(head[9]), (num_rows, head[6]), F), carray(at(head[10]), (num_rows, head[7]), F)
     keys_SI, values_SI = carray(at(head[11]), (num_slots, size), F), carray(at(head[12]), (num_slots, size), F)
     for first, last in parts(job):

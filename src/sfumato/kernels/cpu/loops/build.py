@@ -1,6 +1,6 @@
-"""Make the library of loops that comes with the package: `python -m sfumato.kernels.cpu.loops.build`.
+"""Build the library of loops that the package ships: `python -m sfumato.kernels.cpu.loops.build`.
 
-It needs gcc and binutils, under Linux on x86-64; the CPU may be any that numba runs on.
+Needs gcc and binutils on Linux on x86-64, with any CPU that numba runs on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-_CALLERS = ("attention", "floats", "products", "rows", "vocabulary")
+_CALLERS = ("backend", "products")
 _TARGET = {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"}
 
 
@@ -22,10 +22,11 @@ def build(path: Path) -> None:
     Raises:
         CalledProcessError: if gcc or objcopy fails.
     """
-    from sfumato.kernels.cpu import features, running
+    from sfumato.kernels.cpu import running
+    from sfumato.kernels.cpu.loops import sizes
 
     target = frozenset(running.NEEDED | {"amx_int8", "amx_tile"})
-    setattr(features, "features", lambda: target)  # noqa: B010
+    setattr(sizes, "features", lambda: target)  # noqa: B010
     from sfumato.kernels.cpu.loops.compiling import compiled
 
     with tempfile.TemporaryDirectory() as directory:
@@ -51,7 +52,7 @@ def build(path: Path) -> None:
 
 
 def _object_of(instructions: str) -> bytes:
-    """Machine code that may stand anywhere, of what was made to stand where it is run."""
+    """Position-independent machine code for LLVM instructions."""
     from llvmlite import binding
 
     cpu, features = (_TARGET[f"NUMBA_CPU_{name}"] for name in ("NAME", "FEATURES"))
@@ -66,7 +67,7 @@ def _run(*command: str | Path) -> None:
 
 if __name__ == "__main__":
     if not os.environ.items() >= _TARGET.items():
-        # Read when numba is imported; and nothing of this is to be found by programs that compile for this CPU.
+        # numba reads these on import. A separate cache keeps the results away from programs that compile for this CPU.
         kept = tempfile.TemporaryDirectory()
         there = os.environ | _TARGET | {"NUMBA_CACHE_DIR": kept.name, "SFUMATO_COMPILE_LOOPS": "1"}
         sys.exit(subprocess.run([sys.executable, "-m", "sfumato.kernels.cpu.loops.build"], env=there).returncode)

@@ -1,7 +1,7 @@
-"""What loops are written with, and how they are compiled.
+"""Building blocks of loops, and their compilation.
 
-Compiled loops are kept on disk. What is changed in this file reaches those of others when they are changed too, or what
-is kept is deleted.
+numba caches compiled loops on disk by the file they are in. After a change in this file, touch the other files or
+delete the cache.
 """
 
 from __future__ import annotations
@@ -18,33 +18,32 @@ from numba.core import config as numba_config
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
-from sfumato.kernels.cpu.features import features
-from sfumato.kernels.cpu.loops.sizes import PANEL
+from sfumato.kernels.cpu.loops.sizes import PANEL, features
 
 Array = np.ndarray[Any, Any]
 F, Z = np.float32, np.int32
 
 SUMS = {"reassoc", "contract", "nsz"}
-"""Sums of a row may be taken in any order, and so in vectors. Not that there are no NaN: they are to be seen."""
+"""Allows sums in any order, and so in vectors. NaN must stay visible, so they are not excluded."""
 FAINT = -87.0
-"""Below, exponentials are 0: as floats that are not normal they would be slow."""
+"""Exponentials below this are 0, because denormal floats are slow."""
 NEVER = -1e30
-"""The score of what must not be."""
+"""Score of what is masked or banned."""
 WORD, INT, FLOAT = ir.IntType(64), ir.IntType(32), ir.FloatType()
-"""Types of instructions."""
+"""LLVM types."""
 NUM_LANES = PANEL
-"""Floats that are taken at once."""
+"""Floats processed at once."""
 LANES = ir.VectorType(FLOAT, NUM_LANES)
 LINE = 4 * NUM_LANES
-"""Bytes of them."""
+"""Their size in bytes."""
 ROWS_AT_ONCE = 8 if "avx512f" in features() else 2
-"""Rows whose sums fill the registers, each of them lanes."""
-# Of exp's polynomial.
+"""Rows whose sums fill the vector registers."""
+# Coefficients of exp's polynomial.
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 
 
 def _find_cache() -> None:
-    """Compile for this process alone where neither package nor home can be written to; numba would refuse to start."""
+    """Use a temporary cache if neither package nor home is writable, because numba would refuse to start."""
     try:
         njit(cache=True)(_find_cache)
     except RuntimeError:
@@ -55,24 +54,24 @@ _find_cache()
 
 
 def compiled(function: Callable[[Any], None]) -> Any:
-    """A loop as C calls it."""
+    """Compile a loop as a C function."""
     return cfunc(types.void(types.voidptr), cache=True)(function)
 
 
 def code(generate: Any) -> Any:
-    """A function of compiled code that is written as instructions."""
+    """Decorator for functions of compiled code that are written as LLVM instructions."""
     return intrinsic(generate)
 
 
 def call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    """An instruction that calls a function by its name."""
+    """Emit a call of a function by name."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     function = cgutils.get_or_insert_function(builder.module, kind, name)  # type: ignore[no-untyped-call]
     return builder.call(function, arguments)
 
 
 def pointer(builder: Any, kind: Any, *terms: Any) -> Any:
-    """To the sum of an address and some offsets."""
+    """A pointer to an address plus offsets."""
     address, *offsets = terms
     for offset in offsets:
         address = builder.add(address, offset)
@@ -80,7 +79,7 @@ def pointer(builder: Any, kind: Any, *terms: Any) -> Any:
 
 
 def add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
-    """Add to sums in lanes the product of a number and lanes."""
+    """Add a number times a vector to sums."""
     nothing, everywhere = ir.Constant(LANES, ir.Undefined), ir.Constant(ir.VectorType(INT, NUM_LANES), [0] * NUM_LANES)
     factors = builder.shuffle_vector(builder.insert_element(nothing, factor, INT(0)), nothing, everywhere)
     builder.store(call(builder, f"llvm.fmuladd.v{NUM_LANES}f32", LANES, factors, lanes, builder.load(sums)), sums)
@@ -88,7 +87,7 @@ def add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
 
 @code
 def claim(typing_context: Any, job: Any) -> Any:
-    """The first of the rows that come next, which are then nobody else's."""
+    """Claim the next rows for this thread, and return the first."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
@@ -101,7 +100,7 @@ def claim(typing_context: Any, job: Any) -> Any:
 
 @code
 def claim_seat(typing_context: Any, job: Any) -> Any:
-    """How many threads have asked before: a number for each, below that of all threads that run the job."""
+    """A number for this thread, from 0 to the number of threads that run the job."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
@@ -113,7 +112,7 @@ def claim_seat(typing_context: Any, job: Any) -> Any:
 
 @njit
 def parts(job: Any) -> Any:
-    """Rows that nobody else goes over, from the first to before the last, until none are left."""
+    """Claim ranges of rows, as (first, end), until none are left."""
     head = carray(job, (3,), np.int64)
     while True:
         first = claim(job)
@@ -124,7 +123,7 @@ def parts(job: Any) -> Any:
 
 @code
 def at(typing_context: Any, address: Any) -> Any:
-    """An address as a pointer."""
+    """Convert an address to a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -156,7 +155,7 @@ def bits_of(typing_context: Any, value: Any) -> Any:
 
 @code
 def float_of(typing_context: Any, bits: Any) -> Any:
-    """The float with these bits."""
+    """The float with the given bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], ir.FloatType())
@@ -165,10 +164,10 @@ def float_of(typing_context: Any, bits: Any) -> Any:
 
 
 def exp_of(builder: Any, x: Any) -> Any:
-    """Instructions of exp(x), of a float or of lanes of them, to two units in the last place; 0 for what is below -87,
-    exp(87) for what is above, and NaN for NaN.
+    """Emit exp(x) of a float or a vector, to two units in the last place: 0 below -87, exp(87) above 87, and NaN for
+    NaN.
 
-    Source: 2^n exp(r) with |r| <= log(2) / 2, as in Cephes' expf, whose polynomial it is.
+    Source: 2^n exp(r) with |r| <= log(2) / 2 and the polynomial of Cephes' expf.
     """
     kind, lanes = x.type, getattr(x.type, "count", None)
     whole = ir.IntType(32) if lanes is None else ir.VectorType(ir.IntType(32), lanes)
@@ -195,7 +194,7 @@ def exp_of(builder: Any, x: Any) -> Any:
 
 @code
 def exp(typing_context: Any, x: Any) -> Any:
-    """The same as a function."""
+    """`exp_of` a float, as a function."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return exp_of(builder, arguments[0])
@@ -205,7 +204,7 @@ def exp(typing_context: Any, x: Any) -> Any:
 
 @njit(inline="always", cache=True)
 def order(x: Any) -> Any:
-    """An integer that is larger for larger floats: maxima of integers become vector code, those of floats do not."""
+    """Map floats to integers in the same order: maxima of integers are vectorised, those of floats are not."""
     bits = bits_of(x)
     return Z(bits ^ Z((bits >> Z(31)) & Z(0x7FFFFFFF)))
 

@@ -1,7 +1,7 @@
-"""Products of floats with matrices, put in order once, in panels. Float32 on a CPU.
+"""Products with float matrices that were packed once, in panels. Float32 on a CPU.
 
-A panel is 32 outputs, which stand beside each other for each input. Threads claim panels, and take some rows at a time
-to each. A row's product depends on nothing but the row: its sums are taken in one order, whoever stands beside it.
+A panel is 32 outputs, stored side by side per input. Threads claim panels and multiply a few rows at a time. A row's
+product depends only on the row: its sums are taken in one order, whatever other rows there are.
 """
 
 # N rows, I inputs, O outputs, P outputs of a panel
@@ -32,12 +32,12 @@ from sfumato.kernels.cpu.loops.compiling import (
     pointer,
 )
 
-# Inputs of a part of a long sum: so much of a panel stays in a cache while rows pass by.
+# Inputs per part of a long sum, so that this much of a panel stays in a cache for all rows.
 _CHUNK = 2048
 
 
 def _rows(num_rows: int) -> Any:
-    """Code that adds to what there is of so many rows their product with a part of a panel."""
+    """Emit code that adds the product of some rows with a part of a panel to their sums."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, x_stride, depth, panel, start, start_stride, out, out_stride = arguments
@@ -45,7 +45,7 @@ def _rows(num_rows: int) -> Any:
         def places(address: Any, stride: Any) -> list[Any]:
             return [pointer(builder, LANES, address, builder.mul(stride, WORD(row))) for row in range(num_rows)]
 
-        # In memory, as far as this code goes; the compiler has them in registers.
+        # Declared in memory; the compiler keeps them in registers.
         sums = [cgutils.alloca_once(builder, LANES) for _ in range(num_rows)]  # type: ignore[no-untyped-call]
         for own, place in zip(sums, places(start, start_stride), strict=True):
             builder.store(builder.load(place, align=4), own)
@@ -102,7 +102,7 @@ def _multiply_panel(
 
 @njit(error_model="numpy")
 def _begin(first: int, bias_O: Array, residual_NO: Array, out_NP: Array) -> None:
-    """What the sums of a panel start from."""
+    """Initialise the sums of a panel with bias and residual."""
     for row in range(len(out_NP)):
         for column in range(NUM_LANES):
             out_NP[row, column] = bias_O[first + column]
@@ -133,7 +133,7 @@ def multiply(job: Any) -> None:
                 depth = min(_CHUNK, num_inputs - chunk)
                 given = (x + 4 * chunk, x_stride, depth, panel + chunk * LINE, start, start_stride, out, stride)
                 _multiply_panel(num_rows, *given)
-                # Sums go on from what there is.
+                # The next part adds to this one.
                 start, start_stride = out, stride
             if stride != width or not whole:
                 end = min(num_outputs, column + NUM_LANES)

@@ -1,8 +1,8 @@
-"""Instructions of CPUs for products of integers of 8 bits with a panel of a matrix: AMX, or VNNI of AVX-512.
+"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: AMX, or VNNI of AVX-512.
 
-A panel is 32 outputs, of which four inputs of each stand beside each other, as either instruction reads them. Levels of
-groups have no sign; of 4 bits, those of the upper 16 outputs are in the upper halves of the bytes. Behind the levels of
-each group stand its 32 scales and its 32 minimums, in float16.
+A panel is 32 outputs, with four inputs of each output adjacent, as both instructions read them. Levels of groups are
+unsigned; with 4 bits, those of the upper 16 outputs are in the upper halves of the bytes. After the levels of each
+group come its 32 scales and 32 minimums, in float16.
 
 Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI and AMX.
 """
@@ -16,11 +16,10 @@ from numba import njit, types
 from numba.core import cgutils
 
 from sfumato.kernels.base import SECOND_DIGIT
-from sfumato.kernels.cpu.features import features
 from sfumato.kernels.cpu.loops.compiling import Array, call, code, pointer
-from sfumato.kernels.cpu.loops.sizes import PANEL, STEP
+from sfumato.kernels.cpu.loops.sizes import PANEL, STEP, features
 
-# Rows of a tile of AMX.
+# Rows of an AMX tile.
 TILE = 16
 AMX = "amx_int8" in features()
 
@@ -31,13 +30,13 @@ _PRODUCT = types.void(*[types.int64] * 9)
 
 
 def _fetch(builder: Any, *terms: Any) -> None:
-    """Have what is at an address brought to the cache of the second level, if there is anything."""
+    """Prefetch an address into the second-level cache."""
     reading, level, data = _INT(0), _INT(2), _INT(1)
     call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer(builder, _BYTE, *terms), reading, level, data)
 
 
 def _dots(num_rows: int) -> Any:
-    """Code for so many rows and a panel by VNNI: 16 sums in each register, and 12 rows fill the registers."""
+    """Emit the product of some rows with a panel in VNNI: 16 sums per register; 12 rows fill the registers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
@@ -46,7 +45,7 @@ def _dots(num_rows: int) -> Any:
             offsets = [builder.mul(stride, _WORD(row)) for row in range(num_rows)]
             return [pointer(builder, _LANES, address, row, _WORD(half)) for row in offsets for half in (0, LINE)]
 
-        # In memory, as far as this code goes; the compiler has them in registers.
+        # Declared in memory; the compiler keeps them in registers.
         sums = [cgutils.alloca_once(builder, _LANES) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
         for own, place in zip(sums, places(start, start_stride), strict=True):
             builder.store(builder.load(place, align=4), own)
@@ -73,8 +72,8 @@ def _dots(num_rows: int) -> Any:
 
 
 def _grouped_dots(num_rows: int, bits: int) -> Any:
-    """The same of a panel in groups, to floats. What sums start from are, for each group of a row, the scale of its
-    inputs and that times their sum."""
+    """Emit the same for a panel in groups, with float results. Instead of start values it reads factors: for each group
+    of a row, the scale of its inputs, and that times their sum."""
     step_bytes = 4 * PANEL * bits // 8
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -121,7 +120,7 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             inputs = builder.add(x, builder.mul(loop.index, group))
             for own in sums:
                 builder.store(ir.Constant(_LANES, [0] * 16), own)
-            # Eight at a time: counting them would take as long as a row does.
+            # Eight at a time, because loop overhead would cost as much as a row.
             num_steps = builder.sdiv(group, _WORD(4))
             num_eights = builder.sdiv(num_steps, _WORD(8))
             with cgutils.for_range(builder, num_eights) as eight:
@@ -160,7 +159,8 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
 
 
 def _tiles(num_tiles: int) -> Any:
-    """Code for so many tiles of 16 rows and a panel by AMX. Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7 the panel."""
+    """Emit the product of one or two tiles of 16 rows with a panel in AMX. Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7
+    the panel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
@@ -195,10 +195,8 @@ def _tiles(num_tiles: int) -> Any:
 
 
 def _product(generate: Any) -> Any:
-    """Products of some rows with a panel: addresses, and bytes between rows.
-
-    Those of `num_ahead` lines of memory, for each instruction, are brought nearer meanwhile.
-    """
+    """Product of some rows with a panel, given addresses and strides in bytes. Meanwhile, `num_ahead` lines of memory
+    per instruction are prefetched from `ahead`."""
 
     @code
     def product(
@@ -220,7 +218,7 @@ def _product(generate: Any) -> Any:
 
 @code
 def _shape_tiles(typing_context: Any, shapes: Any) -> Any:
-    """Say how large tiles are, at an address."""
+    """Configure the tiles from the shapes at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         call(builder, "llvm.x86.ldtilecfg", ir.VoidType(), pointer(builder, _BYTE, arguments[0]))
@@ -231,7 +229,7 @@ def _shape_tiles(typing_context: Any, shapes: Any) -> Any:
 
 @code
 def _leave_tiles(typing_context: Any) -> Any:
-    """Say that they are not in use."""
+    """Release the tiles."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         call(builder, "llvm.x86.tilerelease", ir.VoidType())
@@ -241,7 +239,7 @@ def _leave_tiles(typing_context: Any) -> Any:
 
 
 _dots_12, _dots_8, _dots_4, _dots_2, _dots_1 = (_dots(num_rows) for num_rows in (12, 8, 4, 2, 1))
-# Six rows and their floats fill the registers.
+# Six rows with their float sums fill the registers.
 _dots_6_of_4, _dots_4_of_4, _dots_2_of_4, _dots_1_of_4 = (_grouped_dots(num_rows, 4) for num_rows in (6, 4, 2, 1))
 _dots_6_of_8, _dots_4_of_8, _dots_2_of_8, _dots_1_of_8 = (_grouped_dots(num_rows, 8) for num_rows in (6, 4, 2, 1))
 _two_tiles, _one_tile = _tiles(2), _tiles(1)
@@ -249,13 +247,13 @@ _two_tiles, _one_tile = _tiles(2), _tiles(1)
 
 @njit(error_model="numpy")
 def multiply_by_lanes(num_rows: int, product: Any, shapes: int) -> None:
-    """Of all rows with a panel: what `_product` takes, but for `num_ahead`."""
+    """Multiply all rows with a panel; `product` is what `_product` takes, without `num_ahead`."""
     x, width, panel, start, start_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
         left = num_rows - row
         first, to = start + row * start_stride, out + row * out_stride
-        # Memory is as slow as 12 rows are: they bring what comes next.
+        # Memory takes as long as 12 rows, so the first ones prefetch the next panel.
         given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, 2 if row == 0 else 0)
         if left >= 12:
             _dots_12(*given)
@@ -276,7 +274,7 @@ def multiply_by_lanes(num_rows: int, product: Any, shapes: int) -> None:
 
 @njit(error_model="numpy")
 def multiply_groups(num_rows: int, product: Any, bits: int) -> None:
-    """Of all rows with a panel in groups, by lanes."""
+    """Multiply all rows with a panel in groups."""
     x, width, panel, factors, factors_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
@@ -311,9 +309,9 @@ def multiply_groups(num_rows: int, product: Any, bits: int) -> None:
 
 @njit(error_model="numpy")
 def _by_tiles_of_amx(num_rows: int, product: Any, shapes: int) -> None:
-    """The same, with what `fill_shapes` filled."""
+    """`multiply_by_lanes` in AMX, with the shapes from `fill_shapes`."""
     x, width, panel, start, start_stride, out, out_stride, ahead = product
-    # Each instruction goes over 32 lines of the panel.
+    # Each instruction reads 32 lines of the panel.
     num_ahead = 32 // max((num_rows + 2 * TILE - 1) // (2 * TILE), 1)
     for row in range(0, num_rows, 2 * TILE):
         left = num_rows - row
@@ -330,22 +328,22 @@ def _by_tiles_of_amx(num_rows: int, product: Any, shapes: int) -> None:
         ahead += num_ahead * width
 
 
-# What this CPU does not have must not be compiled.
+# Instructions that this CPU lacks must not be compiled.
 multiply_by_tiles = _by_tiles_of_amx if AMX else multiply_by_lanes
 
 
 @njit(error_model="numpy")
 def leave_tiles() -> None:
-    """Leave tiles, where there are any."""
+    """Release the tiles, if the CPU has any."""
     if AMX:
         _leave_tiles()
 
 
 @njit(error_model="numpy")
 def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
-    """How large tiles are for whole pairs of them, and for the rows behind those.
+    """Write the shapes of tiles for whole pairs, and for the remaining rows.
 
-    Source: the manual's LDTILECFG: a byte of 1, bytes of a row of each tile from byte 16 on, rows from byte 48 on.
+    Source: the manual's LDTILECFG: a byte of 1, bytes per row of each tile from byte 16 on, rows from byte 48 on.
     """
     tail = num_rows % (2 * TILE)
     shapes_2B[:] = 0
@@ -363,8 +361,8 @@ def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
 
 
 def _finishing(digits: int, adds: bool, grouped: bool) -> Any:
-    """Code that makes floats of a whole panel's sums, 16 at a time: addresses, of a residual and of the result those of
-    the first, which are as far apart from row to row. Sums of groups are floats already, with their inputs' scales."""
+    """Emit code that turns a panel's sums into floats, 16 at a time, and adds bias and residual. Residual and result
+    have one stride. Sums of groups are floats already, with their inputs' scales."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         product, num_rows, scale, scales, bias, residual, out, stride = arguments

@@ -1,11 +1,11 @@
-"""Products of integers of 8 bits with matrices, in floats.
+"""Products of 8-bit integers with matrices, with float results.
 
-A matrix is put in order once, in panels. Threads claim panels, and take all rows to each; or parts of a long sum, and
-take all panels to each. Of many matrices that have rows of their own each, those that have none are not read. Sums are
-exact, and so the same by either instruction and with any number of threads; those of groups are floats, added one after
-the other.
+A matrix is packed once, in panels. Threads claim panels and multiply all rows with each; or they claim parts of a long
+sum and multiply them with all panels. If there are several matrices with their own rows, those without rows are not
+read. Integer sums are exact, so both instructions and any number of threads give the same result; sums over groups are
+floats, added in order.
 
-What is changed in `instructions` reaches the loops that are kept on disk when this file is changed too.
+numba caches compiled loops by file: after a change in `instructions`, touch this file too.
 """
 
 # M rows, I inputs, G groups of them, O outputs, P panels of them, X matrices, C chunks of inputs, S threads
@@ -35,7 +35,7 @@ from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 
 @njit(error_model="numpy")
 def _take(x_MI: Array, first: int, flip: int, out_MD: Array) -> None:
-    """Inputs from one on, and zeros behind the last."""
+    """Copy inputs from an index on, with zeros after the last."""
     taken, bit = min(out_MD.shape[1], x_MI.shape[1] - first), np.uint8(flip)
     for row in range(len(x_MI)):
         x_D, out_D = x_MI[row, first : first + taken], out_MD[row]
@@ -46,7 +46,7 @@ def _take(x_MI: Array, first: int, flip: int, out_MD: Array) -> None:
 
 @njit(error_model="numpy")
 def _weigh_groups(x_MI: Array, scale_NG: Array, factors_MG2: Array) -> None:
-    """What the sums of each group are multiplied by, and what its minimums are."""
+    """Compute the factors of each group's sum and of its minimum."""
     num_rows, num_groups = scale_NG.shape
     group = x_MI.shape[1] // max(num_groups, 1)
     for row in range(len(x_MI)):
@@ -71,7 +71,7 @@ def _finish_part(
     residual_NP: Array,
     out_NP: Array,
 ) -> None:
-    """The same of the last panel, which is not whole."""
+    """What `finish` does, for the last panel if it is not whole."""
     num_rows, floats_MP = len(product_MP) // digits, product_MP.view(F)
     for row in range(num_rows):
         for p in range(out_NP.shape[1]):
@@ -89,7 +89,7 @@ def _finish_part(
 def multiply(job: Any) -> None:
     head = carray(job, (27,), np.int64)
     num_rows, num_inputs, depth, num_panels, num_outputs = head[4], head[5], head[6], head[7], head[8]
-    # No bits stand for whole rows.
+    # 0 bits: whole rows, without groups.
     bits, num_groups, panel_bytes = head[24], head[25], head[26]
     sums, digits, least_tiled, num_matrices = head[9] != 0, head[10], head[11], head[12]
     panels, signed_start, flipped_start, out = head[14], head[15], head[16], head[17]
@@ -124,7 +124,7 @@ def multiply(job: Any) -> None:
                     row = 0 if matrix == 0 else end_X[matrix - 1]
                     rows = end_X[matrix] - row
                 by_tiles = rows >= least_tiled
-                # What is summed has no sign, nor have levels of groups.
+                # Digits to be summed are unsigned, and so are levels of groups.
                 flip = 0 if by_tiles or sums or bits else FLIP
                 takes = flip != 0 or depth != num_inputs
                 if by_tiles:
@@ -177,7 +177,7 @@ def multiply(job: Any) -> None:
                         residual_NO[row : row + count if adds else row, column:],
                         out_NO[row : row + count, column:],
                     )
-    # Who has no leave to use tiles may not even do this.
+    # Not even this is allowed without permission to use tiles.
     if leaves:
         leave_tiles()
 

@@ -1,11 +1,10 @@
-"""What is between the products of a layer: norms, rotations, gates, each with what is rounded of it. Float32 on a CPU.
+"""The operations between the products of a layer: norms, rotations and gates, also with rounding. Float32 on a CPU.
 
-torch goes over all of its memory once for each operation, and wakes its threads for each: a norm is four of them, and
-rounding the inputs of a product eight, on rows that would fit into the first cache. Here a row is read once, everything
-that is to be done is done while it is there, and the next one follows. A row's result depends on nothing but the row,
-so it is the same to the last bit with any others beside it and with any number of threads.
+torch reads all memory once per operation and wakes its threads for each: a norm is four operations, and rounding the
+inputs of a product eight, on rows that would fit the first-level cache. Here each row is read once and finished before
+the next. A row's result depends only on the row, to the last bit, with any other rows and any number of threads.
 
-Where 0 divides nothing is raised (numba's error model of numpy), for a division that may raise is none for vectors.
+Division by 0 does not raise (numba's error model of numpy), because a division that may raise is not vectorised.
 """
 
 # N rows, I inputs, G groups of them, H heads, E head dimension, F its rotated part, M one or two digits of each row
@@ -35,7 +34,7 @@ def _scale_of(x_I: Array, eps: float) -> Any:
 
 @njit(inline="always", cache=True)
 def _round_row(x_I: Array, factor_I: Array, row: int, levels_MI: Array, scale_NG: Array) -> None:
-    """Each of its groups has a scale; the second digits, if any, stand as many rows further down as there are."""
+    """Round a row with one scale per group; second digits, if any, come after the first digits of all rows."""
     num_rows, num_groups = scale_NG.shape
     group = len(x_I) // num_groups
     levels_I = levels_MI[row]
@@ -43,7 +42,7 @@ def _round_row(x_I: Array, factor_I: Array, row: int, levels_MI: Array, scale_NG
         start, end = g * group, (g + 1) * group
         highest = Z(0)
         for i in range(start, end):
-            # Of a float without its sign, NaN above all others.
+            # Bits of the absolute value, in which NaN is above all numbers.
             highest = Z(max(highest, Z(bits_of(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
         scale = max(float_of(highest) / F(DIGIT), F(_TINY))
         inverse = F(1.0) / scale
@@ -154,7 +153,7 @@ def plain_norm(job: Any) -> None:
 def plain_gate(job: Any) -> None:
     head = carray(job, (11,), np.int64)
     num_rows, size = head[1], head[4]
-    # Rows may stand among others: the last one ends where it does, not a stride further.
+    # Rows may be strided: the last one ends at its own width, not a stride later.
     gate_NS, up_NS = carray(at(head[8]), (num_rows, head[6]), F), carray(at(head[9]), (num_rows, head[7]), F)
     out_NI = carray(at(head[10]), (num_rows, size), F)
     for first, last in parts(job):
@@ -194,7 +193,7 @@ def gate(job: Any) -> None:
 def rotate(job: Any) -> None:
     head = carray(job, (15,), np.int64)
     num_rows, num_heads, size, turned, stride = head[1], head[4], head[5], head[6], head[7]
-    # Rows may stand among others: the last one ends where its heads do, not a stride further.
+    # Rows may be strided: the last one ends with its heads, not a stride later.
     x_NS, weight_E = carray(at(head[10]), (num_rows, stride), F), carray(at(head[11]), (size,), F)
     cos_NF, sin_NF = carray(at(head[12]), (num_rows, turned), F), carray(at(head[13]), (num_rows, turned), F)
     out_NHE, eps = carray(at(head[14]), (num_rows, num_heads, size), F), float_of(Z(head[9]))

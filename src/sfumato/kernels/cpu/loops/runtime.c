@@ -1,5 +1,5 @@
-/* What compiled loops ask of numba's runtime, without numba and Python: memory that they take and give back. Nothing here
-   raises: loops have no errors to tell, and calls that would are never reached. */
+/* The part of numba's runtime that compiled loops use, without numba and Python: allocating and freeing memory. Nothing
+   here raises, because loops report no errors; calls that would are never reached. */
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""What goes over whole vocabularies: logits, and weights of tokens. Everything is float32 on a CPU."""
+"""Loops over the whole vocabulary: logits, and weights of tokens. Float32 on a CPU."""
 
 # N rows, O outputs, V vocabulary, D model, M two digits of each row, B blocks of the vocabulary, K tokens of a block
 
@@ -42,7 +42,7 @@ def _to_digits(probs_V: Array, factor_V: Array, high_V: Array, low_V: Array) -> 
 
 @njit(inline="always", cache=True)
 def _highest_of(values_K: Any) -> Any:
-    """The order of the highest of some floats, see `order`."""
+    """`order` of the highest of some floats."""
     most = Z(-(2**31))
     for k in range(len(values_K)):
         most = Z(max(most, order(values_K[k])))
@@ -64,7 +64,7 @@ def _refine_rows(
         for d in range(len(x_D)):
             square += x_D[d] * x_D[d]
         unsure = F(error) * np.sqrt(square)
-        # The highest is no lower than this, whatever rounding did.
+        # The highest logit is at least this, despite rounding.
         least = F(-np.inf)
         for b in range(num_blocks):
             highest_B[b] = unorder(_highest_of(logits_V[b * _BLOCK : min((b + 1) * _BLOCK, size)]))
@@ -133,7 +133,7 @@ def _read_rows(
             highest_B[b] = _highest_of(weights_V[b * _BLOCK : min((b + 1) * _BLOCK, size)])
             if highest_B[b] > highest:
                 highest, where = highest_B[b], b
-        # The best token, and how good the next is: in the same block, or the best of another.
+        # The best token, and the score of the next: in the same block, or the best of another one.
         best, second = -1, never
         for v in range(where * _BLOCK, min((where + 1) * _BLOCK, size)):
             key = order(weights_V[v])
@@ -174,7 +174,7 @@ def _read_rows(
         tokens_2N[0, n], tokens_2N[1, n] = best, chosen
         numbers_4N[0, n] = weights_V[chosen] / total
         entropy = math.log(total) - mean / total
-        # Not max(), which would make a number of NaN.
+        # Not max(), which would hide NaN.
         numbers_4N[1, n] = 0.0 if entropy < 0.0 else entropy
         numbers_4N[2, n] = (1.0 - math.exp(unorder(second) - top)) / total if highest != never else np.nan
         numbers_4N[3, n] = total
@@ -190,7 +190,7 @@ def read(job: Any) -> None:
     ban_N = carray(at(head[11]), (num_rows,), np.int64)
     u_N, greedy_N = carray(at(head[12]), (num_rows,), F), carray(at(head[13]), (num_rows,), np.bool_)
     tokens_2N, numbers_4N = carray(at(head[14]), (2, num_rows), np.int64), carray(at(head[15]), (4, num_rows), F)
-    # One place for either kind.
+    # Both kinds share one address.
     out_NV, digits_MV = carray(at(head[16]), (num_rows, size), F), carray(at(head[16]), (2 * num_rows, size), np.int8)
     factor_V = carray(at(head[17]), (size,), F)
     high_NV, low_NV = digits_MV[:num_rows], digits_MV[num_rows:]

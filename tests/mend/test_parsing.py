@@ -11,8 +11,7 @@ from types import ModuleType
 import pytest
 
 from sfumato.mend import mender, sandbox, search
-from sfumato.mend.faults import Bindings, read_traits
-from sfumato.mend.parsing import read_meaning
+from sfumato.mend.parsing import Bindings, read_meaning, read_traits
 
 BEFORE = """
 import math
