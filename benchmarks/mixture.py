@@ -29,13 +29,13 @@ from sfumato.checkpoints.families import FAMILIES
 from sfumato.checkpoints.families.family import stored_shape
 from sfumato.checkpoints.load import build, save_prepared
 from sfumato.checkpoints.prepared import Layout, Preparation, Shards
-from sfumato.checkpoints.safetensors import INDEX, weight_files
+from sfumato.checkpoints.tensors import INDEX, weight_files
 from sfumato.costs import measure_machine
-from sfumato.kernels.cpu.floats import Matrix as FloatMatrix
+from sfumato.kernels.cpu.backend import Matrix as FloatMatrix
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.model import Model
-from sfumato.models.products import FloatProduct
+from sfumato.models.layers import FloatProduct
 from sfumato.models.quantization.products import IntegerExperts
 from sfumato.models.quantization.weights import QUANTIZATIONS
 
@@ -146,7 +146,7 @@ def _random(name: str, empty: Tensor, generator: torch.Generator) -> Tensor:
 def write_original(directory: Path, num_layers: int) -> dict[str, Any]:
     """Random weights in bfloat16 under the names of the checkpoint, a file for each layer."""
     model = write_config(directory, num_layers)
-    empty, index = model.state_dict(), {}
+    empty, index = model.state_dict(), dict[str, str]()
     files: dict[str, dict[str, tuple[int, ...]]] = {}
     for name, parts in FAMILIES[KIND].layout(model).items():
         layer = name.split(".layers.")[1].split(".")[0] if ".layers." in name else "others"
