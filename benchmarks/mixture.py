@@ -31,6 +31,7 @@ from sfumato.checkpoints.load import build, save_prepared
 from sfumato.checkpoints.prepared import Layout, Preparation, Shards
 from sfumato.checkpoints.tensors import INDEX, weight_files
 from sfumato.costs import measure_machine
+from sfumato.engine.engine import Engine
 from sfumato.kernels.cpu.backend import Matrix as FloatMatrix
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 from sfumato.kernels.cpu.products import Matrix
@@ -171,10 +172,26 @@ def convert(directory: Path, out: Path) -> dict[str, Any]:
     return {"seconds": round(time.perf_counter() - started, 1), **peaks.gigabytes()}
 
 
-def bytes_of_step(model: Model, length: int) -> float:
-    """Bytes of the matrices that a step reads, of experts those expected to be chosen by some position."""
+def share_chosen(engine: Engine) -> float:
+    """The share of all experts that some position of a step chooses."""
+    chosen: list[Tensor] = []
+    multiply = IntegerExperts.forward
+
+    def watched(experts: IntegerExperts, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
+        chosen.append((end_X.diff(prepend=end_X.new_zeros(1)) > 0).float().mean())
+        return multiply(experts, x_NI, row_M, end_X)
+
+    IntegerExperts.forward = watched  # type: ignore[method-assign]
+    try:
+        engine.step()
+    finally:
+        IntegerExperts.forward = multiply  # type: ignore[method-assign]
+    return float(torch.stack(chosen).mean())
+
+
+def bytes_of_step(model: Model, share: float) -> float:
+    """Bytes of the matrices that a step reads, of experts a share."""
     total = 0.0
-    share = 1.0 - (1.0 - model.config.top_k_experts / model.config.num_experts) ** length  # type: ignore[attr-defined]
     counted: set[int] = set()
     for module in model.modules():
         experts = isinstance(module, IntegerExperts)
@@ -197,7 +214,7 @@ def run(directory: Path, *, cold: bool, repeats: int) -> dict[str, Any]:
         started = time.perf_counter()
         bench_model = BenchModel.load(str(directory), quantize="w4a8")
         loaded_s = time.perf_counter() - started
-        engine = bench_model.stepping(CANVAS, PREFIX, repeats)
+        engine = bench_model.stepping(CANVAS, PREFIX, repeats + 1)
         first_s = time.perf_counter() - started
         walls, busy = [], []
         for _ in range(repeats):
@@ -205,8 +222,9 @@ def run(directory: Path, *, cold: bool, repeats: int) -> dict[str, Any]:
             engine.step()
             walls.append(time.perf_counter() - wall)
             busy.append(time.process_time() - cpu)
+        share = share_chosen(engine)
     model = bench_model.model.decoder
-    read = bytes_of_step(model, CANVAS)
+    read = bytes_of_step(model, share)
     speed = measure_machine(1.0).bytes_per_s
     step_s, cpu_s = statistics.median(walls), statistics.median(busy)
     return {
@@ -216,6 +234,7 @@ def run(directory: Path, *, cold: bool, repeats: int) -> dict[str, Any]:
         "prompt_and_first_step_s": round(first_s, 2),
         "step_s": round(step_s, 3),
         "step_cpu_s": round(cpu_s, 3),
+        "experts_chosen": round(share, 3),
         "read_gb": round(read / 1e9, 2),
         "memory_gb_per_s": round(speed / 1e9, 1),
         "share_of_memory_limit": round(read / speed / step_s, 3),

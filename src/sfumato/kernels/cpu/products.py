@@ -87,7 +87,11 @@ class Matrix(nn.Module):
         # are exact below 2^24, as sums of 2^17 inputs are.
         few = torch.split(whole.reshape(-1, whole.shape[-1]), 1024)
         exact = torch.float32 if whole.shape[-1] < 2**17 else torch.float64
-        self._hold(panels, torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP))
+        if levels.is_meta:
+            # There, `torch.cat` imports torch's compiler.
+            self._hold(panels, whole.new_empty(whole.shape[:-1].numel(), dtype=torch.int32))
+        else:
+            self._hold(panels, torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP))
         self._start = torch.zeros_like(self.flipped_start, device="cpu")
 
     def _hold(self, panels: Tensor, flipped_start: Tensor) -> None:

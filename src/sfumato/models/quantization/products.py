@@ -116,6 +116,13 @@ def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool 
     return IntegerMatrix(levels, groups)
 
 
+def _join(tensors: Sequence[Tensor]) -> Tensor:
+    """`torch.cat`, which on the meta device imports torch's compiler: one to five seconds."""
+    if tensors[0].is_meta:
+        return tensors[0].new_empty((sum(map(len, tensors)), *tensors[0].shape[1:]))
+    return torch.cat(list(tensors))
+
+
 class QuantizedLinear(nn.Module):
     """A linear with a quantized weight."""
 
@@ -149,16 +156,16 @@ class QuantizedProduct(SharedProduct):
     ) -> None:
         weights = [linear.weight for linear in linears]
         super().__init__(linears, [len(weight) for weight in weights])
-        self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
+        self.register_buffer("scales_O", _join([weight.scales for weight in weights]).squeeze(-1), persistent=False)
         biases = [
             weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
             for linear, weight in zip(linears, weights, strict=True)
         ]
-        self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
+        self.register_buffer("bias_O", _join(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
         groups = [weight.groups for weight in weights if weight.groups is not None]
-        levels_OI = torch.cat([weight.levels for weight in weights])
-        self.matrix = matrix_of(levels_OI, torch.cat(groups) if groups else None)
+        levels_OI = _join([weight.levels for weight in weights])
+        self.matrix = matrix_of(levels_OI, _join(groups) if groups else None)
         first = 0
         for weight, size in zip(weights, self.sizes, strict=True):
             weight.move_to(self.matrix, first, first + size)
@@ -270,7 +277,7 @@ class IntegerTable(nn.Module):
         weight_VD = weight_VD.detach()
         tiny = torch.finfo(torch.float32).tiny
         # In parts, to avoid a second float copy.
-        peak_V = torch.cat([part_VD.abs().amax(1) for part_VD in torch.split(weight_VD, 4096)])
+        peak_V = _join([part_VD.abs().amax(1) for part_VD in torch.split(weight_VD, 4096)])
         scales_V = (peak_V.float() / DIGIT).clamp_min(tiny)
         levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
         rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
