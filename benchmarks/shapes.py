@@ -23,7 +23,7 @@ from sfumato.models.quantization.apply import hold, quantizable, quantize_model
 from sfumato.models.quantization.weights import Quantization
 from sfumato.spec import GenerationSpec
 
-_SIZES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
+SIZES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text(encoding="utf-8"))
 Build = Callable[[dict[str, Any]], Model]
 """Builds a model from changes to its config."""
 
@@ -76,7 +76,7 @@ def _six_layers(changes: dict[str, Any]) -> Checkpoint:
 
 
 def _decoder(sizes: str, spec: GenerationSpec, **marks: bool) -> tuple[Build, GenerationSpec]:
-    config = from_table(DecoderConfig, _SIZES[sizes] | marks)
+    config = from_table(DecoderConfig, SIZES[sizes] | marks)
     return lambda changes: Decoder(dataclasses.replace(config, **changes)), spec
 
 
@@ -85,7 +85,7 @@ def _canvas_decoder(sizes: str, spec: GenerationSpec) -> tuple[Build, Generation
 
 
 def _gemma(changes: dict[str, Any]) -> Model:
-    return Gemma(dataclasses.replace(from_table(GemmaConfig, _SIZES["diffusion_gemma"]), **changes))
+    return Gemma(dataclasses.replace(from_table(GemmaConfig, SIZES["diffusion_gemma"]), **changes))
 
 
 _SMALL: dict[str, tuple[Build, GenerationSpec]] = {
@@ -169,7 +169,7 @@ def write_gemma(directory: Path, **changes: Any) -> None:
     """
     transformers = require_transformers()
     torch.manual_seed(0)
-    sizes = _SIZES["six_layers"]
+    sizes = SIZES["six_layers"]
     config = transformers.DiffusionGemmaConfig(
         text_config=sizes["text_config"] | changes, vision_config=sizes["vision_config"], canvas_length=64
     )

@@ -17,7 +17,7 @@ from typing import Literal, overload
 
 import torch
 
-from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint
+from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint, preparation_of, save_prepared
 from sfumato.checkpoints.registry import ASSETS, find_model, open_checkpoint
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
@@ -106,7 +106,8 @@ def load(
             that is complete or the network is off.
         dtype: "float32", "bfloat16" or "float16"; type of the weights and of the computation.
         quantize: "int8" and "int4" save memory; "w8a8" and "w4a8" also multiply integers, the fast ways on a CPU; "fp8"
-            stores and multiplies 8-bit floats, the fast way on a GPU.
+            stores and multiplies 8-bit floats, the fast way on a GPU. None takes a directory of `sfumato convert
+            --quantize` as it was converted.
         device: "cpu", "cuda", or "auto" for an accelerator if there is one.
         threads: CPU threads for the whole process: a number, or "auto" for the fastest as measured on the model; None
             leaves torch's default.
@@ -184,10 +185,31 @@ def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple
     return _load(source, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
+def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch.dtype = torch.float32) -> None:
+    """Write a checkpoint as a CPU multiplies it in "w4a8" or "w8a8"; `load` maps the files.
+
+    Raises:
+        CheckpointError: see `save_prepared`.
+        ConfigError: if the quantization is not allowed.
+    """
+    ways = [name for name, one in QUANTIZATIONS.items() if one.arithmetic == "int8"]
+    if way not in ways:
+        raise ConfigError(unknown("quantization", way, ways))
+    if describe(source).reads_lexemes:
+        raise CheckpointError("this model repairs Python, and runs in float32; allowed: models that generate text")
+    tokenizer = Tokenizer.of(source)
+    quantization = dataclasses.replace(QUANTIZATIONS[way], sample=_sample(tokenizer))
+    save_prepared(directory, source, quantization, dtype=dtype)
+    if not isinstance(source, Path):
+        tokenizer.save(directory)
+
+
 def _load(
     source: Path | GGUFFile, tokenizer: Tokenizer, dtype: torch.dtype, quantization: Quantization | None, device: str
 ) -> Checkpoint:
-    if quantization is not None and quantization.arithmetic == "int8":
+    if quantization is None and (preparation := preparation_of(source)) is not None:
+        quantization = preparation.quantization
+    elif quantization is not None and quantization.arithmetic == "int8":
         quantization = dataclasses.replace(quantization, sample=_sample(tokenizer))
     return load_checkpoint(source, dtype=dtype, quantization=quantization, device=device)
 

@@ -13,12 +13,12 @@ from sfumato.errors import CheckpointError
 from sfumato.interrupts import uninterrupted
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
     """Replace a file completely or leave it unchanged. Mode, owner and extended attributes are kept.
 
     Args:
         path: the file; its directory is created if missing.
-        content: the whole new content.
+        parts: the whole new content, one after the other.
 
     Raises:
         CheckpointError: if it cannot be written (disk full, no permission); the previous file survives.
@@ -28,7 +28,8 @@ def write_atomically(path: Path, content: bytes) -> None:
         with uninterrupted():
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
-                file.write(content)
+                for part in parts:
+                    file.write(part)
                 if path.exists():
                     _copy_attributes(path, temporary)
                 file.flush()

@@ -129,3 +129,28 @@ def test_stop_head_is_converted(sfumato, tmp_path):
     assert all(
         torch.equal(*pair) for pair in zip(before.state_dict().values(), after.state_dict().values(), strict=True)
     )
+
+
+def test_quantized_as_it_is_multiplied(sfumato, tmp_path):
+    """An embedded model's answers are those of the same weights quantized when they are loaded."""
+    done = sfumato("convert", "tiny", tmp_path / "out", "--quantize", "w4a8")
+    assert done.exit_code == 0, done.output
+    assert not list((tmp_path / "out").glob("*.partial"))
+    asked = ("run", "12+5", "--seed", "1", "--json", "--model")
+    ours, theirs = (
+        sfumato(*asked, tmp_path / "out"),
+        sfumato(*asked, "tiny", "--quantize", "w4a8"),
+    )
+    assert ours.exit_code == theirs.exit_code == 0, ours.output
+    assert json.loads(ours.stdout)["text"] == json.loads(theirs.stdout)["text"]
+    refused = sfumato(*asked, tmp_path / "out", "--quantize", "w8a8")
+    assert refused.exit_code == 1
+    assert "holds weights in w4a8" in refused.stderr
+
+
+@pytest.mark.parametrize("options", [("--to", "delta", "--base", "tiny"), ("--bits", "8")])
+def test_quantized_with_another_layout_is_refused(sfumato, tmp_path, options):
+    done = sfumato("convert", "tiny", tmp_path / "out", "--quantize", "w4a8", *options)
+    assert done.exit_code == 2, done.output
+    assert "without --to, --base, --bits" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -7,7 +7,8 @@ and no code that comes with a checkpoint is ever run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,12 @@ from sfumato.checkpoints.families import FAMILIES
 from sfumato.checkpoints.families.family import ConfigTable, Family, native_config, stored_shape
 from sfumato.checkpoints.families.llama import hugging_face_config
 from sfumato.checkpoints.kept import kept_model, restore, save_kept
+from sfumato.checkpoints.prepared import Layout, Preparation, Shards, prepare
 from sfumato.checkpoints.registry import open_checkpoint
 from sfumato.checkpoints.tensors import (
+    BASE,
     DELTA,
+    INDEX,
     WEIGHTS,
     GGUFSource,
     SafetensorsSource,
@@ -31,6 +35,7 @@ from sfumato.checkpoints.tensors import (
     round_tensor,
     save_delta,
     tensors_of,
+    weight_files,
 )
 from sfumato.config import read_json
 from sfumato.errors import CheckpointError, ConfigError, unknown
@@ -168,9 +173,7 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
     stored = _tensors_to_store(
         FAMILIES[kind], checkpoint.model, SafetensorsSource(base).dtypes if dtype is None else dtype
     )
-    for path in sorted(base.iterdir()):
-        if path.is_file() and path.suffix not in _OF_WEIGHTS and not path.name.endswith(".index.json"):
-            write_atomically(directory / path.name, path.read_bytes())
+    _copy_others(directory, base)
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
 
 
@@ -206,13 +209,79 @@ def load_checkpoint(
     """
     source = open_checkpoint(source)
     model, spec, kind = build(source)
+    generation = read_generation(source, kind)
+    if (preparation := preparation_of(source)) is not None:
+        if quantization is None or device != "cpu" or not preparation.answers(quantization):
+            raise CheckpointError(
+                f"{source} holds weights in {preparation.name} for a CPU; allowed: to run it so, or the checkpoint it "
+                "was converted from"
+            )
+        assert isinstance(source, Path)
+        model = Layout(model, preparation).load(weight_files(source), dtype)
+        return Checkpoint(model.eval(), spec, generation)
     quantization = None if quantization is None else quantization.suited_to(spec, device)
     kept = None if quantization is None else kept_model(source, model, dtype, quantization, device)
-    if kept is None or quantization is None or not restore(kept, model, dtype, quantization):
+    layout = None if kept is None or quantization is None else Layout(model, Preparation.of(quantization, dtype))
+    restored = None if kept is None or layout is None else restore(kept, layout)
+    if restored is None:
         fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
-        if kept is not None:
-            save_kept(kept, model)
-    return Checkpoint(model.eval(), spec, read_generation(source, kind))
+        if kept is not None and layout is not None:
+            save_kept(kept, model, layout)
+    return Checkpoint((restored or model).eval(), spec, generation)
+
+
+def preparation_of(source: Path | GGUFFile) -> Preparation | None:
+    """How a checkpoint's weights are prepared; None if they are not.
+
+    Raises:
+        CheckpointError: if a file is damaged, missing or of another version.
+    """
+    if isinstance(source, GGUFFile) or not ((source / WEIGHTS).is_file() or (source / INDEX).is_file()):
+        return None
+    return Preparation.read(next(iter(weight_files(source))))
+
+
+def save_prepared(
+    directory: Path, source: Path | GGUFFile, quantization: Quantization, *, dtype: torch.dtype = torch.float32
+) -> None:
+    """Write a checkpoint with its weights quantized and packed as a CPU multiplies them; `load_checkpoint` maps them.
+
+    Weights in groups are read and written part by part. Those of whole rows are smoothed with a sample, for which the
+    whole model is loaded, in 8 bits.
+
+    Args:
+        directory: created if missing.
+        source: the checkpoint, of any family. All files of a directory but the weights are copied.
+        quantization: of integer arithmetic.
+        dtype: of the weights that are not quantized.
+
+    Raises:
+        CheckpointError: if a file cannot be read or written; no weights are left then.
+    """
+    source = open_checkpoint(source)
+    model, spec, kind = build(source)
+    quantization = quantization.suited_to(spec)
+    layout = Layout(model, Preparation.of(quantization, dtype))
+    with Shards(directory, layout) as shards:
+        if quantization.grouped:
+            weights = read_weights(model, FAMILIES[kind], tensors_of(source), dtype, quantization)
+            prepare(shards, layout, model, weights)
+        else:
+            fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization)
+            for name, tensor in layout.held(model).items():
+                shards.add({name: tensor})
+    if isinstance(source, Path):
+        _copy_others(directory, source)
+    elif isinstance(model, Decoder):
+        write_atomically(directory / "config.json", _json(native_config(model.config, spec)))
+
+
+def _copy_others(directory: Path, base: Path) -> None:
+    """Copy all files but those of weights."""
+    for path in sorted(base.iterdir()):
+        of_weights = path.suffix in _OF_WEIGHTS or path.name.endswith(".index.json") or path.name == BASE
+        if path.is_file() and not of_weights:
+            write_atomically(directory / path.name, path.read_bytes())
 
 
 def describe(source: Path | GGUFFile) -> Checkpoint:
@@ -278,6 +347,33 @@ def fill(
     Raises:
         CheckpointError: if tensors are missing, unexpected, misshapen or not finite; lists all of them.
     """
+    weights = dict(read_weights(model, family, source, dtype, quantization, device))
+    # Quantized linears take the bias loaded so far.
+    model.load_state_dict(
+        {name: one for name, one in weights.items() if isinstance(one, Tensor)}, strict=False, assign=True
+    )
+    for name, weight in weights.items():
+        if isinstance(weight, QuantizedWeight):
+            install(model, name, weight)
+    # Buffers that are not weights, such as frequencies.
+    model.to(device)
+    if quantization is not None:
+        finish(model, quantization)
+
+
+def read_weights(
+    model: Model,
+    family: Family,
+    source: TensorSource,
+    dtype: torch.dtype,
+    quantization: Quantization | None = None,
+    device: str = "cpu",
+) -> Iterator[tuple[str, Tensor | QuantizedWeight]]:
+    """A model's parameters and persistent buffers, each once all of it is read; see `fill`.
+
+    Raises:
+        CheckpointError: like `fill`; of numbers that are not finite at the end.
+    """
     layout, optional = family.layout(model), set(family.optional(model))
     empty, found = model.state_dict(), source.shapes()
     expected = {name: stored_shape(empty, parts) for name, parts in layout.items()}
@@ -286,6 +382,7 @@ def fill(
     if problems:
         raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
     few_bits = quantizable(model, quantization) - waiting(model, quantization) if quantization else set()
+    remaining = Counter(part.name for parts in layout.values() for part in parts)
     weights: dict[str, Tensor | QuantizedWeight] = {}
     broken: list[str] = []
     for name, tensor in source:
@@ -309,19 +406,11 @@ def fill(
                 target.put(part.put, values)
             else:
                 target[part.put].copy_(values)
+            remaining[part.name] -= 1
+            if not remaining[part.name]:
+                yield part.name, weights.pop(part.name)
     if broken:
         raise CheckpointError(f"{source.where} does not hold this model: {_listing('not finite', broken)[0]}")
-    # Quantized linears take the bias loaded so far.
-    model.load_state_dict(
-        {name: one for name, one in weights.items() if isinstance(one, Tensor)}, strict=False, assign=True
-    )
-    for name, weight in weights.items():
-        if isinstance(weight, QuantizedWeight):
-            install(model, name, weight)
-    # Buffers that are not weights, such as frequencies.
-    model.to(device)
-    if quantization is not None:
-        finish(model, quantization)
 
 
 def _misfits(

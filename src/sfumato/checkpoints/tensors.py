@@ -35,7 +35,11 @@ from sfumato.storage import sha256_of, write_atomically
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+PREPARED = "sfumato_prepared"
+"""Key of a file's metadata for weights in the form of `checkpoints.prepared`."""
 _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+DTYPES = {**_DTYPES, "I32": torch.int32, "I8": torch.int8, "U8": torch.uint8}
+"""Types of tensors, by their names in files."""
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # Bytes read from a file before it is reopened, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
@@ -85,13 +89,18 @@ class SafetensorsSource:
     """
 
     def __init__(self, directory: Path) -> None:
-        self.files = _files(directory)
+        self.files = weight_files(directory)
         self.where = str(next(iter(self.files)) if len(self.files) == 1 else directory)
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.dtypes: dict[str, torch.dtype | None] = {}
         """Type of every tensor; None for quantized tensors, and for types that weights do not have."""
         for path, named in self.files.items():
             with opened_tensors(path) as file:
+                if PREPARED in (file.metadata() or {}):
+                    raise CheckpointError(
+                        f"{directory} holds quantized weights in the form in which they are multiplied; allowed: to "
+                        "run it, or the checkpoint it was converted from"
+                    )
                 found = stored_shapes(file)
                 plain = found.keys() & set(file.keys())
                 self.dtypes |= {name: _DTYPES.get(file.get_slice(name).get_dtype()) for name in plain}
@@ -116,7 +125,7 @@ class SafetensorsSource:
                         yield remaining.pop(), tensor
 
 
-def _files(directory: Path) -> dict[Path, set[str] | None]:
+def weight_files(directory: Path) -> dict[Path, set[str] | None]:
     """The files to read, each with its tensors according to the index."""
     if (directory / WEIGHTS).is_file() or not (directory / INDEX).is_file():
         if not (directory / WEIGHTS).is_file():

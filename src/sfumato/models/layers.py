@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -307,14 +307,25 @@ def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
     return [linear(x) for linear in linears]
 
 
+def shared_inputs(module: nn.Module, names: Collection[str]) -> list[tuple[str, ...]]:
+    """Groups of a module's linears, by shared input.
+
+    Args:
+        module: holds the linears.
+        names: of the linears to group. If one of a group is missing here, the others stay alone.
+    """
+    held = dict(module.named_children())
+    groups = [tuple(name for name in group if name in held) for group in _GROUPS]
+    groups = [group for group in groups if group and all(name in names for name in group)]
+    return [*groups, *((name,) for name in names if not any(name in group for group in groups))]
+
+
 def pack_linears(model: nn.Module) -> None:
     """Pack the linears of an inference-only model, in float32 on a CPU, with shared inputs together. Its own heads stay
     unpacked, because they are also read as matrices."""
     for module in list(model.modules())[1:]:
         fitting = dict(_fitting(module))
-        groups = [group for group in _GROUPS if all(name in fitting for name in group)]
-        alone = [(name,) for name in fitting if not any(name in group for group in groups)]
-        for group in (*groups, *alone):
+        for group in shared_inputs(module, fitting):
             product = FloatProduct([fitting[name] for name in group])
             for name, linear in zip(group, product.linears, strict=True):
                 setattr(module, name, linear)

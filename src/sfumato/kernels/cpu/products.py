@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.kernels.base import QuantizedActivation, pack, unpack
@@ -42,31 +42,36 @@ def is_available() -> bool:
     return "avx512_vnni" in features()
 
 
-class Matrix:
+class Matrix(nn.Module):
     """An integer matrix, packed for multiplication, or many of one shape.
 
     Args:
-        levels, groups: see `IntegerMatrix`.
+        levels, groups: see `IntegerMatrix`. On the meta device, its tensors are assigned later.
         sums: for `mean`, products with few outputs and very many inputs.
     """
 
+    panels: Tensor
+    flipped_start: Tensor
+
     def __init__(self, levels: Tensor, groups: Tensor | None = None, *, sums: bool = False) -> None:
+        super().__init__()
         self._bits = 0 if groups is None else 4 if levels.dtype is torch.uint8 else 8
         self.shape = torch.Size((*levels.shape[:-1], levels.shape[-1] * (2 if self._bits == 4 else 1)))
         self._num_matrices = levels.shape[:-2].numel()
         num_outputs, num_inputs = self.shape[-2:]
-        self._no_bias_O = torch.zeros(num_outputs)
+        self._no_bias_O = torch.zeros(num_outputs, device="cpu")
         self.num_groups = 1 if groups is None else groups.shape[-2]
         """Number of input scales."""
         if groups is not None:
             self._depth, self._num_panels = -(-num_inputs // 4) * 4, -(-num_outputs // PANEL)
-            self._start = self._flipped_start = torch.empty(0, dtype=torch.int32)
+            self._start = torch.empty(0, dtype=torch.int32, device="cpu")
             block_bytes = self._depth // self.num_groups * PANEL * self._bits // 8 + 4 * PANEL
             sizes = (self._num_matrices, self._num_panels, self.num_groups, block_bytes)
-            self._panels = torch.empty(sizes, dtype=torch.uint8)
+            panels = torch.empty(sizes, dtype=torch.uint8, device=levels.device)
             flat = (one.reshape(-1, *one.shape[own:]) for one, own in ((levels, -2), (groups, -3)))
-            for blocks, *pair in zip(self._panels, *flat, strict=True):
+            for blocks, *pair in () if levels.is_meta else zip(panels, *flat, strict=True):
                 blocks.copy_(self._blocks(*pair))
+            self._hold(panels, self._start)
             return
         self._depth = -(-num_inputs // STEP) * STEP
         if sums:
@@ -77,13 +82,21 @@ class Matrix:
         # Four inputs at a time are moved as one number.
         parts = whole.view(torch.int32).reshape(-1, PANEL, num_chunks, self._depth // 4)
         parts = parts.permute(2, 0, 3, 1).contiguous()
-        self._panels = parts.view(torch.int8).view(*parts.shape, 4)
+        panels = parts.view(torch.int8).view(*parts.shape, 4)
         # Start values of the sums, also for flipped rows. A few at a time, because they are widened first: float sums
         # are exact below 2^24, as sums of 2^17 inputs are.
         few = torch.split(whole.reshape(-1, whole.shape[-1]), 1024)
         exact = torch.float32 if whole.shape[-1] < 2**17 else torch.float64
-        self._flipped_start = torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP)
-        self._start = torch.zeros_like(self._flipped_start)
+        if levels.is_meta:
+            # There, `torch.cat` imports torch's compiler.
+            self._hold(panels, whole.new_empty(whole.shape[:-1].numel(), dtype=torch.int32))
+        else:
+            self._hold(panels, torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP))
+        self._start = torch.zeros_like(self.flipped_start, device="cpu")
+
+    def _hold(self, panels: Tensor, flipped_start: Tensor) -> None:
+        self.register_buffer("panels", panels, persistent=False)
+        self.register_buffer("flipped_start", flipped_start, persistent=False)
 
     def _blocks(self, levels: Tensor, groups_OG2: Tensor) -> Tensor:
         """Bytes of the groups of all panels of a matrix, uint8 [P, G, ...]; see `loops.instructions`."""
@@ -100,18 +113,18 @@ class Matrix:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """Everything a product reads besides its arguments."""
-        return self._panels, self._start, self._flipped_start, self._no_bias_O
+        return self.panels, self._start, self.flipped_start, self._no_bias_O
 
     @property
     def levels(self) -> Tensor:
         """The original levels."""
         *matrices, num_outputs, num_inputs = self.shape
         if self._bits:
-            blocks = torch.unflatten(self._panels[..., : -4 * PANEL], -1, (-1, PANEL * self._bits // 8, 4))
+            blocks = torch.unflatten(self.panels[..., : -4 * PANEL], -1, (-1, PANEL * self._bits // 8, 4))
             numbers = torch.cat((blocks & 15, blocks >> 4), -2) if self._bits == 4 else blocks
             numbers = numbers.permute(0, 1, 4, 2, 3, 5).reshape(*matrices, self._num_panels * PANEL, -1)
             return pack(numbers[..., :num_outputs, :num_inputs], self._bits)
-        whole = self._panels.permute(1, 3, 0, 2, 4).reshape(*matrices, self._num_panels * PANEL, -1)
+        whole = self.panels.permute(1, 3, 0, 2, 4).reshape(*matrices, self._num_panels * PANEL, -1)
         return whole[..., :num_outputs, :num_inputs]
 
     @property
@@ -120,7 +133,7 @@ class Matrix:
         if not self._bits:
             return None
         *matrices, num_outputs, _ = self.shape
-        pairs = torch.unflatten(self._panels[..., -4 * PANEL :].contiguous().view(torch.float16), -1, (2, PANEL))
+        pairs = torch.unflatten(self.panels[..., -4 * PANEL :].contiguous().view(torch.float16), -1, (2, PANEL))
         whole = pairs.permute(0, 1, 4, 2, 3).reshape(*matrices, -1, self.num_groups, 2)
         return whole[..., :num_outputs, :, :]
 
@@ -158,9 +171,7 @@ class Matrix:
         num_rows, num_outputs, width = len(digits_MI), self.shape[0], self._num_panels * PANEL
         sums_SMO = torch.empty(torch.get_num_threads(), num_rows, width, dtype=torch.int32)
         out_NO = torch.empty(num_rows // 2, num_outputs)
-        job = self._multiply(
-            digits_MI.contiguous(), sums_SMO, 0, len(self._panels), *[sums_SMO] * 3, 0, *[sums_SMO] * 2
-        )
+        job = self._multiply(digits_MI.contiguous(), sums_SMO, 0, len(self.panels), *[sums_SMO] * 3, 0, *[sums_SMO] * 2)
         _sum(num_rows // 2, out_NO.numel(), num_outputs, width, ctypes.addressof(job), float(factor), sums_SMO, out_NO)
         return out_NO
 
@@ -168,10 +179,10 @@ class Matrix:
         """Run the loop; without digits it computes sums."""
         num_outputs, num_inputs = self.shape[-2:]
         least_tiled = _MIN_TILED if _has_tiles() and not self._bits else sys.maxsize
-        panel_bytes = math.prod(self._panels.shape[2:])
+        panel_bytes = math.prod(self.panels.shape[2:])
         sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, digits == 0, max(1, digits))
-        tensors = (x_MI, self._panels, self._start, self._flipped_start, out)
+        tensors = (x_MI, self.panels, self._start, self.flipped_start, out)
         # With few rows, reading the matrix takes most of the time.
-        work = max(len(x_MI), _MIN_TILED) * self._panels.numel() // self._num_matrices // 16
+        work = max(len(x_MI), _MIN_TILED) * self.panels.numel() // self._num_matrices // 16
         more = (*more, self._bits, self.num_groups, panel_bytes)
         return _run(num_parts, work, *sizes, least_tiled, self._num_matrices, *tensors, *more)

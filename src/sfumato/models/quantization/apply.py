@@ -15,6 +15,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from sfumato.models.layers import shared_inputs
 from sfumato.models.model import AttentionSpec, Model, set_backend
 from sfumato.models.moe import Experts
 from sfumato.models.quantization.products import (
@@ -96,7 +97,7 @@ def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: i
         if quantization is not None and name in held:
             total += weight.numel() * quantization.bits // 8 + 4 * weight.numel() // weight.shape[-1]
             if quantization.grouped:
-                total += 4 * weight.numel() // quantization.group_of(weight.shape[-1])
+                total += 4 * weight.numel() // quantization.group_of(weight.shape)
         else:
             total += weight.numel() * float_bytes
     if quantization is not None and quantization.arithmetic == "int8":
@@ -131,7 +132,7 @@ def finish(model: Model, quantization: Quantization) -> None:
         arithmetic = "float"
     if arithmetic == "int8":
         if quantization.grouped:
-            _share_groups(model, quantization)
+            share_groups(model, quantization)
         else:
             _smooth(model, quantization)
         multiply_integers(model)
@@ -145,18 +146,41 @@ def finish(model: Model, quantization: Quantization) -> None:
         set_backend(model, model.choose_backend())
 
 
-def _share_groups(model: Model, quantization: Quantization) -> None:
-    """Create shared integer products of linears with one input, and one per expert; groups need no smoothing."""
-    for paths, peak_I in _seen_inputs(model, (0,))[0]:
-        share_integers(model, paths, torch.ones_like(peak_I, dtype=torch.float32), quantization.digits)
+def lay_out(model: Model, quantization: Quantization, dtype: torch.dtype) -> None:
+    """Give a model on the meta device the modules of one that multiplies integers on a CPU, without their tensors."""
+    for name in quantizable(model, quantization):
+        install(model, name, QuantizedWeight(model.get_parameter(name).shape, quantization, dtype, "meta"))
+    share_groups(model, quantization)
+    make_tables(model)
+
+
+def share_groups(model: Model, quantization: Quantization) -> None:
+    """Create shared integer products of linears with one input, and one per expert; groups need no smoothing. The model
+    may be on the meta device."""
+    for module in list(model.modules()):
+        linears = {name: one for name, one in module.named_children() if isinstance(one, QuantizedLinear)}
+        for names in shared_inputs(module, linears):
+            share_inputs([linears[name] for name in names], quantization)
     for experts in _mixtures(model):
         for weight in _weights_of(experts):
-            weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1]))
+            multiply_rows(weight)
+
+
+def share_inputs(linears: Sequence[QuantizedLinear], quantization: Quantization) -> None:
+    """Create the product of linears with one input, in groups."""
+    weight = linears[0].weight
+    unsmooth_I = torch.ones(weight.shape[-1], device=weight.levels.device)
+    _share(IntegerProduct(linears, unsmooth_I, quantization.digits))
+
+
+def multiply_rows(weight: QuantizedWeight) -> None:
+    """Create the product of experts, in groups."""
+    weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1], device=weight.levels.device))
 
 
 def _mixtures(model: Model) -> list[Experts]:
-    """All experts on a CPU; on a GPU they would be multiplied one by one."""
-    return [module for module in model.modules() if isinstance(module, Experts) and model.device.type == "cpu"]
+    """All experts, but on a GPU, where they would be multiplied one by one."""
+    return [module for module in model.modules() if isinstance(module, Experts) and model.device.type != "cuda"]
 
 
 def _weights_of(experts: Experts) -> list[QuantizedWeight]:
@@ -178,23 +202,24 @@ def _smooth(model: Model, quantization: Quantization) -> None:
         smooth_I = _smoothing(peak_I, torch.stack([weight_OI.abs().amax(0) for weight_OI in weights]).amax(0))
         for path, weight_OI in zip(paths, weights, strict=True):
             hold(model, f"{path}.weight", weight_OI * smooth_I, quantization)
-        share_integers(model, paths, 1.0 / smooth_I, quantization.digits)
+        quantized = [cast(QuantizedLinear, model.get_submodule(path)) for path in paths]
+        _share(IntegerProduct(quantized, 1.0 / smooth_I, quantization.digits))
     for experts in mixtures:
         _multiply_experts(experts, peaks)
 
 
-def share_integers(model: Model, paths: Sequence[str], unsmooth_I: Tensor, digits: int) -> None:
-    """Create shared integer products of linears with one input, 8-bit and smoothed."""
-    _share(IntegerProduct([cast(QuantizedLinear, model.get_submodule(path)) for path in paths], unsmooth_I, digits))
-
-
 def multiply_integers(model: Model) -> None:
     """Give a model with integer products its integer tables and backend; `fuse` does the rest."""
+    make_tables(model)
+    set_backend(model, model.choose_backend())
+
+
+def make_tables(model: Model) -> None:
+    """Create the integer tables of a model's head and embedding."""
     tied, means = model.head_VD is model.embedding_VD, model.self_conditions
     model.head_table = IntegerTable(model.head_VD, means=means and tied)
     if means:
         model.embedding_table = model.head_table if tied else IntegerTable(model.embedding_VD, logits=False)
-    set_backend(model, model.choose_backend())
 
 
 def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) -> None:

@@ -108,10 +108,19 @@ def integer_matrix(levels: Tensor, groups: Tensor | None = None, *, means: bool 
     Args:
         levels, groups: see `IntegerMatrix`.
         means: whether it is for `mean`.
+
+    On the meta device, it is the form in files: see `checkpoints.prepared`.
     """
-    if levels.device.type == "cpu" and is_available():
+    if levels.is_meta or (levels.device.type == "cpu" and is_available()):
         return Matrix(levels, groups, sums=means)
     return IntegerMatrix(levels, groups)
+
+
+def _join(tensors: Sequence[Tensor]) -> Tensor:
+    """`torch.cat`, which on the meta device imports torch's compiler: one to five seconds."""
+    if tensors[0].is_meta:
+        return tensors[0].new_empty((sum(map(len, tensors)), *tensors[0].shape[1:]))
+    return torch.cat(list(tensors))
 
 
 class QuantizedLinear(nn.Module):
@@ -147,16 +156,16 @@ class QuantizedProduct(SharedProduct):
     ) -> None:
         weights = [linear.weight for linear in linears]
         super().__init__(linears, [len(weight) for weight in weights])
-        self.register_buffer("scales_O", torch.cat([weight.scales for weight in weights]).squeeze(-1), persistent=False)
+        self.register_buffer("scales_O", _join([weight.scales for weight in weights]).squeeze(-1), persistent=False)
         biases = [
             weight.scales.new_zeros(len(weight)) if linear.bias is None else linear.bias.detach()
             for linear, weight in zip(linears, weights, strict=True)
         ]
-        self.register_buffer("bias_O", torch.cat(biases).float(), persistent=False)
+        self.register_buffer("bias_O", _join(biases).float(), persistent=False)
         self.has_bias = any(linear.bias is not None for linear in linears)
         groups = [weight.groups for weight in weights if weight.groups is not None]
-        levels_OI = torch.cat([weight.levels for weight in weights])
-        self.matrix = matrix_of(levels_OI, torch.cat(groups) if groups else None)
+        levels_OI = _join([weight.levels for weight in weights])
+        self.matrix = matrix_of(levels_OI, _join(groups) if groups else None)
         first = 0
         for weight, size in zip(weights, self.sizes, strict=True):
             weight.move_to(self.matrix, first, first + size)
@@ -187,7 +196,7 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        return *self.buffers(), *self.matrix.tensors
+        return *self.buffers(recurse=False), *self.matrix.tensors
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         return self._of(self.backend.quantize(x_NI, self.rounding), residual_NO)
@@ -236,16 +245,16 @@ class IntegerExperts(nn.Module):
         self.backend: Backend = TORCH
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
-        self._matrices = integer_matrix(weight.levels, weight.groups)
-        weight.move_to(self._matrices, 0, len(weight))
+        self.matrices = integer_matrix(weight.levels, weight.groups)
+        weight.move_to(self.matrices, 0, len(weight))
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""
-        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I, num_groups=self._matrices.num_groups))
+        x = self.backend.quantize(x_NI, Rounding(self.unsmooth_I, num_groups=self.matrices.num_groups))
         if row_M is not None:
             # Each position once, whichever experts read it.
             x = QuantizedActivation(*(part.index_select(0, row_M) for part in x))
-        return self._matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
+        return self.matrices.multiply(x, self.scales_XO, end_X=end_X).to(x_NI.dtype)
 
 
 class IntegerTable(nn.Module):
@@ -267,17 +276,21 @@ class IntegerTable(nn.Module):
         self.backend: Backend = TORCH
         weight_VD = weight_VD.detach()
         tiny = torch.finfo(torch.float32).tiny
-        scales_V = (weight_VD.abs().amax(1).float() / DIGIT).clamp_min(tiny)
-        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
         # In parts, to avoid a second float copy.
+        peak_V = _join([part_VD.abs().amax(1) for part_VD in torch.split(weight_VD, 4096)])
+        scales_V = (peak_V.float() / DIGIT).clamp_min(tiny)
+        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
         rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
         for part_VD, part_V, into_VD in zip(*rows, strict=True):
             into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
         self.register_buffer("scales_V", scales_V, persistent=False)
-        self._most = float(scales_V.max())
-        self.register_buffer("share_V", scales_V / self._most, persistent=False)
-        self._to_logits = integer_matrix(levels_VD) if logits else None
-        self._to_mean = integer_matrix(levels_VD.T, means=True) if means else None
+        self.register_buffer("share_V", scales_V / scales_V.max(), persistent=False)
+        self.to_logits = integer_matrix(levels_VD) if logits else None
+        self.to_mean = integer_matrix(levels_VD.T, means=True) if means else None
+
+    @functools.cached_property
+    def _max_scale(self) -> float:
+        return float(self.scales_V.max())
 
     def mean(self, probs_NV: Tensor) -> Tensor:
         """Mean embeddings [N, D] under weights between 0 and 1; weights below a 32,000th count as 0.
@@ -285,9 +298,9 @@ class IntegerTable(nn.Module):
         Args:
             probs_NV: weights, or their digits from `Backend.digits` with `share_V`.
         """
-        assert self._to_mean is not None
+        assert self.to_mean is not None
         digits_MV = probs_NV if probs_NV.dtype is torch.int8 else self.backend.digits(probs_NV, self.share_V)
-        return self._to_mean.mean(digits_MV, self._most / DIGIT)
+        return self.to_mean.mean(digits_MV, self._max_scale / DIGIT)
 
     def logits(self, x_ND: Tensor, weight_VD: Tensor, cap: float | None) -> Tensor:
         """Logits of all tokens, float32.
@@ -297,12 +310,12 @@ class IntegerTable(nn.Module):
             weight_VD: the matrix in floats.
             cap: c in c tanh(logit / c); None for no cap.
         """
-        assert self._to_logits is not None
+        assert self.to_logits is not None
         if not len(x_ND):
             return self.scales_V.new_empty(0, len(self.scales_V))
         x_ND = x_ND.contiguous()
         x = self.backend.quantize(x_ND, Rounding(torch.ones_like(x_ND[0], dtype=torch.float32), digits=2))
-        out_NV = self._to_logits.multiply(x, self.scales_V)
+        out_NV = self.to_logits.multiply(x, self.scales_V)
         self.backend.refine(out_NV, x_ND, weight_VD, self.scales_V, error=_UNSURE, cap=cap)
         return out_NV
 

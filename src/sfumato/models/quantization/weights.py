@@ -31,6 +31,8 @@ Arithmetic = Literal["float", "int8", "float8"]
 FLOAT8_SIDES = 16
 # Inputs per group, as in llama.cpp's formats.
 _GROUP = 32
+# The same for experts in w4a8: 4.5 bits per weight instead of 5, because they are nearly all of a large mixture.
+_EXPERTS_GROUP = 64
 # Numbers of steps tried for a group's range; 4 bits have 15. More steps cut off the ends of the range, and a line is
 # fitted through the resulting levels; fewer occur in files whose groups use only a part of the levels. Source:
 # make_qkx2_quants of llama.cpp's ggml-quants.c, which tries some numbers around 15.
@@ -50,8 +52,8 @@ class Quantization:
     bits: Bits = 8
     """Bits per weight, 8 or 4."""
     group: int = 0
-    """Inputs that share a scale and a minimum. 0 is whole rows with a scale only for 8 bits, and 32 for 4 bits. A row
-    that does not divide into groups is one group."""
+    """Inputs that share a scale and a minimum. 0 is whole rows with a scale only for 8 bits, and 32 for 4 bits, or
+    64 for experts multiplied as integers. A row that does not divide into groups is one group."""
     arithmetic: Arithmetic = "float"
     """What linears multiply: "float", computed from the stored weights; "int8", with inputs rounded per group of the
     weights; or "float8", with inputs rounded per row, for 8 bits and whole rows."""
@@ -83,11 +85,15 @@ class Quantization:
         goes into reading weights."""
         if self.arithmetic != "int8" or not spec.autoregressive:
             return dataclasses.replace(self, digits=1)
-        return dataclasses.replace(self, digits=2, group=self.group or (_GROUP if device == "cpu" else 0))
+        chosen = _GROUP if device == "cpu" and self.bits == 8 else 0
+        return dataclasses.replace(self, digits=2, group=self.group or chosen)
 
-    def group_of(self, num_inputs: int) -> int:
-        """Group size for rows of this many inputs."""
-        wanted = self.group or (_GROUP if self.bits == 4 else num_inputs)
+    def group_of(self, shape: torch.Size) -> int:
+        """Group size for a weight [O, I] or experts [X, O, I]."""
+        num_inputs = shape[-1]
+        wanted = self.group or (num_inputs if self.bits == 8 else _GROUP)
+        if len(shape) == 3 and (self.bits, self.group, self.arithmetic) == (4, 0, "int8"):
+            wanted = _EXPERTS_GROUP
         return wanted if num_inputs % wanted == 0 else num_inputs
 
 
@@ -134,7 +140,7 @@ class QuantizedWeight(nn.Module):
         *leading, num_inputs = shape
         self.shape, self.bits, self.dtype = shape, quantization.bits, dtype
         self.is_float = quantization.arithmetic == "float8"
-        self.group = quantization.group_of(num_inputs)
+        self.group = quantization.group_of(shape)
         if self.bits == 4 and num_inputs % 2:
             raise CheckpointError(
                 f"a weight of shape {list(shape)} cannot be stored in 4 bits: its number of inputs is odd"
@@ -180,8 +186,9 @@ class QuantizedWeight(nn.Module):
 
     def move_to(self, matrix: StoredMatrix, first: int, last: int) -> None:
         """Drop the stored tensors, because rows of a matrix now hold them."""
-        self.levels = self.levels.new_empty(0)
-        self.groups = None if self.groups is None else self.groups.new_empty(0)
+        # On a CPU, so that a model without weights does not wait for them.
+        self.levels = self.levels.new_empty(0, device="cpu")
+        self.groups = None if self.groups is None else self.groups.new_empty(0, device="cpu")
         self._elsewhere = matrix, slice(first, last)
 
     def __getitem__(self, index: int) -> Tensor:
