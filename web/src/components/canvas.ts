@@ -67,7 +67,7 @@ export class CanvasElement extends LitElement {
       .token {
         border-radius: 3px;
         background: color-mix(in oklab, var(--warm) calc(var(--level, 0) * 55%), transparent);
-        transition: background-color 120ms linear;
+        transition: background-color calc(var(--motion) * 120ms) linear;
       }
       .noise {
         color: color-mix(in oklab, var(--muted) 60%, transparent);
@@ -79,7 +79,9 @@ export class CanvasElement extends LitElement {
         outline: 2px solid var(--accent);
       }
       .revised {
-        animation: flash 700ms ease-out;
+        animation: flash calc(var(--motion) * 700ms) ease-out;
+        text-decoration: underline
+          color-mix(in oklab, currentcolor calc((1 - var(--motion)) * 100%), transparent);
       }
       .interactive .token {
         cursor: pointer;
@@ -91,15 +93,6 @@ export class CanvasElement extends LitElement {
         from {
           background: var(--accent);
           color: var(--on-accent);
-        }
-      }
-      @media (prefers-reduced-motion: reduce) {
-        .token {
-          transition: none;
-        }
-        .revised {
-          animation: none;
-          text-decoration: underline;
         }
       }
     `,

@@ -61,7 +61,7 @@ export class FormElement extends LitElement {
         flex: 1;
         opacity: calc(0.35 + 0.65 * var(--certainty, 1));
         filter: blur(calc(1.2px * (1 - var(--certainty, 1))));
-        transition: opacity 100ms;
+        transition: opacity calc(var(--motion) * 100ms);
       }
       .line > .pinned {
         border-color: var(--accent);

@@ -48,16 +48,11 @@ export class PictureElement extends LitElement {
         height: 100%;
         object-fit: cover;
         display: block;
-        animation: come 400ms ease-out;
+        animation: come calc(var(--motion) * 400ms) ease-out;
       }
       @keyframes come {
         from {
           opacity: 0;
-        }
-      }
-      @media (prefers-reduced-motion: reduce) {
-        img {
-          animation: none;
         }
       }
       figcaption {

@@ -11,7 +11,7 @@ import "../components/token-panel";
 import type { TokenAction } from "../components/token-panel";
 import { api } from "../core/api";
 import { readShared, sharedHash, type Options } from "../core/share";
-import { remember, remembered } from "../core/preferences";
+import { isMotionReduced, remember, remembered } from "../core/preferences";
 import type { CanvasRequest, Message, ModelCard, Span } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import {
@@ -143,7 +143,7 @@ export class CanvasPage extends LitElement {
   /** What was too fast to be seen is shown again, slowly. */
   private replay(): void {
     const ms = latest(this.takes[0] ?? newTake(0)).elapsedMs ?? Infinity;
-    if (ms > SEEN_MS || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (ms > SEEN_MS || isMotionReduced()) return;
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<ScrubberElement>("sf-scrubber")?.play(),
     );

@@ -106,17 +106,12 @@ export class EncyclopediaPage extends LitElement {
         min-height: 5.2rem;
       }
       .forming h2 {
-        animation: form 300ms ease-out;
+        animation: form calc(var(--motion) * 300ms) ease-out;
       }
       @keyframes form {
         from {
           opacity: 0;
           filter: blur(3px);
-        }
-      }
-      @media (prefers-reduced-motion: reduce) {
-        .forming h2 {
-          animation: none;
         }
       }
       .further {

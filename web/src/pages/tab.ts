@@ -7,7 +7,7 @@ import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
 import "../components/take";
 import { textOf } from "../core/canvas";
-import { remember, remembered } from "../core/preferences";
+import { isMotionReduced, remember, remembered } from "../core/preferences";
 import { announce, sayError } from "../core/say";
 import { latest, type Take } from "../core/take";
 import { getJson } from "../tab/download";
@@ -124,7 +124,7 @@ export class TabPage extends LitElement {
 
   /** What was too fast to be seen is shown again, slowly. */
   private replay(ms: number): void {
-    if (ms > SEEN_MS || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (ms > SEEN_MS || isMotionReduced()) return;
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<ScrubberElement>("sf-scrubber")?.play(),
     );

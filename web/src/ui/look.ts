@@ -22,8 +22,8 @@ const parts = css`
     align-content: start;
     container-type: inline-size;
     transition:
-      background-color 160ms,
-      color 160ms;
+      background-color calc(var(--motion) * 160ms),
+      color calc(var(--motion) * 160ms);
   }
   .slot {
     min-width: 0;
@@ -34,7 +34,7 @@ const parts = css`
     filter: none;
   }
   .changed {
-    animation: changed 900ms ease-out;
+    animation: changed calc(var(--motion) * 900ms) ease-out;
   }
   @keyframes changed {
     from {
@@ -337,14 +337,6 @@ const parts = css`
     border: 0;
     border-top: 1px solid var(--line);
     margin: 0.2rem 0;
-  }
-  @media (prefers-reduced-motion: reduce) {
-    .changed {
-      animation: none;
-    }
-    .page {
-      transition: none;
-    }
   }
 `;
 
