@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { adopt, fileTree, pathsOf } from "../src/core/file-tree";
+import { adopt, fileTree, pathsOf, unnamed } from "../src/core/file-tree";
 import {
   FileError,
   FIRST_SYSTEM,
@@ -81,11 +81,18 @@ describe("the file tree", () => {
     // Undone, the file has its text again.
     const back = adopt(without, gone, page);
     expect(findFile(back, "readme.txt")).toEqual(findFile(FIRST_SYSTEM, "readme.txt"));
-    const added = execute(page, "add last e item: documents/new.txt");
+    const added = execute(page, "add last c item: documents/new.txt");
     const system = adopt(FIRST_SYSTEM, page, added);
     const shown = fileTree(system, added);
     expect(pathsOf(shown).get(slotOf("documents/new.txt", added))).toBe("documents/new.txt");
     expect(findFile(system, "documents/new.txt")?.text).toBe("");
+  });
+
+  test("is safe from a model that touches another file than the one that was named", () => {
+    const after = adopt(FIRST_SYSTEM, page, execute(page, `del ${slotOf("readme.txt")}`));
+    expect(unnamed("delete shopping.txt", FIRST_SYSTEM, after)).toEqual(["readme.txt"]);
+    expect(unnamed("Delete README.txt", FIRST_SYSTEM, after)).toEqual([]);
+    expect(unnamed("delete the first", FIRST_SYSTEM, after)).toEqual([]);
   });
 
   test("refuses a name that is taken or cannot be one", () => {
@@ -113,7 +120,7 @@ describe("the file tree", () => {
       const ids = [...walk(shown)].map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
     }
-    expect(slot(shown, "c")?.text).toBe("New file");
+    expect(slot(shown, "e")?.text).toBe("New file");
     expect(toText(fileTree(system, shown))).toBe(toText(shown));
   });
 });

@@ -4,12 +4,20 @@ import { api } from "../core/api";
 import { textOf, type CanvasView } from "../core/canvas";
 import type { App } from "../core/desktop";
 import { revisionPrompt } from "../core/encyclopedia";
-import { adopt, fileTree, pathsOf } from "../core/file-tree";
+import { adopt, fileTree, pathsOf, unnamed } from "../core/file-tree";
 import { LOOKS, looks, remember, remembered, setLooks, type Looks } from "../core/preferences";
 import { knowing, prose, writers } from "../core/prose";
 import type { Message, ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
-import { findFile, readSystem, withFile, withoutFile, withRenamed, type System } from "../core/system";
+import {
+  FileError,
+  findFile,
+  readSystem,
+  withFile,
+  withoutFile,
+  withRenamed,
+  type System,
+} from "../core/system";
 import { readTurns, run, transcript, withTurn, type Turn } from "../core/terminal";
 import { authors } from "../ui/author";
 import type { Bound, Click } from "../ui/screen";
@@ -141,6 +149,10 @@ export class OwnApps implements ReactiveController {
     if (own === "files" && type === "open") {
       this.host.openNamed(pathsOf(page).get(element) ?? value);
     } else if (own === "terminal" && type === "enter") {
+      if (this.drafts.has("")) {
+        say("The last line is still being answered; wait, or press Stop.");
+        return false;
+      }
       this.enter(value);
     } else if (own === "settings" && type === "choose") {
       if (element === "b") setLooks({ theme: value as Looks["theme"] });
@@ -151,21 +163,39 @@ export class OwnApps implements ReactiveController {
     } else if (own === "file" && type === "input") {
       this.attempt(() => this.change(withFile(this.system, path, value)));
     } else if (own === "file" && type === "press") {
-      this.remove(path);
+      const before = this.system;
+      this.change(withoutFile(before, path));
+      this.sayDeleted(before, this.system);
     } else return false;
     this.host.requestUpdate();
     return true;
   }
 
-  /** What a change of an app's screen makes of the files and settings; returns the screen with them. Throws FileError. */
-  take({ own }: App, before: Component, after: Component): Component {
+  /**
+   * What a change of an app's screen makes of the files and settings; `show` gets the screen with them. A model that
+   * was asked by a sentence touches no file that the sentence does not mean. Throws FileError.
+   */
+  take(
+    { own }: App,
+    before: Component,
+    after: Component,
+    { sentence = "", show }: { sentence?: string; show: (page: Component) => void },
+  ): void {
     if (own === "files") {
-      const system = adopt(this.system, before, after);
-      const page = fileTree(system, after);
+      const [was, system] = [this.system, adopt(this.system, before, after)];
+      const [wrong] = unnamed(sentence, was, system);
+      if (wrong !== undefined) {
+        throw new FileError(
+          `The model would have changed “${wrong}”, which you did not name; nothing was done`,
+        );
+      }
+      show(fileTree(system, after));
       this.change(system);
-      return page;
+      this.sayDeleted(was, system);
+      return;
     }
-    if (own !== "settings") return after;
+    show(after);
+    if (own !== "settings") return;
     const theme = get(after, "theme");
     if (theme !== get(before, "theme")) setLooks({ theme: theme === "dark" ? "dark" : "light" });
     const [motion, steps] = [slot(after, "d"), slot(after, "g")];
@@ -177,7 +207,6 @@ export class OwnApps implements ReactiveController {
     if (number !== undefined && (was === undefined || get(was, "value") !== number)) {
       this.choose({ steps: Math.max(1, Number(number)) });
     }
-    return after;
   }
 
   /** Writes a file, or writes it anew, as a sentence says. */
@@ -201,16 +230,21 @@ export class OwnApps implements ReactiveController {
     }
   }
 
-  private remove(path: string): void {
-    const file = findFile(this.system, path);
-    if (file === undefined) return;
-    this.change(withoutFile(this.system, path));
-    const run = () => this.attempt(() => this.change(withFile(this.system, path, file.text)));
-    say(`“${path}” is deleted.`, { label: "Undo", run });
+  /** Offers to bring back what is gone. */
+  private sayDeleted(before: System, after: System): void {
+    if (after.files.length >= before.files.length) return;
+    const gone = before.files.filter(({ path }) => findFile(after, path) === undefined);
+    const bringBack = () => {
+      this.change(gone.reduce((system, { path, text }) => withFile(system, path, text), this.system));
+    };
+    say(`Deleted: ${gone.map(({ path }) => path).join(", ")}.`, {
+      label: "Undo",
+      run: () => this.attempt(bringBack),
+    });
   }
 
   private enter(line: string): void {
-    if (line.trim() === "" || this.drafts.has("")) return;
+    if (line.trim() === "") return;
     const apps = ["Files", "Terminal", "Settings"];
     const { system, said, opens, clears, isForModel } = run(this.system, line, { clicks: this.clicks, apps });
     if (system !== this.system) this.change(system);

@@ -67,8 +67,13 @@ export class WindowElement extends LitElement {
         padding: 0.05rem 0.5rem;
       }
       .inside {
+        display: flex;
+        flex-direction: column;
         overflow: auto;
         min-height: 0;
+      }
+      ::slotted(sf-screen) {
+        flex: 1 0 auto;
       }
       .corner {
         position: absolute;

@@ -1,9 +1,20 @@
 /** The files of the desktop as a screen, which people and models change like any other. */
 import { checkPage, newIds, parse, toText, walk, type Component } from "../ui/tree";
-import { folderOf, MAX_TRASH, nameOf, pathOf, withFiles, type System } from "./system";
+import {
+  findFile,
+  folderOf,
+  MAX_TRASH,
+  nameOf,
+  pathOf,
+  withFiles,
+  type System,
+  type TextFile,
+} from "./system";
 
 /** The file tree before anything is in it: entries of a list are files, cards are folders. */
-const FILE_TREE = parse("a page\n b row\n  c input: New file\n  d button: Create\n e list");
+const FILE_TREE = parse(
+  "a page: Files\n b header: Files\n c list\n d row\n  e input: New file\n  f button: Create",
+);
 
 /** The paths of the entries of a file tree, by slot. */
 export function pathsOf(page: Component): ReadonlyMap<string, string> {
@@ -18,8 +29,8 @@ export function pathsOf(page: Component): ReadonlyMap<string, string> {
   return found;
 }
 
-function isFolder(component: Component): boolean {
-  return component.kind === "card" && component.children.some(({ kind }) => kind === "list");
+function isFolder({ kind }: Component): boolean {
+  return kind === "card";
 }
 
 /**
@@ -39,6 +50,14 @@ export function adopt(system: System, before: Component, after: Component): Syst
     .map(([, path]) => ({ path: pathOf(path), text: trash.find((file) => file.path === path)?.text ?? "" }));
   const folders = [...walk(after)].filter(isFolder).map(({ text }) => pathOf(text));
   return withFiles({ ...system, trash: trash.slice(0, MAX_TRASH) }, [...files, ...added], folders);
+}
+
+/** Files that a sentence does not name, though it names others, and that a change would delete or rename. */
+export function unnamed(sentence: string, before: System, after: System): string[] {
+  const isNamed = ({ path }: TextFile) => sentence.toLowerCase().includes(nameOf(path).toLowerCase());
+  if (!before.files.some(isNamed)) return [];
+  const gone = before.files.filter(({ path }) => findFile(after, path) === undefined);
+  return gone.filter((file) => !isNamed(file)).map(({ path }) => path);
 }
 
 /** The file tree with the files as they are. What else stands on the page stays, and so does the slot of each file. */
@@ -68,6 +87,15 @@ export function fileTree(system: System, page: Component = FILE_TREE): Component
     const made = added.map((path) => component("item", nameOf(path), [], slots.get(path)));
     return { ...list, children: [...kept, ...made] };
   };
+  const withList = (card: Component, folder: string): Component => {
+    const list = card.children.find(({ kind }) => kind === "list");
+    const filled = withEntries(list ?? component("list", ""), folder);
+    const children =
+      list === undefined
+        ? [...card.children, filled]
+        : card.children.map((each) => (each === list ? filled : each));
+    return { ...card, children };
+  };
   const children: Component[] = [];
   let hasList = false;
   const folders = new Set(system.folders);
@@ -77,15 +105,12 @@ export function fileTree(system: System, page: Component = FILE_TREE): Component
       children.push(withEntries(child, ""));
     } else if (!isFolder(child)) children.push(child);
     else if (folders.delete(child.text)) {
-      const inside = child.children.map((each) =>
-        each.kind === "list" ? withEntries(each, child.text) : each,
-      );
-      children.push({ ...child, children: inside });
+      children.push(withList(child, child.text));
     }
   }
   if (!hasList) children.push(withEntries(component("list", ""), ""));
   for (const folder of folders) {
-    children.push(component("card", folder, [withEntries(component("list", ""), folder)]));
+    children.push(withList(component("card", folder), folder));
   }
   const made = checkPage({ ...page, children });
   return toText(made) === toText(page) ? page : made;

@@ -125,13 +125,13 @@ export class DesktopPage extends LitElement implements Host {
   }
 
   /** Shows another screen in a window. What cannot be done to files is said, and leaves all as it was. */
-  private take(id: number, next: Component): boolean {
+  private take(id: number, next: Component, sentence = ""): boolean {
     const win = this.find(id);
     const page = win === undefined ? undefined : current(win.pages);
+    const show = (shown: Component) => this.change(withPage(this.desktop, id, shown));
     try {
-      const shown = win === undefined || page === undefined ? next : this.own.take(win.app, page, next);
-      const now = this.find(id);
-      if (now !== undefined && current(now.pages) !== shown) this.change(withPage(this.desktop, id, shown));
+      if (win === undefined || page === undefined) show(next);
+      else this.own.take(win.app, page, next, { sentence, show });
       return true;
     } catch (error) {
       sayError(error);
@@ -140,15 +140,13 @@ export class DesktopPage extends LitElement implements Host {
   }
 
   private go(win: Win, by: number): void {
-    const [page, desktop] = [current(win.pages), moved(this.desktop, win.id, by)];
-    const next = desktop.windows.find(({ id }) => id === win.id);
-    const other = next === undefined ? undefined : current(next.pages);
-    if (page === undefined || other === undefined || page === other) return;
-    this.change(desktop);
+    const desktop = moved(this.desktop, win.id, by);
+    const other = desktop.windows.find(({ id }) => id === win.id);
+    const [page, next] = [current(win.pages), other === undefined ? undefined : current(other.pages)];
+    if (page === undefined || next === undefined || page === next) return;
     try {
-      this.own.take(win.app, page, other);
+      this.own.take(win.app, page, next, { show: () => this.change(desktop) });
     } catch (error) {
-      this.change(moved(this.desktop, win.id, -by));
       sayError(error);
     }
   }
@@ -175,7 +173,7 @@ export class DesktopPage extends LitElement implements Host {
         onDraft: (draft) => (this.desktop = changed(this.desktop, id, { draft })),
       });
       if (page !== null && toText(page) === toText(made.page)) say("It is like that already.");
-      else if (this.take(id, made.page)) announce(`${win.app.name}: changed.`);
+      else if (this.take(id, made.page, sentence)) announce(`${win.app.name}: changed.`);
     } catch (error) {
       if (error instanceof NotUnderstood) {
         if (page === null) this.desktop = changed(this.desktop, id, { error: error.message });

@@ -234,9 +234,11 @@ export class ScreenElement extends LitElement {
     };
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Enter" || event.isComposing) return;
-      if (this.clicked(of.id, "enter", (event.target as Field).value)) {
+      const field = event.target as HTMLInputElement;
+      if (value !== undefined) onInput(event);
+      else if (this.clicked(of.id, "enter", field.value)) {
         this.effect(enter(this.shown(), of.id, this.values()));
-      }
+      } else field.value = "";
     };
     return html`<label
       ><span>${of.text}${get(of, "required") === undefined ? "" : " *"}</span>
