@@ -15,6 +15,7 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
+    from serving import Served
     from playwright.sync_api import Locator, Page
 
 DERIVED = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
@@ -139,12 +140,19 @@ def test_a_trace_is_saved_and_opened_again(page: Page, tmp_path: Path):
     expect(page.locator("sf-canvas")).to_contain_text("answer: 39")
 
 
-def test_what_is_refused_says_what_to_do(page: Page):
+def test_options_are_those_of_the_model_and_refusals_say_what_to_do(page: Page, served: Served):
+    card = served.http.get("/v1/models/tiny").json()["sfumato"]
     page.goto("/canvas")
     page.get_by_text("Options").click()
-    page.get_by_label("Steps at most").fill("100000")
+    listed = page.get_by_label("Sampler").locator("option").all_inner_texts()
+    assert listed == [f"default ({card['sampler']})", *card["samplers"]]
+    steps = page.get_by_label("Max. steps")
+    steps.fill("100000")
+    steps.press("Tab")
+    expect(steps).to_have_value(str(card["limits"]["steps"][1]))
+    page.get_by_label("Max. tokens").fill(str(card["limits"]["max_tokens"][1]))
     page.get_by_role("button", name="Denoise", exact=True).click()
-    expect(page.locator("sf-take .error")).to_contain_text("steps")
+    expect(page.locator("sf-take .error")).to_contain_text("max_tokens")
 
 
 def test_a_conversation_goes_on_and_stops(page: Page):
