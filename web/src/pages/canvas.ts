@@ -2,7 +2,8 @@
 import { html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { controls } from "../components/base";
-import { COLOURINGS, type Colouring } from "../components/canvas";
+import type { Colouring } from "../components/canvas";
+import "../components/colouring";
 import "../components/options";
 import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
@@ -10,6 +11,7 @@ import "../components/take";
 import "../components/token-panel";
 import type { TokenAction } from "../components/token-panel";
 import { api } from "../core/api";
+import { saveFile } from "../core/files";
 import { readShared, sharedHash, type Options } from "../core/share";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
 import type { CanvasRequest, Message, ModelCard, Span } from "../core/protocol";
@@ -33,13 +35,6 @@ import { pageStyles } from "./canvas-styles";
 const MAX_TAKES = 6;
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
-const ENDS: Record<string, [string, string]> = {
-  confidence: ["sure", "unsure"],
-  entropy: ["one way", "many ways"],
-  age: ["old", "new"],
-  revisions: ["as first written", "often revised"],
-};
-
 @customElement("sf-canvas-page")
 export class CanvasPage extends LitElement {
   @property() place = "";
@@ -232,10 +227,7 @@ export class CanvasPage extends LitElement {
 
   private export(): void {
     const traces = this.takes[this.active]?.traces ?? [];
-    const url = URL.createObjectURL(new Blob([JSON.stringify(traces)], { type: "application/json" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: "trace.json" });
-    link.click();
-    URL.revokeObjectURL(url);
+    saveFile("trace.json", JSON.stringify(traces), "application/json");
   }
 
   private async open(file: File | undefined): Promise<void> {
@@ -367,7 +359,6 @@ export class CanvasPage extends LitElement {
     const tokens = take === undefined ? [] : latest(take).tokens;
     const isEditable = !this.isRunning && this.at === null && this.model === this.request.model;
     const [from, to] = this.chosen ?? [0, 0];
-    const ends = ENDS[this.colouring];
     return html`<div class="takes">
         ${this.takes.map(
           (each, i) =>
@@ -391,24 +382,13 @@ export class CanvasPage extends LitElement {
         }}
       ></sf-scrubber>
       <div class="row bar">
-        <label class="inline"
-          >Colour by
-          <select
-            @change=${(event: Event) => {
-              this.colouring = (event.target as HTMLSelectElement).value as Colouring;
-              remember("canvas.colouring", this.colouring);
-            }}
-          >
-            ${COLOURINGS.map(
-              (name) => html`<option value=${name} ?selected=${name === this.colouring}>${name}</option>`,
-            )}
-          </select></label
-        >
-        ${
-          ends === undefined
-            ? nothing
-            : html`<span class="legend figures"><span>${ends[0]}</span><i></i><span>${ends[1]}</span></span>`
-        }
+        <sf-colouring
+          .value=${this.colouring}
+          @sf-colouring=${({ detail }: CustomEvent<Colouring>) => {
+            this.colouring = detail;
+            remember("canvas.colouring", detail);
+          }}
+        ></sf-colouring>
         <span class="row">
           ${
             this.pins.length > 0 && isEditable
